@@ -1,0 +1,191 @@
+"""What a person wrote: `Application.spec` and `.operation`, field for field as Argo CD has them.
+
+Fields that no code here reads are declared all the same where this version reports them as not
+acted on yet (see unsupported.py). Fields that nobody declared stay in the cluster untouched,
+because we never write a spec.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Base of every part of a custom resource: camelCase in JSON, defaults left out."""
+
+
+class HelmParameter(Value, frozen=True, kw_only=True):
+    name: str
+    value: str = ""
+    force_string: bool = False
+
+
+class HelmFileParameter(Value, frozen=True, kw_only=True):
+    name: str
+    path: str
+
+
+class HelmSource(Value, frozen=True, kw_only=True):
+    value_files: tuple[str, ...] = ()
+    values: str = ""
+    values_object: dict[str, Any] | None = None
+    parameters: tuple[HelmParameter, ...] = ()
+    file_parameters: tuple[HelmFileParameter, ...] = ()
+    release_name: str = ""
+    version: str = ""
+    pass_credentials: bool = False
+    ignore_missing_value_files: bool = False
+    skip_crds: bool = False
+    skip_tests: bool = False
+    skip_schema_validation: bool = False
+    namespace: str = ""
+    kube_version: str = ""
+    api_versions: tuple[str, ...] = ()
+
+
+class KustomizeReplica(Value, frozen=True, kw_only=True):
+    name: str
+    count: int | str
+
+
+class KustomizeSource(Value, frozen=True, kw_only=True):
+    name_prefix: str = ""
+    name_suffix: str = ""
+    images: tuple[str, ...] = ()
+    replicas: tuple[KustomizeReplica, ...] = ()
+    common_labels: dict[str, str] = {}
+    force_common_labels: bool = False
+    label_without_selector: bool = False
+    label_include_templates: bool = False
+    common_annotations: dict[str, str] = {}
+    force_common_annotations: bool = False
+    common_annotations_envsubst: bool = False
+    namespace: str = ""
+    patches: tuple[dict[str, Any], ...] = ()
+    components: tuple[str, ...] = ()
+    ignore_missing_components: bool = False
+    version: str = ""
+    kube_version: str = ""
+    api_versions: tuple[str, ...] = ()
+
+
+class JsonnetVar(Value, frozen=True, kw_only=True):
+    name: str
+    value: str = ""
+    code: bool = False
+
+
+class Jsonnet(Value, frozen=True, kw_only=True):
+    ext_vars: tuple[JsonnetVar, ...] = ()
+    tlas: tuple[JsonnetVar, ...] = ()
+    libs: tuple[str, ...] = ()
+
+
+class DirectorySource(Value, frozen=True, kw_only=True):
+    recurse: bool = False
+    include: str = ""
+    exclude: str = ""
+    jsonnet: Jsonnet = Jsonnet()
+
+
+class Source(Value, frozen=True, kw_only=True):
+    repo_url: str = msgspec.field(name="repoURL")
+    path: str = ""
+    target_revision: str = ""
+    chart: str = ""
+    ref: str = ""
+    name: str = ""
+    helm: HelmSource | None = None
+    kustomize: KustomizeSource | None = None
+    directory: DirectorySource | None = None
+    plugin: dict[str, Any] | None = None
+
+
+class Destination(Value, frozen=True, kw_only=True):
+    server: str = ""
+    name: str = ""
+    namespace: str = ""
+
+
+class Automated(Value, frozen=True, kw_only=True):
+    prune: bool | None = None
+    self_heal: bool | None = None
+    allow_empty: bool | None = None
+    enabled: bool | None = None
+
+
+class Backoff(Value, frozen=True, kw_only=True):
+    duration: str = ""
+    """Go duration (`5s`, `3m`) or a number of seconds."""
+    factor: int | None = None
+    max_duration: str = ""
+
+
+class RetryStrategy(Value, frozen=True, kw_only=True):
+    limit: int = 0
+    """Retries after the first try; below 0 is without end."""
+    backoff: Backoff | None = None
+    refresh: bool = False
+
+
+class SyncPolicy(Value, frozen=True, kw_only=True):
+    automated: Automated | None = None
+    sync_options: tuple[str, ...] = ()
+    retry: RetryStrategy | None = None
+    managed_namespace_metadata: dict[str, Any] | None = None
+
+
+class IgnoreDifference(Value, frozen=True, kw_only=True):
+    group: str = ""
+    kind: str = ""
+    name: str = ""
+    namespace: str = ""
+    json_pointers: tuple[str, ...] = ()
+    jq_path_expressions: tuple[str, ...] = ()
+    managed_fields_managers: tuple[str, ...] = ()
+
+
+class ApplicationSpec(Value, frozen=True, kw_only=True):
+    project: str = "default"
+    source: Source | None = None
+    sources: tuple[Source, ...] = ()
+    source_hydrator: dict[str, Any] | None = None
+    destination: Destination = Destination()
+    sync_policy: SyncPolicy | None = None
+    ignore_differences: tuple[IgnoreDifference, ...] = ()
+    info: tuple[dict[str, Any], ...] = ()
+    revision_history_limit: int | None = None
+
+
+class SyncResource(Value, frozen=True, kw_only=True):
+    group: str = ""
+    kind: str
+    name: str
+    namespace: str = ""
+
+
+class SyncOperation(Value, frozen=True, kw_only=True):
+    revision: str = ""
+    prune: bool = False
+    dry_run: bool = False
+    sync_strategy: dict[str, Any] | None = None
+    resources: tuple[SyncResource, ...] = ()
+    sync_options: tuple[str, ...] = ()
+    source: Source | None = None
+    auto_heal_attempts_count: int = 0
+
+
+class InitiatedBy(Value, frozen=True, kw_only=True):
+    username: str = ""
+    automated: bool = False
+
+
+class Operation(Value, frozen=True, kw_only=True):
+    """Writing this field is Argo CD's API to start a sync."""
+
+    sync: SyncOperation | None = None
+    initiated_by: InitiatedBy = InitiatedBy()
+    info: tuple[dict[str, Any], ...] = ()
+    retry: RetryStrategy | None = None

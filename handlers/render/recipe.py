@@ -1,0 +1,85 @@
+"""Recipe: what to evaluate and how; Rendered: what came of it, and everything that was looked at.
+
+A recipe holds all that a render depends on besides the files it reads, so `fingerprint` and the
+read set together are the cache key (house.md, section 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+import msgspec
+
+from bus.identity import AppKey, Digest, RepositoryKey, Revision, digest_of
+from bus.status import Reason
+from handlers.application.spec import DirectorySource, HelmSource, KustomizeSource
+
+
+class SourceType(StrEnum):
+    DIRECTORY = "Directory"
+    HELM = "Helm"
+    KUSTOMIZE = "Kustomize"
+
+
+class Recipe(msgspec.Struct, frozen=True, kw_only=True):
+    """One application's render; `path` is relative to the repository's root, `""` or `.` is the root."""
+
+    type: SourceType
+    path: str
+    app_name: str
+    namespace: str
+    """The destination's namespace: Helm's release namespace."""
+    directory: DirectorySource = DirectorySource()
+    helm: HelmSource = HelmSource()
+    kustomize: KustomizeSource = KustomizeSource()
+    kube_version: str = ""
+    api_versions: tuple[str, ...] = ()
+    """`group/version` and `group/version/Kind` of the destination."""
+
+    @property
+    def fingerprint(self) -> Digest:
+        return digest_of(msgspec.json.encode(self, order="sorted"))
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Where an object was written: `document` counts from 1 in `file`; 0 when not known."""
+
+    file: str
+    document: int = 0
+
+
+class Rendered(msgspec.Struct, frozen=True, kw_only=True):
+    """Objects as JSON in source order, their origins in the same order, and the read set."""
+
+    objects: tuple[bytes, ...]
+    origins: tuple[Origin, ...]
+    read_set: Mapping[str, str]
+    """Path -> object id; see readset.py for folders and for what was not there."""
+
+
+class RenderRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The last good render of an application, kept so that an equal one is never made again."""
+
+    app: AppKey
+    repository: RepositoryKey
+    revision: Revision
+    recipe: Digest
+    read_set: dict[str, str]
+    digest: Digest
+    objects: int
+    source_type: SourceType
+
+
+class RenderError(Exception):
+    """The files or the recipe are wrong, or a limit was met: a user must act."""
+
+    def __init__(  # noqa: PLR0913  where exactly it went wrong is the point of this error
+        self, reason: Reason, message: str, *, file: str = "", document: int = 0, line: int = 0
+    ) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+        self.file = file
+        self.document = document
+        self.line = line
