@@ -1,0 +1,59 @@
+# The commands of this project. Everything that is missing is installed into .venv and the user's cache.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup parts demo test bench lint fmt docs clean
+
+help:
+	@echo "make demo    the whole house on real parts, live in this terminal (Ctrl-C ends it)"
+	@echo "make test    everything that is checked: lint, types, directions, Go, pure, flows"
+	@echo "make bench   the benchmarks, each with its floor (N=1000 REPEAT=1)"
+	@echo "make lint    ruff, mypy, import-linter, gofmt, go vet"
+	@echo "make fmt     format everything"
+	@echo "make docs    generate docs and manifests that are made from code"
+	@echo "make clean   remove what was built here (the user's cache stays)"
+
+setup: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	@test -x $(BIN)/python || { echo "creating .venv"; $(PYTHON) -m venv .venv; }
+	@echo "installing Python packages (hash-pinned, about a minute on a first run)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(STAMP)
+
+parts: $(STAMP)
+	@$(BIN)/python -m playground.build
+
+demo: parts
+	@$(BIN)/gitops demo
+
+test: parts lint
+	@cd sandbox && go test ./...
+	@$(BIN)/python -m pytest tests
+
+bench: parts
+	@$(BIN)/python -m benchmarks --applications $(or $(N),1000) --repeat $(or $(REPEAT),1)
+
+lint: $(STAMP)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+	@cd sandbox && test -z "$$(gofmt -l .)" || { echo "run make fmt: gofmt would change files"; exit 1; }
+	@cd sandbox && go vet ./...
+
+fmt: $(STAMP)
+	@$(BIN)/ruff check --fix --quiet . || true
+	@$(BIN)/ruff format .
+	@cd sandbox && gofmt -w .
+
+docs: $(STAMP)
+	@$(BIN)/python -m bus.events.document > docs/events.md
+	@$(BIN)/python -m deploy.generate
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache sandbox/bin dist build bench-results
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
