@@ -1,0 +1,1 @@
+"""Kubernetes objects as values: reading, kinds and order, tracking, options, hooks, redaction."""

@@ -1,0 +1,90 @@
+"""Which objects are hooks, and of which phases: Argo CD's annotations, and Helm's mapped to them.
+
+If an object has any Argo CD hook type, Helm's are ignored. A Helm hook without a counterpart (test,
+rollback) is a hook of no phase: neither applied nor compared. `crd-install` is no hook at all.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from handlers.manifest.access import Manifest, annotation_words
+
+HOOK = "argocd.argoproj.io/hook"
+HOOK_DELETE_POLICY = "argocd.argoproj.io/hook-delete-policy"
+HOOK_FINALIZER = "argocd.argoproj.io/hook-finalizer"
+HELM_HOOK = "helm.sh/hook"
+HELM_HOOK_DELETE_POLICY = "helm.sh/hook-delete-policy"
+
+
+class HookPhase(StrEnum):
+    PRE_SYNC = "PreSync"
+    SYNC = "Sync"
+    POST_SYNC = "PostSync"
+    SYNC_FAIL = "SyncFail"
+    PRE_DELETE = "PreDelete"
+    POST_DELETE = "PostDelete"
+
+
+class HookDeletePolicy(StrEnum):
+    BEFORE_HOOK_CREATION = "BeforeHookCreation"
+    HOOK_SUCCEEDED = "HookSucceeded"
+    HOOK_FAILED = "HookFailed"
+
+
+class Hook(msgspec.Struct, frozen=True):
+    """`phases` is empty for an object that is set aside: `Skip`, or a foreign Helm hook."""
+
+    phases: tuple[HookPhase, ...]
+    delete_policies: tuple[HookDeletePolicy, ...] = (HookDeletePolicy.BEFORE_HOOK_CREATION,)
+
+
+_SKIP = "Skip"
+_OWN = {phase.value: phase for phase in HookPhase}
+_HELM = {
+    "pre-install": HookPhase.PRE_SYNC,
+    "pre-upgrade": HookPhase.PRE_SYNC,
+    "post-install": HookPhase.POST_SYNC,
+    "post-upgrade": HookPhase.POST_SYNC,
+    "pre-delete": HookPhase.PRE_DELETE,
+    "post-delete": HookPhase.POST_DELETE,
+}
+_POLICIES = {policy.value: policy for policy in HookDeletePolicy} | {
+    "before-hook-creation": HookDeletePolicy.BEFORE_HOOK_CREATION,
+    "hook-succeeded": HookDeletePolicy.HOOK_SUCCEEDED,
+    "hook-failed": HookDeletePolicy.HOOK_FAILED,
+}
+
+
+def hook_of(manifest: Manifest) -> Hook | None:
+    """None for an ordinary object."""
+    own = annotation_words(manifest, HOOK)
+    if any(word in _OWN or word == _SKIP for word in own):
+        phases = tuple(_OWN[word] for word in own if word in _OWN)
+        return Hook(phases, _delete_policies(manifest))
+    helm = annotation_words(manifest, HELM_HOOK)
+    if not helm or "crd-install" in helm:
+        return None
+    phases = tuple(dict.fromkeys(_HELM[word] for word in helm if word in _HELM))
+    return Hook(phases, _delete_policies(manifest))
+
+
+def is_hook(manifest: Manifest) -> bool:
+    return hook_of(manifest) is not None
+
+
+def is_skipped(manifest: Manifest) -> bool:
+    """Neither applied nor compared, in any phase."""
+    hook = hook_of(manifest)
+    return hook is not None and not hook.phases
+
+
+def _delete_policies(manifest: Manifest) -> tuple[HookDeletePolicy, ...]:
+    words = (
+        *annotation_words(manifest, HOOK_DELETE_POLICY),
+        *annotation_words(manifest, HELM_HOOK_DELETE_POLICY),
+    )
+    said = dict.fromkeys(_POLICIES[word] for word in words if word in _POLICIES)
+    return tuple(said) or (HookDeletePolicy.BEFORE_HOOK_CREATION,)

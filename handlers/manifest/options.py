@@ -1,0 +1,128 @@
+"""Sync and compare options: the strings of an Application and of annotations, as typed values.
+
+An option is exactly `Key=value`, as in Argo CD. What is not known is kept in `unknown`, so that the
+application can say which of its words nobody acts on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from handlers.manifest.access import Manifest, annotation, annotation_words
+
+SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
+COMPARE_OPTIONS = "argocd.argoproj.io/compare-options"
+HELM_RESOURCE_POLICY = "helm.sh/resource-policy"
+
+
+class Consent(StrEnum):
+    """Whether an object may be removed."""
+
+    YES = "true"
+    NO = "false"
+    CONFIRM = "confirm"
+
+
+class Propagation(StrEnum):
+    FOREGROUND = "foreground"
+    BACKGROUND = "background"
+    ORPHAN = "orphan"
+
+    @property
+    def policy(self) -> str:
+        """As the Kubernetes API spells it."""
+        return self.value.capitalize()
+
+
+class SyncOptions(msgspec.Struct, frozen=True, kw_only=True):
+    validate: bool = True
+    skip_dry_run_on_missing_resource: bool = False
+    prune: Consent = Consent.YES
+    delete: Consent = Consent.YES
+    prune_last: bool = False
+    prune_propagation: Propagation = Propagation.FOREGROUND
+    apply_out_of_sync_only: bool = False
+    replace: bool = False
+    force: bool = False
+    server_side_apply: bool | None = None
+    client_side_apply_migration: bool = True
+    create_namespace: bool = False
+    fail_on_shared_resource: bool = False
+    respect_ignore_differences: bool = False
+    unknown: tuple[str, ...] = ()
+
+
+class CompareOptions(msgspec.Struct, frozen=True, kw_only=True):
+    ignore_extraneous: bool = False
+    server_side_diff: bool | None = None
+    include_mutation_webhook: bool = False
+
+
+_BOTH: dict[str, bool] = {"true": True, "false": False}
+_READ: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "Validate": ("validate", _BOTH.__getitem__),
+    "SkipDryRunOnMissingResource": ("skip_dry_run_on_missing_resource", _BOTH.__getitem__),
+    "Prune": ("prune", Consent),
+    "Delete": ("delete", Consent),
+    "PruneLast": ("prune_last", _BOTH.__getitem__),
+    "PrunePropagationPolicy": ("prune_propagation", Propagation),
+    "ApplyOutOfSyncOnly": ("apply_out_of_sync_only", _BOTH.__getitem__),
+    "Replace": ("replace", _BOTH.__getitem__),
+    "Force": ("force", _BOTH.__getitem__),
+    "ServerSideApply": ("server_side_apply", _BOTH.__getitem__),
+    "ClientSideApplyMigration": ("client_side_apply_migration", _BOTH.__getitem__),
+    "CreateNamespace": ("create_namespace", _BOTH.__getitem__),
+    "FailOnSharedResource": ("fail_on_shared_resource", _BOTH.__getitem__),
+    "RespectIgnoreDifferences": ("respect_ignore_differences", _BOTH.__getitem__),
+}
+_ON_RESOURCES = frozenset(
+    {
+        "Validate",
+        "SkipDryRunOnMissingResource",
+        "Prune",
+        "Delete",
+        "PruneLast",
+        "Replace",
+        "Force",
+        "ServerSideApply",
+    }
+)
+
+
+def parse_sync_options(written: Iterable[str], base: SyncOptions | None = None) -> SyncOptions:
+    """The options in order, a later one winning, laid over `base`."""
+    base = base or SyncOptions()
+    known: dict[str, Any] = {}
+    unknown: list[str] = list(base.unknown)
+    for word in written:
+        key, _, value = word.strip().partition("=")
+        try:
+            field, read = _READ[key]
+            known[field] = read(value)
+        except (KeyError, ValueError):
+            unknown.append(word.strip())
+    return msgspec.structs.replace(base, **known, unknown=tuple(dict.fromkeys(unknown)))
+
+
+def sync_options_of(manifest: Manifest, app: SyncOptions) -> SyncOptions:
+    """The application's options with those of one object laid over them."""
+    words = annotation_words(manifest, SYNC_OPTIONS)
+    allowed = [word for word in words if word.partition("=")[0] in _ON_RESOURCES]
+    options = parse_sync_options(allowed, app) if allowed else app
+    if annotation(manifest, HELM_RESOURCE_POLICY) == "keep":
+        return msgspec.structs.replace(options, delete=Consent.NO)
+    return options
+
+
+def compare_options_of(manifest: Manifest) -> CompareOptions:
+    words = annotation_words(manifest, COMPARE_OPTIONS)
+    said = dict(word.partition("=")[::2] for word in words)
+    return CompareOptions(
+        ignore_extraneous="IgnoreExtraneous" in words,
+        server_side_diff=_BOTH.get(said.get("ServerSideDiff", "")),
+        include_mutation_webhook=said.get("IncludeMutationWebhook") == "true",
+    )

@@ -1,0 +1,98 @@
+"""How an object is known to belong to an application: Argo CD's annotation.
+
+The annotation repeats the object's own identity, because operators copy annotations to objects that
+they make: a copy does not match its bearer, is not *self-referenced*, and is never pruned.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from bus.identity import AppKey
+from handlers.manifest.access import Manifest, annotation, group, kind, mapping, name, namespace
+from handlers.manifest.kinds import CUSTOM_RESOURCE_DEFINITION, GroupKind
+
+TRACKING_ID = "argocd.argoproj.io/tracking-id"
+
+
+class TrackingId(msgspec.Struct, frozen=True, order=True):
+    """`<app>:<group>/<kind>:<namespace>/<name>`; `app` is an identity, see `app_identity`."""
+
+    app: str
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.app}:{self.group}/{self.kind}:{self.namespace}/{self.name}"
+
+    @classmethod
+    def parse(cls, written: str) -> TrackingId | None:
+        """None where it is not a tracking id. Only the object's name may hold colons (RBAC)."""
+        app, colon, rest = written.partition(":")
+        group_kind, second, place = rest.partition(":")
+        group_name, slash, kind_name = group_kind.partition("/")
+        space, last, object_name = place.partition("/")
+        if not (app and colon and second and slash and last and kind_name and object_name):
+            return None
+        return cls(app, group_name, kind_name, space, object_name)
+
+
+def app_identity(app: AppKey, control_namespace: str) -> str:
+    """The name alone in the control namespace, `<namespace>_<name>` elsewhere."""
+    return app.name if app.namespace == control_namespace else f"{app.namespace}_{app.name}"
+
+
+def app_of(identity: str, control_namespace: str) -> AppKey:
+    space, underscore, app_name = identity.partition("_")
+    return AppKey(space, app_name) if underscore else AppKey(control_namespace, identity)
+
+
+def tracking_of(manifest: Manifest) -> TrackingId | None:
+    return TrackingId.parse(annotation(manifest, TRACKING_ID))
+
+
+def self_referenced(manifest: Manifest) -> bool:
+    """Whether the tracking id names its bearer.
+
+    A cluster-scoped object may name any namespace: it carries its application's destination.
+    """
+    tracked = tracking_of(manifest)
+    if tracked is None:
+        return False
+    space = namespace(manifest)
+    return (
+        tracked.kind == kind(manifest)
+        and tracked.name == name(manifest)
+        and _same_group(tracked.group, group(manifest))
+        and space in ("", tracked.namespace)
+    )
+
+
+def belongs_to(manifest: Manifest, identity: str) -> bool:
+    """Whether a live object counts as `identity`'s own, so that it may be pruned for it."""
+    tracked = tracking_of(manifest)
+    return tracked is not None and tracked.app == identity and self_referenced(manifest)
+
+
+def tracking_id(manifest: Manifest, identity: str, destination_namespace: str = "") -> TrackingId:
+    space = namespace(manifest) or destination_namespace
+    return TrackingId(identity, group(manifest), kind(manifest), space, name(manifest))
+
+
+def stamp(manifest: Manifest, identity: str, destination_namespace: str = "") -> dict[str, Any]:
+    """A copy of `manifest` that says whose it is. CustomResourceDefinitions are never stamped."""
+    if GroupKind.of(manifest) == CUSTOM_RESOURCE_DEFINITION:
+        return dict(manifest)
+    said = str(tracking_id(manifest, identity, destination_namespace))
+    metadata = mapping(manifest, "metadata")
+    notes = {**mapping(metadata, "annotations"), TRACKING_ID: said}
+    return {**manifest, "metadata": {**metadata, "annotations": notes}}
+
+
+def _same_group(tracked: str, own: str) -> bool:
+    """Ingress moved from `extensions` to `networking.k8s.io`; its tracking ids stayed."""
+    return tracked == own or {tracked, own} == {"extensions", "networking.k8s.io"}
