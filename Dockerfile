@@ -1,0 +1,45 @@
+# syntax=docker/dockerfile:1
+# Three stages: the sandbox worker, the Python environment, and the slim image that runs both as nobody.
+
+FROM golang:1.26-bookworm AS sandbox
+WORKDIR /src
+COPY sandbox/go.mod sandbox/go.sum ./
+RUN go mod download
+COPY sandbox/ ./
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /out/gitops-sandbox .
+
+FROM python:3.11-slim-bookworm AS wheel
+WORKDIR /src
+COPY requirements.image.lock ./
+RUN python -m venv /opt/gitops \
+ && /opt/gitops/bin/pip install --no-cache-dir --require-hashes -r requirements.image.lock
+COPY pyproject.toml README.md LICENSE NOTICE ./
+COPY bus/ bus/
+COPY handlers/ handlers/
+COPY agent/ agent/
+COPY cli/ cli/
+RUN python -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels . \
+ && /opt/gitops/bin/pip install --no-cache-dir --no-deps /wheels/*.whl
+
+FROM python:3.11-slim-bookworm
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends ca-certificates git \
+ && rm -rf /var/lib/apt/lists/* \
+ && groupadd --gid 10001 gitops \
+ && useradd --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin gitops \
+ && install -d -o 10001 -g 10001 /var/lib/gitops
+COPY --from=sandbox /out/gitops-sandbox /usr/local/bin/gitops-sandbox
+COPY --from=wheel /opt/gitops /opt/gitops
+ENV PATH=/opt/gitops/bin:$PATH \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    GITOPS_SANDBOX_BINARY=/usr/local/bin/gitops-sandbox \
+    GITOPS_STATE_DIR=/var/lib/gitops \
+    GITOPS_HTTP_HOST=0.0.0.0 \
+    GITOPS_HTTP_PORT=8080
+USER 10001:10001
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
+  CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/healthz', timeout=2)"]
+ENTRYPOINT ["gitops"]
+CMD ["agent", "run"]

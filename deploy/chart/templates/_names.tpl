@@ -1,0 +1,27 @@
+{{- define "house.labels" -}}
+app.kubernetes.io/name: gitops-house
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: argocd
+{{- end }}
+{{- define "house.selector" -}}
+app.kubernetes.io/name: gitops-house
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+{{- define "house.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+{{- define "house.pod-security" -}}
+runAsNonRoot: true
+runAsUser: 10001
+runAsGroup: 10001
+fsGroup: 10001
+seccompProfile: {type: RuntimeDefault}
+{{- end }}
+{{- define "house.container-security" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end }}
+{{- define "house.read" -}}[get, list, watch]{{- end }}
+{{- define "house.write" -}}[get, list, watch, create, update, patch, delete]{{- end }}
