@@ -1,0 +1,1 @@
+"""What the agent remembers: Applications and settings (in the cluster), artifacts and renders (caches)."""

@@ -1,0 +1,192 @@
+"""The watched Applications and AppProjects of the control namespace: the port `Apps`.
+
+The cluster is the database; this is its index in memory. A write is a merge patch of what differs,
+and its answer goes into the index before the call returns, so the next read of the same lane sees
+it. An older watch event never overwrites a newer answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+import orjson
+import structlog
+
+from bus.identity import AppKey, RepositoryKey
+from handlers.application.application import (
+    Application,
+    AppProject,
+    Metadata,
+    read_application,
+    read_project,
+)
+from handlers.application.defaults import DEFAULT_PROJECT
+from handlers.application.patch import merge_patch
+from handlers.application.spec import ApplicationSpec
+from handlers.ports import ApplyRefusedError, StaleWriteError, StatusWrite
+
+log = structlog.get_logger()
+
+Listener = Callable[[Application | None, Application | None], None]
+"""Called with what an Application was and is; None where it was not there."""
+
+
+class Patching(Protocol):
+    """The one call this store makes: a merge patch of one Application; answers the new object."""
+
+    async def patch_application(self, key: AppKey, patch: Mapping[str, Any]) -> bytes: ...
+
+
+class Applications:
+    """Index by key and by repository; `listener` hears of changes that others made."""
+
+    def __init__(self, patching: Patching, namespace: str, listener: Listener) -> None:
+        self._patching = patching
+        self._namespace = namespace
+        self._listener = listener
+        self._apps: dict[AppKey, Application] = {}
+        self._by_repository: dict[RepositoryKey, set[AppKey]] = {}
+        self._projects: dict[str, AppProject] = {}
+        self._malformed: dict[AppKey, str] = {}
+
+    # --- the port ---
+
+    def get(self, key: AppKey) -> Application | None:
+        return self._apps.get(key)
+
+    def all(self) -> Sequence[Application]:
+        return tuple(self._apps.values())
+
+    def of_repository(self, repository: RepositoryKey) -> Sequence[Application]:
+        return tuple(self._apps[key] for key in sorted(self._by_repository.get(repository, ())))
+
+    def project(self, name: str) -> AppProject | None:
+        return self._projects.get(name) or (DEFAULT_PROJECT if name == "default" else None)
+
+    async def write(self, app: Application, change: StatusWrite) -> Application:
+        patch = status_patch(app, change)
+        return await self._send(app, patch, guarded=change.guarded) if patch else app
+
+    async def set_operation(self, app: Application, operation: Mapping[str, Any]) -> Application:
+        current = self._apps.get(app.key, app)
+        if current.operation is not None:
+            raise StaleWriteError(f"{app.key} already has an operation")
+        return await self._send(current, {"operation": operation}, guarded=True)
+
+    async def _send(self, app: Application, patch: dict[str, Any], *, guarded: bool) -> Application:
+        if guarded:
+            metadata = patch.setdefault("metadata", {})
+            metadata["resourceVersion"] = app.metadata.resource_version
+        try:
+            answer = await self._patching.patch_application(app.key, patch)
+        except ApplyRefusedError as refusal:
+            if refusal.code == 404:
+                return app
+            if refusal.code == 409:
+                raise StaleWriteError(f"{app.key} changed since it was read") from refusal
+            raise
+        return self._keep(read_application(answer)) or app
+
+    # --- what the watch tells ---
+
+    def put_application(self, raw: bytes) -> None:
+        """Take one Application as the API server sent it; a malformed one is kept aside, and said."""
+        try:
+            app = read_application(raw)
+        except msgspec.ValidationError as error:
+            self._put_malformed(raw, str(error))
+            return
+        before = self._apps.get(app.key)
+        self._malformed.pop(app.key, None)
+        if self._keep(app):
+            self._listener(before, app)
+
+    def remove_application(self, key: AppKey) -> None:
+        self._malformed.pop(key, None)
+        before = self._apps.pop(key, None)
+        if before is not None:
+            self._unindex(before)
+            self._listener(before, None)
+
+    def keep_only(self, keys: Iterable[AppKey]) -> None:
+        """After a list: whatever it did not name is gone."""
+        for key in set(self._apps) - set(keys):
+            self.remove_application(key)
+
+    def put_project(self, raw: bytes) -> None:
+        try:
+            project = read_project(raw)
+        except msgspec.ValidationError as error:
+            log.warning("project is malformed and not used", error=str(error))
+            return
+        self._projects[project.metadata.name] = project
+
+    def remove_project(self, name: str) -> None:
+        self._projects.pop(name, None)
+
+    def problem(self, key: AppKey) -> str:
+        return self._malformed.get(key, "")
+
+    def _put_malformed(self, raw: bytes, problem: str) -> None:
+        """Index it without its spec, so that its status can say what is wrong with it."""
+        metadata = msgspec.convert(orjson.loads(raw)["metadata"], Metadata, strict=False)
+        app = Application(metadata=metadata, spec=ApplicationSpec())
+        before = self._apps.get(app.key)
+        self._malformed[app.key] = problem
+        log.warning("application is malformed", app=str(app.key), problem=problem)
+        if self._keep(app):
+            self._listener(before, app)
+
+    def _keep(self, app: Application) -> Application | None:
+        """Index `app` unless something newer is known; None where it is not news."""
+        before = self._apps.get(app.key)
+        if before is not None:
+            if not _newer(app, before):
+                return None
+            self._unindex(before)
+        self._apps[app.key] = app
+        for source in (app.spec.source, *app.spec.sources):
+            if source is not None:
+                repository = RepositoryKey.of(source.repo_url)
+                self._by_repository.setdefault(repository, set()).add(app.key)
+        return app
+
+    def _unindex(self, app: Application) -> None:
+        for source in (app.spec.source, *app.spec.sources):
+            if source is not None:
+                self._by_repository.get(RepositoryKey.of(source.repo_url), set()).discard(app.key)
+
+
+def _newer(app: Application, before: Application) -> bool:
+    """A recreated object is newer whatever its version; versions of one object are numbers."""
+    if app.metadata.uid != before.metadata.uid:
+        return True
+    return int(app.metadata.resource_version or 0) > int(before.metadata.resource_version or 0)
+
+
+def status_patch(app: Application, change: StatusWrite) -> dict[str, Any]:
+    """The merge patch that makes `app` what `change` says; empty where nothing differs."""
+    patch: dict[str, Any] = {}
+    before = msgspec.to_builtins(app.status)
+    difference = merge_patch(before, msgspec.to_builtins(change.status))
+    if difference:
+        patch["status"] = difference
+    if change.clear_operation and app.operation is not None:
+        patch["operation"] = None
+    metadata = _metadata_patch(app.metadata, change)
+    if metadata:
+        patch["metadata"] = metadata
+    return patch
+
+
+def _metadata_patch(metadata: Metadata, change: StatusWrite) -> dict[str, Any]:
+    patch: dict[str, Any] = {}
+    gone = [name for name in change.remove_annotations if name in metadata.annotations]
+    if gone:
+        patch["annotations"] = dict.fromkeys(gone)
+    kept = [name for name in metadata.finalizers if name not in change.remove_finalizers]
+    if len(kept) < len(metadata.finalizers):
+        patch["finalizers"] = kept or None
+    return patch
