@@ -1,0 +1,247 @@
+"""Deliveries of GitHub and GitLab, from raw bytes to what they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.ingress.webhooks.push import Provider, Push
+from agent.ingress.webhooks.receive import Outcome, Received, receive
+from agent.ingress.webhooks.verify import Secrets, read_secrets, sign
+from bus.identity import Revision
+
+ZERO = "0" * 40
+OLD, NEW = Revision("a" * 40), Revision("b" * 40)
+SECRETS = Secrets(github=b"hush", gitlab=b"token")
+
+
+def github_push(**changes: Any) -> dict[str, Any]:
+    return {
+        "ref": "refs/heads/main",
+        "before": OLD,
+        "after": NEW,
+        "repository": {
+            "clone_url": "https://github.com/Octo/Shop.git",
+            "ssh_url": "git@github.com:Octo/Shop.git",
+            "html_url": "https://github.com/Octo/Shop",
+            "default_branch": "main",
+        },
+        "commits": [
+            {"added": ["b.yaml"], "modified": ["a.yaml"], "removed": []},
+            {"added": [], "modified": ["a.yaml"], "removed": ["old.yaml"]},
+        ],
+        **changes,
+    }
+
+
+def gitlab_push(**changes: Any) -> dict[str, Any]:
+    return {
+        "object_kind": "push",
+        "event_name": "push",
+        "ref": "refs/heads/main",
+        "before": OLD,
+        "after": NEW,
+        "project": {
+            "git_http_url": "https://gitlab.example/team/shop.git",
+            "git_ssh_url": "git@gitlab.example:team/shop.git",
+            "web_url": "https://gitlab.example/team/shop",
+            "default_branch": "main",
+        },
+        "commits": [{"added": [], "modified": ["a.yaml"], "removed": []}],
+        "total_commits_count": 1,
+        **changes,
+    }
+
+
+def from_github(
+    payload: Mapping[str, Any] | bytes, secrets: Secrets = SECRETS, **headers: str
+) -> Received:
+    body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+    given = {
+        "x-github-event": "push",
+        "x-github-delivery": "d1",
+        "content-type": "application/json",
+        "x-hub-signature-256": sign(b"hush", body),
+    }
+    given |= {name.replace("_", "-"): value for name, value in headers.items()}
+    return receive(given, body, secrets)
+
+
+def from_gitlab(payload: Mapping[str, Any] | bytes, **headers: str) -> Received:
+    body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+    given = {"x-gitlab-event": "Push Hook", "x-gitlab-token": "token", "idempotency-key": "k1"}
+    given |= {name.replace("_", "-"): value for name, value in headers.items()}
+    return receive(given, body, SECRETS)
+
+
+def pushed(received: Received) -> Push:
+    assert received.outcome is Outcome.ACCEPTED, received.message
+    assert received.push is not None
+    return received.push
+
+
+def test_a_github_push_names_every_spelling_once() -> None:
+    push = pushed(from_github(github_push()))
+
+    assert push == Push(
+        provider=Provider.GITHUB,
+        event="push",
+        repositories=("https://github.com/octo/shop", "github.com/octo/shop"),
+        ref="refs/heads/main",
+        before=OLD,
+        after=NEW,
+        paths=("a.yaml", "b.yaml", "old.yaml"),
+        delivery="d1",
+        default_branch="main",
+    )
+
+
+def test_a_gitlab_push_reads_the_same() -> None:
+    push = pushed(from_gitlab(gitlab_push()))
+
+    assert push.provider is Provider.GITLAB
+    assert push.repositories == ("https://gitlab.example/team/shop", "gitlab.example/team/shop")
+    assert (push.before, push.after, push.paths, push.delivery) == (OLD, NEW, ("a.yaml",), "k1")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"forced": True}, id="forced"),
+        pytest.param({"before": ZERO}, id="new ref"),
+        pytest.param({"after": ZERO}, id="deleted ref"),
+        pytest.param({"commits": []}, id="no commits named"),
+        pytest.param({"commits": [{}] * 2048}, id="shortened list"),
+    ],
+)
+def test_paths_of_github_are_unknown_where_the_payload_cannot_say(changes: Any) -> None:
+    assert pushed(from_github(github_push(**changes))).paths is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"total_commits_count": 21}, id="shortened list"),
+        pytest.param({"before": ZERO}, id="new ref"),
+    ],
+)
+def test_paths_of_gitlab_are_unknown_where_the_payload_cannot_say(changes: Any) -> None:
+    assert pushed(from_gitlab(gitlab_push(**changes))).paths is None
+
+
+def test_the_zero_commit_is_no_revision() -> None:
+    assert pushed(from_github(github_push(before=ZERO))).before == ""
+
+
+def test_a_gitlab_tag_is_a_push() -> None:
+    push = pushed(from_gitlab(gitlab_push(object_kind="tag_push", ref="refs/tags/v1")))
+
+    assert (push.event, push.is_tag) == ("tag_push", True)
+
+
+def test_a_gitlab_system_hook_is_known_by_its_event_name() -> None:
+    payload = gitlab_push()
+    del payload["object_kind"]
+
+    assert pushed(from_gitlab(payload, x_gitlab_event="System Hook")).event == "push"
+
+
+def test_ping_is_ignored() -> None:
+    assert from_github({"zen": "x"}, x_github_event="ping").outcome is Outcome.IGNORED
+
+
+def test_a_gitlab_issue_is_ignored() -> None:
+    assert from_gitlab({"object_kind": "issue"}).outcome is Outcome.IGNORED
+
+
+@pytest.mark.parametrize(
+    "signature",
+    ["", "sha256=", "sha256=" + "0" * 64, "sha1=abc", "\udcff", sign(b"other", b"{}")],
+)
+def test_a_wrong_signature_is_refused_before_the_body_is_read(signature: str) -> None:
+    received = from_github(b"not json at all", x_hub_signature_256=signature)
+
+    assert received.outcome is Outcome.UNAUTHORIZED
+    assert received.outcome.status == 401
+    assert "webhook.github.secret" in received.message
+
+
+def test_a_missing_signature_says_which_header() -> None:
+    received = receive({"x-github-event": "push"}, b"{}", SECRETS)
+
+    assert received.outcome is Outcome.UNAUTHORIZED
+    assert "x-hub-signature-256" in received.message
+
+
+def test_a_changed_body_does_not_match_its_signature() -> None:
+    signature = sign(b"hush", b"{}")
+
+    assert from_github(b"{ }", x_hub_signature_256=signature).outcome is Outcome.UNAUTHORIZED
+
+
+def test_a_wrong_gitlab_token_is_refused() -> None:
+    received = from_gitlab(gitlab_push(), x_gitlab_token="tokens")
+
+    assert received.outcome is Outcome.UNAUTHORIZED
+
+
+def test_without_a_secret_a_host_is_believed() -> None:
+    received = from_github(github_push(), secrets=Secrets(), x_hub_signature_256="")
+
+    assert received.outcome is Outcome.ACCEPTED
+
+
+def test_an_empty_secret_is_no_secret() -> None:
+    secrets = read_secrets({"webhook.github.secret": b"", "webhook.gitlab.secret": b"t"})
+
+    assert secrets.missing == (Provider.GITHUB,)
+
+
+def test_secrets_do_not_show_in_their_text() -> None:
+    assert "hush" not in repr(SECRETS)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"{", id="cut off"),
+        pytest.param(b"[]", id="a list"),
+        pytest.param(b'{"ref": 1}', id="wrong type"),
+        pytest.param(b'{"ref": "refs/heads/main"}', id="no repository"),
+        pytest.param(b'{"ref": "x", "repository": {}}', id="no url"),
+        pytest.param(b"\xff\xfe", id="not text"),
+        pytest.param(b'{"ref":"\xff","repository":{}}', id="not utf-8"),
+        pytest.param(b'{"a":' * 100_000, id="nested without end"),
+    ],
+)
+def test_a_malformed_body_is_told_apart(body: bytes) -> None:
+    received = from_github(body)
+
+    assert (received.outcome, received.outcome.status) == (Outcome.MALFORMED, 400)
+
+
+def test_a_form_body_says_which_content_type_is_expected() -> None:
+    received = from_github(b"payload=%7B%7D", content_type="application/x-www-form-urlencoded")
+
+    assert received.outcome is Outcome.MALFORMED
+    assert "application/json" in received.message
+
+
+def test_an_unknown_host_is_told_apart() -> None:
+    received = receive({"x-event-key": "repo:push"}, b"{}", SECRETS)
+
+    assert (received.outcome, received.outcome.status) == (Outcome.UNKNOWN_PROVIDER, 400)
+
+
+@given(body=st.binary(max_size=200), event=st.text(max_size=10), token=st.text(max_size=10))
+def test_no_bytes_make_it_raise(body: bytes, event: str, token: str) -> None:
+    secrets = Secrets(gitlab=token.encode("utf-8", "surrogatepass") or None)
+
+    for header in ("x-github-event", "x-gitlab-event"):
+        receive({header: event or "push", "x-gitlab-token": token}, body, secrets)
