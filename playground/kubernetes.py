@@ -1,0 +1,172 @@
+"""A real Kubernetes control plane on loopback: etcd, the API server, and what makes objects live.
+
+Started in the order they need each other; the API server can be killed and brought back on its
+port with its data, which is what fault tests want. kwok plays the nodes by `stages.yaml`, where
+labels make pods slow or broken. Clusters are cheap to share: one for a test run, a namespace for
+a test. With `controllers=False` it is only an API to write to and read from.
+"""
+
+import asyncio
+import secrets
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import aiohttp
+
+from agent.child import Child, Fact, answers_tcp, free_port, until
+from playground import programs
+from playground.certificates import make_authority, make_serving_pair, make_signing_key
+from playground.kubeapi import Access, KubeApi, kube_api
+from playground.programs import ClusterFiles
+
+STAGES = Path(__file__).parent / "stages.yaml"
+
+_ADMIN = "playground-admin"
+_GROUPS = {_ADMIN: "system:masters"}
+_USERS = (_ADMIN, "system:kube-controller-manager", "system:kube-scheduler")
+_NODES = ("node-1", "node-2")
+_USABLE_WITHIN = 60
+_LABELS = {"kubernetes.io/os": "linux"}
+_DEFAULT = "/api/v1/namespaces/default"
+
+
+class ControlPlane:
+    """A running cluster: its address and its administrator, and the ways to break it."""
+
+    def __init__(self, access: Access, kubeconfig: Path, api_server: Child) -> None:
+        self.access = access
+        self.kubeconfig = kubeconfig
+        self._api_server = api_server
+
+    @property
+    def url(self) -> str:
+        return self.access.url
+
+    def api(self) -> AbstractAsyncContextManager[KubeApi]:
+        """The administrator's connection."""
+        return kube_api(self.access)
+
+    def kill_api_server(self) -> None:
+        """As a crash would: connections break, watches end, nothing is said."""
+        self._api_server.kill()
+
+    async def start_api_server(self) -> None:
+        """Back on the same port with the same data; no effect while it runs."""
+        await self._api_server.start()
+
+    async def restart_api_server(self) -> None:
+        await self._api_server.stop()
+        await self._api_server.start()
+
+
+@asynccontextmanager
+async def control_plane(
+    folder: Path, binaries: Path, *, controllers: bool = True
+) -> AsyncIterator[ControlPlane]:
+    """A cluster that is ready to use: with controllers, its nodes are Ready too."""
+    tokens = {user: secrets.token_urlsafe(24) for user in _USERS}
+    files = _write_files(folder, binaries, tokens)
+    async with AsyncExitStack() as stack:
+        api_server, url = await _open_api(stack, files)
+        accesses = {
+            user: Access(url=url, ca_file=files.authority_file, token=token)
+            for user, token in tokens.items()
+        }
+        configs = _write_kubeconfigs(files.folder, accesses)
+        if controllers:
+            await _open_controllers(stack, files, configs)
+        cluster = ControlPlane(accesses[_ADMIN], configs[_ADMIN], api_server)
+        await _until_usable(cluster, nodes=_NODES if controllers else ())
+        yield cluster
+
+
+async def _open_api(stack: AsyncExitStack, files: ClusterFiles) -> tuple[Child, str]:
+    etcd_port, port = free_port(), free_port()
+    etcd = programs.etcd(files, etcd_port, free_port())
+    await stack.enter_async_context(Child(etcd, answers_tcp(etcd_port)))
+    url = f"https://127.0.0.1:{port}"
+    ready = _answers_https(f"{url}/readyz", files.authority_file)
+    api_server = Child(programs.api_server(files, port, etcd_port), ready)
+    await stack.enter_async_context(api_server)
+    return api_server, url
+
+
+async def _open_controllers(
+    stack: AsyncExitStack, files: ClusterFiles, configs: Mapping[str, Path]
+) -> None:
+    ports = [free_port() for _ in range(3)]
+    manager = programs.controller_manager(files, ports[0], configs[_USERS[1]])
+    scheduler = programs.scheduler(files, ports[1], configs[_USERS[2]])
+    kwok = programs.kwok(files, ports[2], configs[_ADMIN], STAGES)
+    children = [
+        Child(program, answers_tcp(port))
+        for program, port in zip((manager, scheduler, kwok), ports, strict=True)
+    ]
+    for child in children:
+        stack.push_async_callback(child.stop)
+    async with asyncio.TaskGroup() as group:
+        for child in children:
+            group.create_task(child.start(), name=f"start {child.program.name}")
+
+
+def _write_files(folder: Path, binaries: Path, tokens: Mapping[str, str]) -> ClusterFiles:
+    folder.mkdir(parents=True, exist_ok=True)
+    authority = make_authority(folder)
+    lines = [f'{token},{user},{user},"{_GROUPS.get(user, "")}"' for user, token in tokens.items()]
+    tokens_file = folder / "tokens.csv"
+    tokens_file.touch(mode=0o600)
+    tokens_file.write_text("\n".join(lines) + "\n")
+    return ClusterFiles(
+        folder=folder,
+        binaries=binaries,
+        authority_file=authority.certificate_file,
+        serving=make_serving_pair(authority, folder, ("kubernetes", "kubernetes.default.svc")),
+        signing_key_file=make_signing_key(folder / "service-accounts.key"),
+        tokens_file=tokens_file,
+    )
+
+
+def _write_kubeconfigs(folder: Path, accesses: Mapping[str, Access]) -> dict[str, Path]:
+    return {
+        user: access.write_kubeconfig(folder / f"{user.replace(':', '-')}.kubeconfig")
+        for user, access in accesses.items()
+    }
+
+
+def _answers_https(url: str, ca_file: Path) -> Fact:
+    trust = ssl.create_default_context(cafile=str(ca_file))
+    timeout = aiohttp.ClientTimeout(total=2)
+
+    async def ready() -> bool:
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=timeout) as session,
+                session.get(url, ssl=trust) as answer,
+            ):
+                return answer.status == 200
+        except (aiohttp.ClientError, TimeoutError):
+            return False
+
+    return ready
+
+
+async def _until_usable(cluster: ControlPlane, nodes: tuple[str, ...]) -> None:
+    async with asyncio.timeout(_USABLE_WITHIN), cluster.api() as api:
+        for node in nodes:
+            await api.create("/api/v1/nodes", {"metadata": {"name": node, "labels": _LABELS}})
+        for node in nodes:
+            await until(partial(_node_is_ready, api, node))
+        await until(partial(api.exists, _DEFAULT))
+        if nodes:
+            await until(partial(api.exists, f"{_DEFAULT}/serviceaccounts/default"))
+
+
+async def _node_is_ready(api: KubeApi, node: str) -> bool:
+    """Ready, and no longer tainted as not ready: from then on the scheduler uses it."""
+    found = await api.get(f"/api/v1/nodes/{node}")
+    conditions = found.get("status", {}).get("conditions", ())
+    ready = any(it["type"] == "Ready" and it["status"] == "True" for it in conditions)
+    return ready and "taints" not in found["spec"]

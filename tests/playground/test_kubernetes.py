@@ -1,0 +1,124 @@
+import pytest
+
+from playground.kubeapi import KubeApi, KubeApiError
+from playground.kubernetes import ControlPlane
+from tests.support import eventually
+
+pytestmark = pytest.mark.flow
+
+
+def deployment(name: str, labels: dict[str, str], annotations: dict[str, str]) -> dict[str, object]:
+    metadata = {"labels": {"app": name, **labels}, "annotations": annotations}
+    containers = [{"name": "main", "image": "example.test/main:1"}]
+    return {
+        "metadata": {"name": name},
+        "spec": {
+            "replicas": 3,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": metadata, "spec": {"containers": containers}},
+        },
+    }
+
+
+async def available(api: KubeApi, path: str) -> bool:
+    status = (await api.get(path)).get("status", {})
+    conditions = {it["type"]: it["status"] for it in status.get("conditions", ())}
+    return status.get("availableReplicas") == 3 and conditions["Available"] == "True"
+
+
+async def test_a_deployment_of_three_replicas_becomes_available(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    path = f"/apis/apps/v1/namespaces/{namespace}/deployments"
+    async with control_plane.api() as api:
+        await api.create(path, deployment("web", {}, {}))
+        await eventually(lambda: available(api, f"{path}/web"))
+
+
+async def test_a_slow_pod_is_pending_first_and_ready_later(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    path = f"/apis/apps/v1/namespaces/{namespace}/deployments"
+    async with control_plane.api() as api:
+        await api.create(path, deployment("web", {"playground/slow": "1s"}, {}))
+
+        async def progressing() -> bool:
+            status = (await api.get(f"{path}/web")).get("status", {})
+            return status.get("unavailableReplicas") == 3
+
+        await eventually(progressing)
+        await eventually(lambda: available(api, f"{path}/web"))
+
+
+@pytest.mark.parametrize("reason", ["ErrImagePull", "CrashLoopBackOff"])
+async def test_a_pod_asked_to_fail_waits_with_the_reason(
+    control_plane: ControlPlane, namespace: str, reason: str
+) -> None:
+    annotations = {} if reason == "ErrImagePull" else {"playground/reason": reason}
+    async with control_plane.api() as api:
+        path = f"/apis/apps/v1/namespaces/{namespace}/deployments"
+        await api.create(path, deployment("web", {"playground/fail": "true"}, annotations))
+
+        async def reasons() -> bool:
+            pods = (await api.get(f"/api/v1/namespaces/{namespace}/pods"))["items"]
+            statuses = [status for pod in pods for status in pod["status"]["containerStatuses"]]
+            return {status["state"]["waiting"]["reason"] for status in statuses} == {reason}
+
+        await eventually(lambda: reasons_or_not_yet(reasons))
+
+
+async def reasons_or_not_yet(fact) -> bool:
+    try:
+        return await fact()
+    except KeyError:
+        return False
+
+
+async def test_a_deleted_pod_goes(control_plane: ControlPlane, namespace: str) -> None:
+    pods = f"/api/v1/namespaces/{namespace}/pods"
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "c:1"}]}}
+    async with control_plane.api() as api:
+        await api.create(pods, pod)
+        await api.delete(f"{pods}/p")
+
+        async def gone() -> bool:
+            return not await api.exists(f"{pods}/p")
+
+        await eventually(gone)
+
+
+async def test_a_job_completes(control_plane: ControlPlane, namespace: str) -> None:
+    jobs = f"/apis/batch/v1/namespaces/{namespace}/jobs"
+    pod = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "c:1"}]}
+    async with control_plane.api() as api:
+        await api.create(jobs, {"metadata": {"name": "j"}, "spec": {"template": {"spec": pod}}})
+
+        async def complete() -> bool:
+            conditions = (await api.get(f"{jobs}/j"))["status"].get("conditions", ())
+            return any(it["type"] == "Complete" for it in conditions)
+
+        await eventually(complete)
+
+
+async def test_the_api_server_comes_back_with_its_data_after_a_crash(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    path = f"/api/v1/namespaces/{namespace}/configmaps"
+    async with control_plane.api() as api:
+        await api.create(path, {"metadata": {"name": "kept"}, "data": {"a": "b"}})
+    control_plane.kill_api_server()
+    await control_plane.start_api_server()
+    async with control_plane.api() as api:
+        assert (await api.get(f"{path}/kept"))["data"] == {"a": "b"}
+
+
+async def test_a_stranger_is_refused(control_plane: ControlPlane, namespace: str) -> None:
+    from playground.kubeapi import Access, kube_api
+
+    stranger = Access(
+        url=control_plane.url, ca_file=control_plane.access.ca_file, token="not-a-token"
+    )
+    async with kube_api(stranger) as api:
+        with pytest.raises(KubeApiError) as refused:
+            await api.get(f"/api/v1/namespaces/{namespace}/secrets")
+    assert refused.value.code == 401

@@ -1,0 +1,36 @@
+"""Waiting for facts: how a test says "sooner or later" without a sleep of its own."""
+
+import asyncio
+import inspect
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_LOOK_EVERY = 0.02
+
+
+async def eventually(fact: Callable[[], T | Awaitable[T]], within: float = 30, what: str = "") -> T:
+    """Return the first truthy answer of `fact`; an AssertionError inside it means "not yet".
+
+    Fails with the last answer seen. The deadline is generous on purpose: it ends a test that would
+    hang, and says nothing about how fast something ought to be.
+    """
+    deadline = time.monotonic() + within
+    while True:
+        seen = await _look(fact)
+        if not isinstance(seen, AssertionError) and seen:
+            return seen
+        if time.monotonic() > deadline:
+            name = what or getattr(fact, "__name__", repr(fact))
+            raise AssertionError(f"not within {within:.0f} s: {name}; last seen: {seen!r}")
+        await asyncio.sleep(_LOOK_EVERY)
+
+
+async def _look(fact: Callable[[], T | Awaitable[T]]) -> T | AssertionError:
+    try:
+        seen = fact()
+        return await seen if inspect.isawaitable(seen) else seen
+    except AssertionError as error:
+        return error
