@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import msgspec
 import orjson
 import structlog
+from handlers.application.patch import merge_patch
 
 from bus.identity import AppKey, RepositoryKey
 from handlers.application.application import (
@@ -23,7 +24,6 @@ from handlers.application.application import (
     read_project,
 )
 from handlers.application.defaults import DEFAULT_PROJECT
-from handlers.application.patch import merge_patch
 from handlers.application.spec import ApplicationSpec
 from handlers.ports import ApplyRefusedError, StaleWriteError, StatusWrite
 
@@ -125,6 +125,10 @@ class Applications:
 
     def remove_project(self, name: str) -> None:
         self._projects.pop(name, None)
+
+    def keep_projects(self, names: set[str]) -> None:
+        for name in set(self._projects) - names:
+            del self._projects[name]
 
     def problem(self, key: AppKey) -> str:
         return self._malformed.get(key, "")
