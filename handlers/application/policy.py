@@ -1,0 +1,94 @@
+"""How an application wants to be synced: automatically or not, and how often to try again.
+
+Argo CD's defaults: 5 s, doubled, at most 3 minutes; an automated sync without a `retry` block is
+tried again five times, a manual one never.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from handlers.application.duration import seconds
+from handlers.application.spec import ApplicationSpec, Backoff, RetryStrategy
+
+AUTOMATED_RETRIES = 5
+_DURATION, _FACTOR, _MAX_DURATION = 5.0, 2, 180.0
+
+
+class AutoSync(msgspec.Struct, frozen=True, kw_only=True):
+    prune: bool = False
+    self_heal: bool = False
+    allow_empty: bool = False
+
+
+class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    limit: int = 0
+    """Retries after the first try; below 0 is without end."""
+    duration: float = _DURATION
+    factor: int = _FACTOR
+    max_duration: float = _MAX_DURATION
+    refresh: bool = False
+    """Retry with the newest revision instead of the one that failed."""
+
+    def allows(self, retries: int) -> bool:
+        return self.limit < 0 or retries < self.limit
+
+    def wait(self, retry: int) -> float:
+        """Seconds before retry number `retry`, counted from 1.
+
+        The exponent is capped, so that endless retries do not compute endless numbers.
+        """
+        return min(self.max_duration, self.duration * float(self.factor) ** min(retry, 64))
+
+
+def auto_sync(spec: ApplicationSpec) -> AutoSync | None:
+    """None where syncs are started by people only."""
+    written = spec.sync_policy.automated if spec.sync_policy else None
+    if written is None or written.enabled is False:
+        return None
+    return AutoSync(
+        prune=bool(written.prune),
+        self_heal=bool(written.self_heal),
+        allow_empty=bool(written.allow_empty),
+    )
+
+
+def retry_strategy(spec: ApplicationSpec) -> RetryStrategy:
+    """What an automated operation is given."""
+    written = spec.sync_policy.retry if spec.sync_policy else None
+    return written or RetryStrategy(limit=AUTOMATED_RETRIES)
+
+
+def retry_policy(written: RetryStrategy | None) -> RetryPolicy:
+    """A duration that cannot be read counts as its default; `duration_problems` reports it."""
+    if written is None:
+        return RetryPolicy()
+    backoff = written.backoff or Backoff()
+    factor = backoff.factor if backoff.factor and backoff.factor > 0 else _FACTOR
+    return RetryPolicy(
+        limit=written.limit,
+        duration=_seconds(backoff.duration, _DURATION),
+        factor=factor,
+        max_duration=_seconds(backoff.max_duration, _MAX_DURATION),
+        refresh=written.refresh,
+    )
+
+
+def duration_problems(spec: ApplicationSpec) -> Iterator[str]:
+    backoff = retry_strategy(spec).backoff
+    if backoff is None:
+        return
+    for name, text in (("duration", backoff.duration), ("maxDuration", backoff.max_duration)):
+        try:
+            seconds(text or "0")
+        except ValueError as error:
+            yield f"spec.syncPolicy.retry.backoff.{name}: {error}"
+
+
+def _seconds(text: str, default: float) -> float:
+    try:
+        return seconds(text) if text else default
+    except ValueError:
+        return default

@@ -1,0 +1,131 @@
+"""Does an Application make sense, and may its project do that? Every problem at once, for a person.
+
+What is found here blocks the application: it would be wrong, or dangerous, to act on half of such a
+spec (with one of two sources applied, the objects of the other would be pruned). What this version
+merely does not act on is `unsupported`'s part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from bus.status import ConditionType
+from handlers.application.application import Application, AppProject
+from handlers.application.policy import duration_problems
+from handlers.application.project import (
+    IN_CLUSTER_NAME,
+    IN_CLUSTER_SERVER,
+    admits,
+    destination_permitted,
+    source_permitted,
+)
+from handlers.application.spec import Destination, Source
+from handlers.application.status import Condition
+
+
+def problems(app: Application, project: AppProject | None) -> tuple[Condition, ...]:
+    """InvalidSpecError conditions without a time; none where the application may be acted on."""
+    found = (
+        *_source_problems(app),
+        *_destination_problems(app.spec.destination),
+        *duration_problems(app.spec),
+        *_project_problems(app, project),
+    )
+    return tuple(Condition(type=ConditionType.INVALID_SPEC_ERROR, message=one) for one in found)
+
+
+def _source_problems(app: Application) -> Iterator[str]:
+    spec = app.spec
+    if spec.source_hydrator is not None:
+        yield "spec.sourceHydrator is not supported by this version; use spec.source"
+    elif len(spec.sources) > 1:
+        yield (
+            f"spec.sources has {len(spec.sources)} entries; this version acts on one source: "
+            "split the application, or put the sources into one kustomization or chart"
+        )
+    elif app.source is None:
+        yield "spec.source is missing; expected repoURL and path"
+    else:
+        yield from _one_source(app.source)
+
+
+def _one_source(source: Source) -> Iterator[str]:
+    if not source.repo_url:
+        yield "spec.source.repoURL is empty; expected the URL of a Git repository"
+    if source.chart:
+        yield (
+            f"spec.source.chart is {source.chart!r}: charts from a Helm or OCI registry are not "
+            "supported by this version; keep the chart in the Git repository and set path"
+        )
+    elif source.repo_url.startswith("oci://"):
+        yield "spec.source.repoURL is an OCI registry; this version reads Git repositories only"
+    elif not source.path:
+        yield "spec.source.path is empty; expected a folder of the repository (`.` is its root)"
+    if source.plugin is not None:
+        yield "spec.source.plugin is not supported by this version"
+    yield from _path_problems(source.path)
+    kinds = [
+        name
+        for name, block in (
+            ("helm", source.helm),
+            ("kustomize", source.kustomize),
+            ("directory", source.directory),
+        )
+        if block is not None
+    ]
+    if len(kinds) > 1:
+        yield f"spec.source has {' and '.join(kinds)}; only one kind of source may be given"
+
+
+def _path_problems(path: str) -> Iterator[str]:
+    if path.startswith("/"):
+        yield f"spec.source.path {path!r} is absolute; it must be relative to the repository's root"
+    elif ".." in PurePosixPath(path).parts:
+        yield f"spec.source.path {path!r} leaves the repository; `..` is not allowed"
+
+
+def _destination_problems(destination: Destination) -> Iterator[str]:
+    if destination.server and destination.name:
+        yield (
+            "spec.destination has both server and name; expected one of them "
+            f"(server {destination.server!r}, name {destination.name!r})"
+        )
+    elif not (destination.server or destination.name):
+        yield f"spec.destination is missing; expected server {IN_CLUSTER_SERVER!r} or a name"
+    elif not is_in_cluster(destination):
+        yield (
+            f"spec.destination {destination.server or destination.name!r} is another cluster; this "
+            f"version deploys to its own only: server {IN_CLUSTER_SERVER!r} or name "
+            f"{IN_CLUSTER_NAME!r}"
+        )
+
+
+def is_in_cluster(destination: Destination) -> bool:
+    if destination.name:
+        return destination.name == IN_CLUSTER_NAME
+    return destination.server.rstrip("/") == IN_CLUSTER_SERVER
+
+
+def _project_problems(app: Application, project: AppProject | None) -> Iterator[str]:
+    name = app.spec.project or "default"
+    if project is None:
+        yield f"spec.project: the AppProject {name!r} does not exist"
+        return
+    if not admits(project, app.key.namespace):
+        yield (
+            f"the AppProject {name!r} does not admit applications of namespace "
+            f"{app.key.namespace!r}; add it to spec.sourceNamespaces of the project"
+        )
+    if app.source is not None and not source_permitted(project, app.source.repo_url):
+        yield (
+            f"repository {app.source.repo_url} is not permitted in project {name!r}; "
+            "see spec.sourceRepos of the project"
+        )
+    destination = app.spec.destination
+    if (destination.server or destination.name) and not destination_permitted(project, destination):
+        yield (
+            f"destination server {destination.server or destination.name!r} with namespace "
+            f"{destination.namespace!r} is not permitted in project {name!r}; see "
+            "spec.destinations of the project"
+        )

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handlers.application.globs import matches
+from handlers.application.project import (
+    admits,
+    destination_permitted,
+    permitted,
+    source_permitted,
+)
+from handlers.application.spec import Destination
+from handlers.manifest.kinds import KindInfo
+from tests.application.build import REPO, SERVER, project
+
+HERE = Destination(server=SERVER, namespace="shop")
+
+
+def kind(name: str, group: str = "", *, namespaced: bool = True) -> KindInfo:
+    return KindInfo(group=group, version="v1", kind=name, plural="", namespaced=namespaced)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "separator", "expected"),
+    [
+        ("*", "a/b", "", True),
+        ("*", "a/b", "/", False),
+        ("**", "a/b", "/", True),
+        ("a/*", "a/b", "/", True),
+        ("a/*", "a/b/c", "/", False),
+        ("a?c", "abc", "", True),
+        ("a?c", "a/c", "/", False),
+        ("{a,b}-*", "b-1", "", True),
+        ("{a,b}-*", "c-1", "", False),
+        ("[a-c]x", "bx", "", True),
+        ("[!a-c]x", "bx", "", False),
+        ("a.b", "axb", "", False),
+        ("{a", "{a", "", True),
+        ("a,b", "a,b", "", True),
+    ],
+)
+def test_globs(pattern: str, text: str, separator: str, expected: bool) -> None:  # noqa: FBT001  a table
+    assert matches(pattern, text, separator) is expected
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        (["*"], True),
+        ([], False),
+        (["https://git.example/*"], True),
+        (["https://*"], False),
+        (["https://**"], True),
+        (["*", "!https://git.example/shop"], False),
+        (["!https://git.example/other"], False),
+        (["https://GIT.example/Shop.git"], True),
+    ],
+    ids=str,
+)
+def test_source_rules(rules: list[str], expected: bool) -> None:  # noqa: FBT001  a table
+    assert source_permitted(project({"sourceRepos": rules}), REPO) is expected
+
+
+DESTINATIONS: dict[str, tuple[list[dict[str, str]], bool]] = {
+    "all": ([{"server": "*", "namespace": "*"}], True),
+    "none": ([], False),
+    "by name": ([{"name": "in-cluster", "namespace": "shop"}], True),
+    "another namespace": ([{"server": "*", "namespace": "kube-*"}], False),
+    "denied namespace": (
+        [{"server": "*", "namespace": "*"}, {"server": "*", "namespace": "!shop"}],
+        False,
+    ),
+    "denied server": (
+        [{"server": "*", "namespace": "*"}, {"server": f"!{SERVER}", "namespace": "*"}],
+        False,
+    ),
+    "denied elsewhere": (
+        [{"server": "*", "namespace": "*"}, {"server": "*", "namespace": "!kube-system"}],
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("rules", "expected"), DESTINATIONS.values(), ids=DESTINATIONS)
+def test_destination_rules(rules: list[dict[str, str]], expected: bool) -> None:  # noqa: FBT001  a table
+    assert destination_permitted(project({"destinations": rules}), HERE) is expected
+
+
+SECRET, ROLE = {"group": "", "kind": "Secret"}, {"group": "rbac*", "kind": "ClusterRole"}
+
+OBJECTS: dict[str, tuple[dict[str, Any], KindInfo, bool]] = {
+    "namespaced, no list": ({}, kind("Secret"), True),
+    "namespaced, empty list": ({"namespaceResourceWhitelist": []}, kind("Secret"), False),
+    "namespaced, listed": ({"namespaceResourceWhitelist": [SECRET]}, kind("Secret"), True),
+    "namespaced, not listed": ({"namespaceResourceWhitelist": [SECRET]}, kind("Pod"), False),
+    "namespaced, denied": ({"namespaceResourceBlacklist": [SECRET]}, kind("Secret"), False),
+    "namespaced, elsewhere": ({"destinations": []}, kind("Secret"), False),
+    "cluster, empty list": (
+        {"clusterResourceWhitelist": []},
+        kind("ClusterRole", "rbac.x", namespaced=False),
+        False,
+    ),
+    "cluster, listed": (
+        {"clusterResourceWhitelist": [ROLE]},
+        kind("ClusterRole", "rbac.x", namespaced=False),
+        True,
+    ),
+    "cluster, denied": (
+        {"clusterResourceBlacklist": [ROLE]},
+        kind("ClusterRole", "rbac.x", namespaced=False),
+        False,
+    ),
+    "cluster, another name": (
+        {"clusterResourceWhitelist": [ROLE | {"name": "shop-*"}]},
+        kind("ClusterRole", "rbac.x", namespaced=False),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("rules", "which", "expected"), OBJECTS.values(), ids=OBJECTS)
+def test_object_rules(rules: dict[str, Any], which: KindInfo, expected: bool) -> None:  # noqa: FBT001  a table
+    assert permitted(project(rules), which, name="web", destination=HERE) is expected
+
+
+def test_a_project_admits_its_own_namespace_and_those_it_lists() -> None:
+    limited = project({"sourceNamespaces": ["team-*"]})
+    assert [admits(limited, space) for space in ("argocd", "team-a", "other")] == [
+        True,
+        True,
+        False,
+    ]
