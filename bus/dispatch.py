@@ -1,0 +1,183 @@
+"""Dispatch: the way of one delivery. Call the room, publish what it says, acknowledge.
+
+Publishing comes before acknowledging: a crash in between repeats the room, and the server drops the
+repeated results by their message ids. What a room raises is read as a verdict here and nowhere else;
+this module holds the only broad `except` of the program, because a bug in one room must not stop
+the house. Failures are counted here and not by the server, which also counts every `Retry`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+import structlog
+
+from bus.carrier import CarrierError, Publisher
+from bus.codec import Message
+from bus.dead import dead_letter
+from bus.events import Event
+from bus.observer import Hop, Observer, Outcome
+from bus.sender import Cause, Sender
+from bus.taken import Poison, Taken
+from bus.trace import Trace
+from bus.verdicts import Reject, Retry
+
+log = structlog.get_logger()
+
+_LONGEST_BACK_OFF = 60.0
+_REMEMBERED_FAILURES = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """How a room's call ended: what is to be published, and what becomes of the delivery."""
+
+    outcome: Outcome
+    events: tuple[Event, ...] = ()
+    messages: tuple[Message, ...] = ()
+    reason: str = ""
+    after: float = 0.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Dispatch:
+    sender: Sender
+    publisher: Publisher
+    observer: Observer
+    back_off: float = 1.0
+    """Seconds before the second attempt; doubled for each further one."""
+    _failures: OrderedDict[tuple[str, int], int] = field(default_factory=OrderedDict)
+
+    async def handle(self, item: Taken | Poison) -> None:
+        match item:
+            case Poison():
+                await self._bury(item)
+            case Taken():
+                with structlog.contextvars.bound_contextvars(
+                    app=item.envelope.subject,
+                    event_id=item.envelope.id,
+                    correlation=item.envelope.correlation,
+                    room=item.route.name,
+                ):
+                    await self._handle(item)
+            case _:
+                assert_never(item)
+
+    async def skip(self, item: Taken | Poison) -> None:
+        """A newer ask of the same subject waits: this one is done without a call."""
+        await item.delivery.ack()
+        if isinstance(item, Taken):
+            self._observe(item, Said(outcome=Outcome.MERGED), _span(item), time.monotonic())
+
+    async def _bury(self, item: Poison) -> None:
+        log.error("message is no event", room=item.route.name, reason=item.reason)
+        try:
+            await self._dead_letter(item, item.reason)
+            await item.delivery.ack()
+        except CarrierError as error:
+            log.warning("dead letter not written", room=item.route.name, reason=str(error))
+            await item.delivery.nak(self.back_off)
+
+    async def _handle(self, item: Taken) -> None:
+        waited = max(0.0, time.time() - item.envelope.time.timestamp())
+        self.observer.on_taken(item.route, item.envelope, waited)
+        started, span = time.monotonic(), _span(item)
+        said = await self._call(item, span)
+        try:
+            await self._settle(item, said)
+        except CarrierError as error:
+            log.warning("results not published", reason=str(error))
+            said = Said(outcome=Outcome.LOST, reason=str(error))
+            await item.delivery.nak(self.back_off)
+        self._observe(item, said, span, started)
+
+    async def _call(self, item: Taken, span: Trace) -> Said:
+        try:
+            async with asyncio.timeout(item.route.timeout):
+                events = await item.route.room(item.event)
+            return self._said(item, span, Outcome.HANDLED, events)
+        except Retry as verdict:
+            return self._retried(item, span, verdict)
+        except Reject as verdict:
+            return Said(outcome=Outcome.REJECTED, reason=verdict.reason)
+        except Exception as error:  # noqa: BLE001  a bug in one room must not stop the house
+            return self._failed(item, error)
+
+    def _said(self, item: Taken, span: Trace, outcome: Outcome, events: Sequence[Event]) -> Said:
+        turn = item.delivery.deliveries if outcome is Outcome.RETRIED else 0
+        cause = Cause(envelope=item.envelope, room=item.route.name, span=span, turn=turn)
+        messages = self.sender.results(cause, events)
+        return Said(outcome=outcome, events=tuple(events), messages=tuple(messages))
+
+    def _retried(self, item: Taken, span: Trace, verdict: Retry) -> Said:
+        said = self._said(item, span, Outcome.RETRIED, _events(verdict.say))
+        return replace(said, reason=verdict.reason, after=verdict.after)
+
+    def _failed(self, item: Taken, error: Exception) -> Said:
+        """A bug, or a room that took too long: again with back-off, dead on the last attempt."""
+        key = (item.route.name, item.sequence)
+        attempts = self._failures[key] = self._failures.pop(key, 0) + 1
+        if len(self._failures) > _REMEMBERED_FAILURES:
+            self._failures.popitem(last=False)
+        log.error("room failed", attempt=attempts, of=item.route.attempts, exc_info=error)
+        reason = _describe(error, item.route.timeout)
+        if attempts >= item.route.attempts:
+            return Said(outcome=Outcome.DEAD, reason=f"{reason} (attempt {attempts})")
+        after = min(self.back_off * 2 ** (attempts - 1), _LONGEST_BACK_OFF)
+        return Said(outcome=Outcome.FAILED, reason=reason, after=after)
+
+    async def _settle(self, item: Taken, said: Said) -> None:
+        if said.messages:
+            await self.publisher.publish(said.messages)
+        match said.outcome:
+            case Outcome.RETRIED | Outcome.FAILED:
+                await item.delivery.nak(said.after)
+                return
+            case Outcome.REJECTED | Outcome.DEAD:
+                await self._dead_letter(item, said.reason)
+            case _:
+                pass
+        await item.delivery.ack()
+        self._failures.pop((item.route.name, item.sequence), None)
+
+    async def _dead_letter(self, item: Taken | Poison, reason: str) -> None:
+        letter = dead_letter(self.sender.scope, item.route.name, item.delivery, reason)
+        await self.publisher.publish((letter,))
+        self.observer.on_dead(item.route, reason)
+
+    def _observe(self, item: Taken, said: Said, span: Trace, started: float) -> None:
+        seconds = time.monotonic() - started
+        self.observer.on_handled(
+            Hop(
+                route=item.route,
+                envelope=item.envelope,
+                event=item.event,
+                span=span,
+                started=time.time() - seconds,
+                seconds=seconds,
+                outcome=said.outcome,
+                results=said.events,
+                reason=said.reason,
+            )
+        )
+
+
+def _span(item: Taken) -> Trace:
+    trace = item.envelope.trace
+    return trace.child() if trace else Trace.start()
+
+
+def _events(said: Sequence[object]) -> tuple[Event, ...]:
+    return tuple(event for event in said if isinstance(event, Event))
+
+
+def _describe(error: Exception, timeout: float) -> str:
+    text = str(error)
+    if isinstance(error, TimeoutError) and not text:
+        return f"TimeoutError: no answer within {timeout:g} s"
+    return f"{type(error).__name__}: {text}"

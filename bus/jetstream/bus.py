@@ -1,0 +1,124 @@
+"""Bus: the one way in. Publish events, run a house plan, read facts; NATS stays inside.
+
+async with Bus.open(BusSettings(url="nats://127.0.0.1:4222", account="acme", agent="prod1")) as bus:
+    await bus.provision()
+    await bus.publish(RefreshApp(app=key))
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from bus.carrier import Take
+from bus.dispatch import Dispatch
+from bus.dispatcher import Dispatcher
+from bus.events import Event
+from bus.jetstream.connection import Connection, connected
+from bus.jetstream.inbox import NatsInbox
+from bus.jetstream.provision import Provisioner
+from bus.jetstream.publisher import NatsPublisher
+from bus.jetstream.settings import BusSettings
+from bus.observer import Observer, Unobserved
+from bus.route import Route
+from bus.sender import Sender
+from bus.subjects import Scope
+from bus.topology import ConsumerPlan, consumer
+from bus.trace import Trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DispatchOptions:
+    concurrency: int = 32
+    """Rooms at work at once, all routes together."""
+    drain_seconds: float = 20.0
+    back_off: float = 1.0
+    """Seconds before a room that failed is tried again; doubled each time."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Bus:
+    connection: Connection
+    publisher: NatsPublisher
+    provisioner: Provisioner
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, settings: BusSettings) -> AsyncIterator[Bus]:
+        """Connected when entered; raises CarrierUnreachableError."""
+        async with connected(settings) as connection:
+            publisher = NatsPublisher(connection)
+            await publisher.open()
+            provisioner = Provisioner(connection.jetstream, settings.scope, settings.replicas)
+            yield cls(connection=connection, publisher=publisher, provisioner=provisioner)
+
+    @property
+    def settings(self) -> BusSettings:
+        return self.connection.settings
+
+    @property
+    def scope(self) -> Scope:
+        return self.settings.scope
+
+    @property
+    def is_connected(self) -> bool:
+        return self.connection.is_connected
+
+    @property
+    def ack_wait(self) -> float:
+        return self.settings.ack_wait
+
+    async def provision(self, routes: Sequence[Route] = ()) -> None:
+        """Streams, buckets and the consumers of `routes`; as often as one likes."""
+        await self.provisioner.everything()
+        for route in routes:
+            await self.provisioner.consumer(self._consumer(route))
+
+    async def publish(
+        self,
+        *events: Event,
+        correlation: str = "",
+        trace: Trace | None = None,
+        message_id: str = "",
+    ) -> None:
+        """Returns when the server has stored every event, through a lost connection too."""
+        sender, span = Sender(self.scope), trace or Trace.start()
+        messages = [
+            sender.first(
+                event,
+                correlation=correlation,
+                trace=span,
+                message_id=f"{message_id}:{place}" if message_id else "",
+            )
+            for place, event in enumerate(events)
+        ]
+        await self.publisher.publish(messages)
+
+    def dispatcher(
+        self,
+        routes: Sequence[Route],
+        observer: Observer | None = None,
+        options: DispatchOptions | None = None,
+    ) -> Dispatcher:
+        chosen = options or DispatchOptions()
+        dispatch = Dispatch(
+            sender=Sender(self.scope),
+            publisher=self.publisher,
+            observer=observer or Unobserved(),
+            back_off=chosen.back_off,
+        )
+        return Dispatcher(
+            carrier=self,
+            routes=routes,
+            dispatch=dispatch,
+            concurrency=chosen.concurrency,
+            drain_seconds=chosen.drain_seconds,
+        )
+
+    def inbox(self, route: Route, take: Take) -> NatsInbox:
+        return NatsInbox(self.connection, self.provisioner, self._consumer(route), take)
+
+    def _consumer(self, route: Route) -> ConsumerPlan:
+        limit = self.settings.inbox_limit
+        return consumer(self.scope, route, ack_wait=self.ack_wait, limit=limit)

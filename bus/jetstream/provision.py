@@ -1,0 +1,151 @@
+"""Provision: make the server's streams, consumers and buckets what the topology says.
+
+Idempotent, and an upgrade where an older topology is found: what the plan names is set, what an
+operator added stays. What NATS cannot change in place is refused before anything is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import nats.errors
+import nats.js.errors
+import structlog
+from nats.js import JetStreamContext, api
+
+from bus.carrier import CarrierError
+from bus.subjects import Scope
+from bus.topology import (
+    DUPLICATE_WINDOW,
+    BucketPlan,
+    ConsumerPlan,
+    StreamPlan,
+    buckets,
+    streams,
+)
+
+log = structlog.get_logger()
+
+
+class TopologyConflictError(CarrierError):
+    """The server has something that cannot become what the topology says."""
+
+
+class ProvisionError(CarrierError):
+    """The server did not answer, or may not do what is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provisioner:
+    jetstream: JetStreamContext
+    scope: Scope
+    replicas: int = 1
+
+    async def everything(self) -> None:
+        await self.streams()
+        for bucket in buckets(self.scope):
+            await self.bucket(bucket)
+
+    async def streams(self) -> None:
+        for plan in streams(self.scope):
+            await self.stream(plan)
+
+    async def stream(self, plan: StreamPlan) -> None:
+        wanted = _stream_fields(plan, self.replicas)
+        with _refusals(f"stream {plan.name}"):
+            try:
+                found = (await self.jetstream.stream_info(plan.name)).config
+            except nats.js.errors.NotFoundError:
+                await self.jetstream.add_stream(api.StreamConfig(**wanted))
+                log.info("stream created", stream=plan.name)
+                return
+            changed = _changed(wanted, found)
+            _refuse_impossible(plan.name, changed, found)
+            if changed:
+                await self.jetstream.update_stream(found.evolve(**changed))
+                log.info("stream upgraded", stream=plan.name, changed=sorted(changed))
+
+    async def consumer(self, plan: ConsumerPlan) -> None:
+        wanted = _consumer_fields(plan)
+        with _refusals(f"consumer {plan.name} of stream {plan.stream}"):
+            try:
+                found = (await self.jetstream.consumer_info(plan.stream, plan.name)).config
+            except nats.js.errors.NotFoundError:
+                await self.jetstream.add_consumer(plan.stream, api.ConsumerConfig(**wanted))
+                return
+            wanted.pop("deliver_policy")  # where it began to read is history
+            if changed := _changed(wanted, found):
+                await self.jetstream.add_consumer(plan.stream, found.evolve(**changed))
+                log.info("consumer upgraded", consumer=plan.name, changed=sorted(changed))
+
+    async def bucket(self, plan: BucketPlan) -> None:
+        with _refusals(f"bucket {plan.name}"):
+            try:
+                await self.jetstream.key_value(plan.name)
+            except nats.js.errors.BucketNotFoundError:
+                config = api.KeyValueConfig(
+                    bucket=plan.name,
+                    description=plan.description,
+                    ttl=plan.ttl,
+                    replicas=self.replicas,
+                )
+                await self.jetstream.create_key_value(config)
+
+
+def _stream_fields(plan: StreamPlan, replicas: int) -> dict[str, Any]:
+    return {
+        "name": plan.name,
+        "description": plan.description,
+        "subjects": list(plan.subjects),
+        "retention": api.RetentionPolicy(plan.retention.value),
+        "storage": api.StorageType.FILE,
+        "discard": api.DiscardPolicy.OLD,
+        "max_age": plan.max_age,
+        "max_bytes": plan.max_bytes,
+        "max_msg_size": plan.max_message_bytes,
+        "max_msgs_per_subject": 1 if plan.latest_only else -1,
+        "duplicate_window": DUPLICATE_WINDOW,
+        "num_replicas": replicas,
+    }
+
+
+def _consumer_fields(plan: ConsumerPlan) -> dict[str, Any]:
+    policy = api.DeliverPolicy.NEW if plan.only_new else api.DeliverPolicy.ALL
+    return {
+        "name": plan.name,
+        "durable_name": plan.name,
+        "deliver_policy": policy,
+        "ack_policy": api.AckPolicy.EXPLICIT,
+        "ack_wait": plan.ack_wait,
+        "max_deliver": -1,
+        "max_ack_pending": plan.max_ack_pending,
+        "filter_subject": plan.subject,
+    }
+
+
+def _changed(wanted: dict[str, Any], found: object) -> dict[str, Any]:
+    return {name: value for name, value in wanted.items() if getattr(found, name) != value}
+
+
+def _refuse_impossible(name: str, changed: dict[str, Any], found: api.StreamConfig) -> None:
+    for fixed in ("retention", "storage"):
+        if fixed in changed:
+            raise TopologyConflictError(
+                f"stream {name} has {fixed} {getattr(found, fixed)!s}, this version needs "
+                f"{changed[fixed].value}, and NATS cannot change it: drain and delete the stream, "
+                "or use another agent name"
+            )
+
+
+@contextmanager
+def _refusals(what: str) -> Iterator[None]:
+    """What the server says against it, with the name of the thing it is about."""
+    try:
+        yield
+    except nats.js.errors.BadRequestError as error:
+        raise TopologyConflictError(f"{what} cannot be provisioned: {error.description}") from error
+    except (nats.errors.Error, OSError) as error:
+        raise ProvisionError(f"{what} is not provisioned: {error!r}") from error

@@ -1,0 +1,84 @@
+"""Lanes: serial per key, parallel between keys, and no older ask behind a newer one.
+
+A lane is born with its first item and dies with its last. A fixed number of workers take turns: each
+takes the lane that has waited longest, handles one item of it and puts the lane back at the end, so
+a busy lane never starves the others. How much may wait is bounded by who fills the lanes (the
+inboxes' credit), not here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Generic, Protocol, TypeVar
+
+
+class Item(Protocol):
+    @property
+    def lane(self) -> str: ...
+
+    @property
+    def slot(self) -> Hashable:
+        """Items of one slot are one piece of work: only the newest of them waits."""
+
+    @property
+    def sequence(self) -> int:
+        """Newer is greater; equal is the same item, delivered once more."""
+
+
+T = TypeVar("T", bound=Item)
+
+
+class Lanes(Generic[T]):
+    def __init__(self) -> None:
+        self._lanes: dict[str, dict[Hashable, T]] = {}
+        self._ready: asyncio.Queue[str] = asyncio.Queue()
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    def __len__(self) -> int:
+        """How many lanes are alive."""
+        return len(self._lanes)
+
+    def put(self, item: T) -> T | None:
+        """Queue `item`; returns the item that need not be handled because of a newer one, if any."""
+        lane = self._lanes.get(item.lane)
+        if lane is None:
+            lane = self._lanes[item.lane] = {}
+            self._ready.put_nowait(item.lane)
+            self._idle.clear()
+        waiting = lane.get(item.slot)
+        if waiting is None or waiting.sequence <= item.sequence:
+            lane[item.slot] = item
+            return waiting
+        return item
+
+    async def work(self, handle: Callable[[T], Awaitable[None]]) -> None:
+        """One worker, for ever: whoever owns the lanes runs as many as may work at once."""
+        while True:
+            key = await self._ready.get()
+            lane = self._lanes[key]
+            item = lane.pop(next(iter(lane)))
+            try:
+                await handle(item)
+            finally:
+                self._turn(key, lane)
+
+    async def idle(self) -> None:
+        """Until nothing waits and nothing is in work."""
+        await self._idle.wait()
+
+    def clear(self) -> tuple[T, ...]:
+        """Take back everything that waits, e.g. at the end of a drain."""
+        waiting = tuple(item for lane in self._lanes.values() for item in lane.values())
+        for lane in self._lanes.values():
+            lane.clear()
+        return waiting
+
+    def _turn(self, key: str, lane: dict[Hashable, T]) -> None:
+        if lane:
+            self._ready.put_nowait(key)
+            return
+        del self._lanes[key]
+        if not self._lanes:
+            self._idle.set()

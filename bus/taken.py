@@ -1,0 +1,69 @@
+"""Taken: a delivery that was decoded, or found to be poison, on its way through a lane."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from bus.carrier import Delivery
+from bus.codec import DecodeError, decode
+from bus.envelope import Envelope
+from bus.events import Event, Kind
+from bus.route import Route
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A decoded delivery on its way to a room."""
+
+    route: Route
+    delivery: Delivery
+    envelope: Envelope
+    event: Event
+    lane: str
+    since: float = field(default_factory=time.monotonic)
+
+    @property
+    def sequence(self) -> int:
+        return self.delivery.sequence
+
+    @property
+    def slot(self) -> Hashable:
+        """Asks of one subject are one piece of work; everything else stands for itself."""
+        merged = self.event.kind == Kind.ASK
+        return (self.route.name, self.delivery.subject if merged else self.delivery.sequence)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Poison:
+    """A delivery that no room can be asked about."""
+
+    route: Route
+    delivery: Delivery
+    reason: str
+    since: float = field(default_factory=time.monotonic)
+
+    @property
+    def lane(self) -> str:
+        return f"dead:{self.route.name}"
+
+    @property
+    def sequence(self) -> int:
+        return self.delivery.sequence
+
+    @property
+    def slot(self) -> Hashable:
+        return (self.route.name, self.delivery.sequence)
+
+
+def take(route: Route, delivery: Delivery) -> Taken | Poison:
+    try:
+        envelope, event = decode(delivery.headers, delivery.data)
+    except DecodeError as error:
+        return Poison(route=route, delivery=delivery, reason=str(error))
+    if type(event) is not route.event:
+        reason = f"{envelope.type} came to {route.name}, which takes {route.event.name}"
+        return Poison(route=route, delivery=delivery, reason=reason)
+    lane = route.lane(event)
+    return Taken(route=route, delivery=delivery, envelope=envelope, event=event, lane=lane)

@@ -1,0 +1,124 @@
+"""Topology: the streams, consumers and buckets of one agent, as data. Pure.
+
+Several agents may share one NATS, so every name holds account and agent. Retention says what a
+message is for: work is gone when done, facts stay for subscribers, dead letters wait for a person.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from bus.codec import MAX_EVENT_BYTES
+from bus.events import Kind
+from bus.route import Route
+from bus.subjects import Branch, Scope, escape, filter_of
+
+HOUR = 3600.0
+DAY = 24 * HOUR
+DUPLICATE_WINDOW = 120.0
+_HEADERS_BYTES = 8 * 1024
+_MIB = 1024 * 1024
+
+
+class Retention(StrEnum):
+    WORK_QUEUE = "workqueue"
+    """A message is gone when it was handled."""
+    LIMITS = "limits"
+    """A message stays until it is old, whoever has read it."""
+
+
+class StreamPlan(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    subjects: tuple[str, ...]
+    retention: Retention
+    max_age: float = 0.0
+    """Seconds; 0 is for ever."""
+    max_bytes: int = 256 * _MIB
+    max_message_bytes: int = MAX_EVENT_BYTES + _HEADERS_BYTES
+    latest_only: bool = False
+    """One message a subject: a newer one replaces the one that waits."""
+    description: str = ""
+
+
+class ConsumerPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A durable pull consumer. Deliveries are unlimited: the dispatcher decides what is dead."""
+
+    name: str
+    stream: str
+    subject: str
+    ack_wait: float
+    max_ack_pending: int
+    only_new: bool
+    """A room that is new in the house does not hear of what happened before it."""
+
+
+class BucketPlan(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    ttl: float
+    description: str = ""
+
+
+def streams(scope: Scope) -> tuple[StreamPlan, ...]:
+    return (
+        StreamPlan(
+            name=scope.name("ASK"),
+            subjects=_all(scope, Branch.ASK),
+            retention=Retention.WORK_QUEUE,
+            latest_only=True,
+            description="reasons to look again, one waiting per subject",
+        ),
+        StreamPlan(
+            name=scope.name("CMD"),
+            subjects=_all(scope, Branch.COMMAND),
+            retention=Retention.WORK_QUEUE,
+            description="what people and the service want done",
+        ),
+        StreamPlan(
+            name=scope.name("FACT"),
+            subjects=_all(scope, Branch.FACT),
+            retention=Retention.LIMITS,
+            max_age=72 * HOUR,
+            max_bytes=1024 * _MIB,
+            description="what happened; see docs/events.md",
+        ),
+        StreamPlan(
+            name=scope.name("UP"),
+            subjects=_all(scope, Branch.UP),
+            retention=Retention.WORK_QUEUE,
+            latest_only=True,
+            max_bytes=1024 * _MIB,
+            description="reports until the service has acknowledged them",
+        ),
+        StreamPlan(
+            name=scope.name("DEAD"),
+            subjects=_all(scope, Branch.DEAD),
+            retention=Retention.LIMITS,
+            max_age=14 * DAY,
+            max_message_bytes=64 * 1024,
+            description="messages that nobody could handle, with the reason",
+        ),
+    )
+
+
+def buckets(scope: Scope) -> tuple[BucketPlan, ...]:
+    return (
+        BucketPlan(name=scope.name("results"), ttl=7 * DAY, description="results of commands"),
+        BucketPlan(name=scope.name("seen"), ttl=DAY, description="ids of deliveries seen"),
+    )
+
+
+def consumer(scope: Scope, route: Route, *, ack_wait: float, limit: int) -> ConsumerPlan:
+    return ConsumerPlan(
+        name=escape(route.name),
+        stream=scope.name(route.event.kind.upper()),
+        subject=filter_of(scope, route.event),
+        ack_wait=ack_wait,
+        max_ack_pending=limit,
+        only_new=route.event.kind == Kind.FACT,
+    )
+
+
+def _all(scope: Scope, branch: Branch) -> tuple[str, ...]:
+    return (f"{scope.prefix}.{branch}.>",)
