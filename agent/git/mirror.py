@@ -1,0 +1,119 @@
+"""One bare mirror of one repository: fetched by Git's program, read through libgit2.
+
+Fetches of a mirror are serial (`lock`); reads need no lock, because Git only adds objects and
+replaces refs by renaming. A fetch that was killed may leave lock files and half-written packs: they
+are swept before the lock is given back, and once when the mirror is opened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import pygit2
+
+from agent.git.changes import changed_paths
+from agent.git.command import Ended, run_git
+from agent.git.refs import nearby, resolve
+from agent.git.transport import (
+    ALL_REFS,
+    HEAD_REF,
+    Remote,
+    failure,
+    fetch_arguments,
+    fetch_environment,
+    has_no_head,
+    overdue,
+)
+from agent.git.tree import GitTree, Objects
+from bus.identity import Revision
+
+_LEFTOVERS = ("*.lock", "refs/**/*.lock", "objects/pack/tmp_*", "objects/??/tmp_obj_*")
+_PINNED = "refs/house/pinned/"
+
+
+class Mirror:
+    def __init__(self, folder: Path, fetch_seconds: float) -> None:
+        self.lock = asyncio.Lock()
+        self._folder = folder
+        self._fetch_seconds = fetch_seconds
+        self._repository = pygit2.Repository(str(folder), pygit2.enums.RepositoryOpenFlag.BARE)
+        self._objects = Objects(self._repository)
+        self.begun = 0
+        """Fetches begun in this life of the process."""
+        self.succeeded = 0
+        """The number of the last one that succeeded."""
+
+    async def fetch(self, remote: Remote) -> None:
+        """All branches, tags and HEAD. Raises RepositoryError; call it under `lock`."""
+        self.begun += 1
+        ended = await self._run(remote, (HEAD_REF, *ALL_REFS))
+        if has_no_head(ended.complaint):
+            ended = await self._run(remote, ALL_REFS)
+        if ended.code:
+            raise failure(remote, ended.complaint)
+        self.succeeded = self.begun
+
+    async def fetch_commit(self, remote: Remote, commit: str) -> bool:
+        """Ask for a commit that no ref leads to; False where the server does not give it away."""
+        ended = await self._run(remote, (f"+{commit}:{_PINNED}{commit}",))
+        return ended.code == 0
+
+    def resolve(self, target: str) -> Revision | None:
+        return resolve(self._repository, target)
+
+    def nearby(self, target: str) -> tuple[str, ...]:
+        return nearby(self._repository, target)
+
+    def tree(self, revision: Revision) -> GitTree | None:
+        root = self._root(revision)
+        return GitTree(self._objects, root) if root else None
+
+    def changed_paths(self, before: Revision, after: Revision) -> frozenset[str] | None:
+        old, new = self._root(before), self._root(after)
+        if not (old and new):
+            return None
+        return changed_paths(self._objects.folder, old, new)
+
+    def close(self) -> None:
+        self._repository.free()
+
+    def _root(self, revision: Revision) -> str:
+        """The id of a commit's tree, or nothing."""
+        try:
+            found = self._repository.get(revision)
+        except ValueError:
+            return ""
+        return str(found.tree_id) if isinstance(found, pygit2.Commit) else ""
+
+    async def _run(self, remote: Remote, refspecs: tuple[str, ...]) -> Ended:
+        seconds = self._fetch_seconds
+        arguments = fetch_arguments(str(self._folder), remote, refspecs)
+        environment = fetch_environment(remote, os.environ, seconds)
+        ended: Ended | None = None
+        try:
+            ended = await run_git(arguments, environment, seconds)
+        except TimeoutError as error:
+            raise overdue(remote, seconds) from error
+        finally:
+            if ended is None:
+                sweep(self._folder)
+        return ended
+
+
+def open_mirror(folder: Path, fetch_seconds: float) -> Mirror:
+    """The mirror in `folder`, made where there is none. Blocking."""
+    if not (folder / "HEAD").exists():
+        pygit2.init_repository(str(folder), bare=True)
+    sweep(folder)
+    return Mirror(folder, fetch_seconds)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a killed Git may leave; nobody else works in this folder."""
+    for pattern in _LEFTOVERS:
+        for path in folder.glob(pattern):
+            with suppress(FileNotFoundError):
+                path.unlink()

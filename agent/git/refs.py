@@ -1,0 +1,84 @@
+"""What a target revision means in a mirror: HEAD, a branch, a tag or a commit, in this order.
+
+As in Argo CD a name is looked for among the branches, then among the tags (a tag of a tag is
+followed to its commit), then read as a commit id of 7 to 40 digits. Ranges over tags are said to
+be unsupported rather than looked for as a name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+import pygit2
+
+from bus.identity import Revision
+
+HEAD = "refs/house/head"
+"""Where a fetch keeps the commit of the remote's HEAD."""
+
+BRANCHES = "refs/heads/"
+TAGS = "refs/tags/"
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_ABBREVIATED = re.compile(r"[0-9a-f]{7,39}")
+_RANGE = re.compile(r"[~^<>=*,| ]|(^|\.)x($|\.)", re.IGNORECASE)
+_NEAR = 5
+
+
+def is_commit(target: str) -> bool:
+    """Whether `target` is a whole commit id."""
+    return _COMMIT.fullmatch(target) is not None
+
+
+def is_range(target: str) -> bool:
+    """Whether `target` can only be a range of versions: no ref may hold these characters."""
+    return _RANGE.search(target) is not None
+
+
+def resolve(repository: pygit2.Repository, target: str) -> Revision | None:
+    """The commit that `target` means, or None."""
+    if target in ("", "HEAD"):
+        return _commit_of(repository, HEAD)
+    for name in _names(target):
+        if found := _commit_of(repository, name):
+            return found
+    if is_commit(target) or _ABBREVIATED.fullmatch(target):
+        return _commit_by_id(repository, target)
+    return None
+
+
+def nearby(repository: pygit2.Repository, target: str) -> tuple[str, ...]:
+    """Up to five branches and tags to name in an error: similar ones first, any where none is."""
+    names = sorted(_all_names(repository))
+    return tuple(get_close_matches(target, names, _NEAR) or names[:_NEAR])
+
+
+def _names(target: str) -> tuple[str, ...]:
+    if target.startswith((BRANCHES, TAGS)):
+        return (target,)
+    return (BRANCHES + target, TAGS + target)
+
+
+def _all_names(repository: pygit2.Repository) -> Iterator[str]:
+    for name in repository.references:
+        for kind in (BRANCHES, TAGS):
+            if name.startswith(kind):
+                yield name.removeprefix(kind)
+
+
+def _commit_of(repository: pygit2.Repository, name: str) -> Revision | None:
+    try:
+        reference = repository.references.get(name)
+        return Revision(str(reference.peel(pygit2.Commit).id)) if reference else None
+    except (pygit2.GitError, ValueError):
+        return None  # not a possible name of a ref, or not a commit
+
+
+def _commit_by_id(repository: pygit2.Repository, digits: str) -> Revision | None:
+    try:
+        found = repository.get(digits)
+    except ValueError:
+        return None  # several objects begin so
+    return Revision(str(found.id)) if isinstance(found, pygit2.Commit) else None

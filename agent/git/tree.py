@@ -1,0 +1,107 @@
+"""The files of one commit, read from the object database: no work tree, no checkout.
+
+Folders are decoded once and kept for all commits of the mirror, because commits share most of
+their folders. A blob is read as a whole and therefore has a limit. Paths never follow symlinks:
+whoever evaluates files decides what a link may point to.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+
+import pygit2
+
+from agent.git.folder import Item, decode_folder
+from bus.status import Reason
+from handlers.ports import EntryKind, RepositoryError, TreeEntry
+
+MAX_BLOB = 10 * 1024 * 1024
+_FOLDERS = 20_000
+_TREE = pygit2.enums.ObjectType.TREE
+
+
+class Objects:
+    """Reads objects of one mirror; small caches of what never changes."""
+
+    def __init__(self, repository: pygit2.Repository) -> None:
+        self._database = repository.odb
+        self._folders: OrderedDict[str, Mapping[str, Item]] = OrderedDict()
+
+    def folder(self, oid: str) -> Mapping[str, Item]:
+        """The items of a tree object; RepositoryError where the mirror has no such tree."""
+        known = self._folders.get(oid)
+        if known is None:
+            kind, raw = self._read(oid)
+            if kind != _TREE:
+                raise _missing(oid)
+            known = self._folders[oid] = decode_folder(raw)
+            if len(self._folders) > _FOLDERS:
+                self._folders.popitem(last=False)
+        return known
+
+    def size(self, oid: str) -> int:
+        try:
+            return self._database.read_header(oid)[1]
+        except (KeyError, ValueError) as error:
+            raise _missing(oid) from error
+
+    def blob(self, oid: str) -> bytes:
+        size = self.size(oid)
+        if size > MAX_BLOB:
+            message = f"a file of {size} bytes is larger than the limit of {MAX_BLOB} bytes"
+            raise RepositoryError(Reason.OUTPUT_TOO_LARGE, message)
+        return self._read(oid)[1]
+
+    def _read(self, oid: str) -> tuple[int, bytes]:
+        try:
+            kind, content = self._database.read(oid)
+        except (KeyError, ValueError) as error:
+            raise _missing(oid) from error
+        return kind, content
+
+
+class GitTree:
+    """handlers.ports.Tree over a root tree of a mirror."""
+
+    def __init__(self, objects: Objects, root: str) -> None:
+        self._objects = objects
+        self._root = root
+
+    def entry(self, path: str) -> TreeEntry | None:
+        """None also for paths that leave the repository."""
+        here = Item("40000", self._root)
+        name = ""
+        for name in _steps(path):
+            if name == ".." or not here.is_folder:
+                return None
+            found = self._objects.folder(here.oid).get(name)
+            if found is None:
+                return None
+            here = found
+        return self._entry(name, here)
+
+    def list(self, path: str) -> tuple[TreeEntry, ...]:
+        """The entries of a folder in Git's order; none where there is no such folder."""
+        folder = self.entry(path)
+        if folder is None or folder.kind is not EntryKind.TREE:
+            return ()
+        items = self._objects.folder(folder.oid).items()
+        return tuple(self._entry(name, item) for name, item in items)
+
+    def read(self, oid: str) -> bytes:
+        return self._objects.blob(oid)
+
+    def _entry(self, name: str, item: Item) -> TreeEntry:
+        kind = item.kind
+        sized = kind in (EntryKind.BLOB, EntryKind.SYMLINK)
+        return TreeEntry(name, kind, item.oid, self._objects.size(item.oid) if sized else 0)
+
+
+def _steps(path: str) -> list[str]:
+    return [step for step in path.split("/") if step not in ("", ".")]
+
+
+def _missing(oid: str) -> RepositoryError:
+    message = f"the mirror has no object {oid}: it is damaged; delete it, it is fetched again"
+    return RepositoryError(Reason.FILE_NOT_FOUND, message)

@@ -1,0 +1,306 @@
+"""Fetching from a real Git host over HTTP: what arrives, what is refused, and what stays behind."""
+
+import asyncio
+import os
+import subprocess
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from agent.git.credentials import SECRET_TYPE, Secret, SecretCredentials
+from agent.git.mirrors import Mirrors, MirrorSettings
+from bus.identity import NO_REVISION, Revision
+from bus.status import Reason
+from handlers.ports import RepositoryError
+from playground.githost import GitHost, Login, Repository
+from tests.support import eventually
+
+pytestmark = pytest.mark.flow
+
+PASSWORD = "a-password-nobody-may-see"
+
+
+@pytest.fixture
+def repository(git_host: GitHost) -> Repository:
+    return git_host.create(f"shop-{uuid.uuid4().hex[:8]}")
+
+
+@pytest.fixture
+async def git(tmp_path: Path) -> AsyncIterator[Mirrors]:
+    async with Mirrors(
+        MirrorSettings(folder=tmp_path / "git"), SecretCredentials(tuple)
+    ) as mirrors:
+        yield mirrors
+
+
+def secret_for(url: str, password: str) -> Secret:
+    return Secret(
+        namespace="argocd",
+        name="repo-shop",
+        labels={SECRET_TYPE: "repository"},
+        data={"url": url, "username": "kim", "password": password},
+    )
+
+
+async def test_branch_tag_commit_and_head_resolve(git: Mirrors, repository: Repository) -> None:
+    first = repository.commit({"a.yaml": b"1"})
+    git_in(repository, "tag", "-m", "one", "v1", first)
+    second = repository.commit({"a.yaml": b"2"})
+
+    async def resolved(target: str) -> str:
+        return await git.resolve(repository.url, target)
+
+    assert await resolved("main") == second
+    assert await resolved("") == await resolved("HEAD") == second
+    assert await resolved("v1") == await resolved("refs/tags/v1") == first
+    assert await resolved(first) == await resolved(first[:8]) == first
+
+
+async def test_a_push_is_seen_by_the_next_fetch_only(git: Mirrors, repository: Repository) -> None:
+    first = repository.commit({"a.yaml": b"1"})
+    assert await git.resolve(repository.url, "main") == first
+    second = repository.commit({"a.yaml": b"2"})
+    assert await git.resolve(repository.url, "main") == first
+    await git.fetch(repository.url)
+    assert await git.resolve(repository.url, "main") == second
+
+
+async def test_changed_paths_name_both_sides_of_a_rename(
+    git: Mirrors, repository: Repository
+) -> None:
+    before = repository.commit({"a/old.yaml": b"same", "b/x.yaml": b"x"})
+    after = repository.commit({"a/old.yaml": None, "c/new.yaml": b"same"})
+    await git.fetch(repository.url)
+    changed = await git.changed_paths(repository.url, Revision(before), Revision(after))
+    assert changed == {"a/old.yaml", "c/new.yaml"}
+
+
+async def test_changed_paths_from_a_commit_nobody_knows_is_none(
+    git: Mirrors, repository: Repository
+) -> None:
+    after = repository.commit({"a": b"1"})
+    await git.fetch(repository.url)
+    unknown = Revision("0123456789" * 4)
+    assert await git.changed_paths(repository.url, unknown, Revision(after)) is None
+    assert await git.changed_paths(repository.url, NO_REVISION, Revision(after)) is None
+
+
+async def test_a_forced_push_moves_the_branch(git: Mirrors, repository: Repository) -> None:
+    first = repository.commit({"a": b"1"})
+    second = repository.commit({"a": b"2"})
+    await git.fetch(repository.url)
+    git_in(repository, "update-ref", "refs/heads/main", first)
+    await git.fetch(repository.url)
+    assert await git.resolve(repository.url, "main") == first
+    changed = await git.changed_paths(repository.url, Revision(second), Revision(first))
+    assert changed == {"a"}
+
+
+async def test_a_moved_tag_is_followed(git: Mirrors, repository: Repository) -> None:
+    first = repository.commit({"a": b"1"})
+    git_in(repository, "tag", "stable", first)
+    assert await git.resolve(repository.url, "stable") == first
+    second = repository.commit({"a": b"2"})
+    git_in(repository, "tag", "-f", "stable", second)
+    await git.fetch(repository.url)
+    assert await git.resolve(repository.url, "stable") == second
+
+
+async def test_a_deleted_branch_is_gone_and_its_name_may_become_a_folder(
+    git: Mirrors, repository: Repository
+) -> None:
+    repository.commit({"a": b"1"})
+    repository.commit({"a": b"2"}, branch="feature")
+    await git.fetch(repository.url)
+    git_in(repository, "branch", "-D", "feature")
+    moved = repository.commit({"a": b"3"}, branch="feature/one")
+    await git.fetch(repository.url)
+    assert await git.resolve(repository.url, "feature/one") == moved
+    with pytest.raises(RepositoryError) as caught:
+        await git.resolve(repository.url, "feature")
+    assert caught.value.reason is Reason.REVISION_NOT_FOUND
+    assert "feature/one" in caught.value.message
+
+
+async def test_an_empty_repository_says_so_and_fills_later(
+    git: Mirrors, repository: Repository
+) -> None:
+    await git.fetch(repository.url)
+    with pytest.raises(RepositoryError, match="the repository is empty"):
+        await git.resolve(repository.url, "HEAD")
+    first = repository.commit({"a": b"1"})
+    await git.fetch(repository.url)
+    assert await git.resolve(repository.url, "HEAD") == first
+
+
+async def test_a_commit_outside_every_branch_is_asked_for(
+    git: Mirrors, repository: Repository
+) -> None:
+    repository.commit({"a": b"1"})
+    lost = repository.commit({"a": b"2"}, branch="gone")
+    git_in(repository, "branch", "-D", "gone")
+    git_in(repository, "config", "uploadpack.allowAnySHA1InWant", "true")
+    assert await git.resolve(repository.url, lost) == lost
+    tree = await git.tree(repository.url, Revision(lost))
+    entry = tree.entry("a")
+    assert entry is not None
+    assert tree.read(entry.oid) == b"2"
+
+
+async def test_a_range_of_versions_is_said_to_be_unsupported(
+    git: Mirrors, repository: Repository
+) -> None:
+    repository.commit({"a": b"1"})
+    with pytest.raises(RepositoryError, match="range of versions"):
+        await git.resolve(repository.url, ">=1.2 <2")
+
+
+async def test_a_host_that_is_down_is_named_and_recovers(
+    git: Mirrors, own_git_host: GitHost
+) -> None:
+    repository = own_git_host.create("shop")
+    commit = repository.commit({"a": b"1"})
+    await own_git_host.down()
+    messages = [await refusal(git, repository.url) for _ in range(2)]
+    assert messages[0].reason is Reason.REPOSITORY_UNREACHABLE
+    assert repository.url in messages[0].message
+    assert messages[0].message == messages[1].message
+    await own_git_host.up()
+    assert await git.resolve(repository.url, "main") == commit
+
+
+async def test_a_repository_that_is_gone_is_named(git: Mirrors, repository: Repository) -> None:
+    error = await refusal(git, repository.url.replace("shop", "absent"))
+    assert error.reason is Reason.REPOSITORY_UNREACHABLE
+    assert "Check the URL" in error.message
+
+
+@pytest.mark.parametrize("written", ["secret", "url"])
+async def test_a_login_opens_the_repository(
+    tmp_path: Path, repository: Repository, written: str
+) -> None:
+    commit = repository.commit({"a": b"1"})
+    repository.login = Login(user="kim", password=PASSWORD)
+    secrets = (secret_for(repository.url, PASSWORD),) if written == "secret" else ()
+    url = (
+        repository.url.replace("://", f"://kim:{PASSWORD}@") if written == "url" else repository.url
+    )
+    settings = MirrorSettings(folder=tmp_path / "git")
+    async with Mirrors(settings, SecretCredentials(lambda: secrets)) as git:
+        assert await git.resolve(url, "main") == commit
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert PASSWORD.encode() not in kept
+
+
+async def test_a_wrong_password_names_the_secret_and_hides_it(
+    tmp_path: Path, repository: Repository
+) -> None:
+    repository.commit({"a": b"1"})
+    repository.login = Login(user="kim", password="another")
+    secrets = (secret_for(repository.url, PASSWORD),)
+    settings = MirrorSettings(folder=tmp_path / "git")
+    async with Mirrors(settings, SecretCredentials(lambda: secrets)) as git:
+        error = await refusal(git, repository.url)
+    assert error.reason is Reason.CREDENTIALS_REFUSED
+    assert "argocd/repo-shop" in error.message
+    assert PASSWORD not in error.message
+
+
+async def test_no_login_at_all_is_refused_and_says_that_no_secret_fits(
+    git: Mirrors, repository: Repository
+) -> None:
+    repository.login = Login(user="kim", password=PASSWORD)
+    error = await refusal(git, repository.url)
+    assert error.reason is Reason.CREDENTIALS_REFUSED
+    assert "no Secret fits" in error.message
+
+
+async def test_the_deadline_ends_a_hanging_fetch_and_leaves_nothing(tmp_path: Path) -> None:
+    async with silent_server() as url:
+        settings = MirrorSettings(folder=tmp_path / "git", fetch_seconds=0.5)
+        async with Mirrors(settings, SecretCredentials(tuple)) as git:
+            error = await refusal(git, url)
+        assert error.reason is Reason.REPOSITORY_UNREACHABLE
+        assert "0.5 s" in error.message
+        await eventually(lambda: not processes_with(url))
+    assert not leftovers(tmp_path)
+
+
+async def test_a_cancelled_fetch_leaves_nothing_and_the_next_one_works(
+    git: Mirrors, repository: Repository, tmp_path: Path
+) -> None:
+    commit = repository.commit({"a": b"1"})
+    async with silent_server() as url:
+        async with asyncio.TaskGroup() as tasks:
+            hanging = tasks.create_task(git.fetch(url))
+            await eventually(lambda: processes_with(url))
+            hanging.cancel()
+        await eventually(lambda: not processes_with(url))
+    assert not leftovers(tmp_path)
+    assert await git.resolve(repository.url, "main") == commit
+
+
+async def test_what_a_killed_fetch_left_is_swept_when_the_mirror_opens(
+    tmp_path: Path, repository: Repository
+) -> None:
+    repository.commit({"a": b"1"})
+    settings = MirrorSettings(folder=tmp_path / "git")
+    async with Mirrors(settings, SecretCredentials(tuple)) as git:
+        await git.fetch(repository.url)
+    folder = next((tmp_path / "git").iterdir())
+    (folder / "refs/heads/main.lock").touch()
+    (folder / "objects/pack/tmp_pack_x").touch()
+    second = repository.commit({"a": b"2"})
+    async with Mirrors(settings, SecretCredentials(tuple)) as git:
+        await git.fetch(repository.url)
+        assert await git.resolve(repository.url, "main") == second
+    assert not leftovers(tmp_path)
+
+
+async def refusal(git: Mirrors, url: str) -> RepositoryError:
+    with pytest.raises(RepositoryError) as caught:
+        await git.fetch(url)
+    return caught.value
+
+
+@asynccontextmanager
+async def silent_server() -> AsyncIterator[str]:
+    """Accepts connections and never answers."""
+
+    async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.read(1024):
+            pass
+        writer.close()
+
+    server = await asyncio.start_server(hold, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/{uuid.uuid4().hex}.git"
+    finally:
+        server.close()
+
+
+def processes_with(text: str) -> list[str]:
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (folder / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if text.encode() in line and folder.name != str(os.getpid()):
+            found.append(folder.name)
+    return found
+
+
+def leftovers(folder: Path) -> list[Path]:
+    patterns = ("*.lock", "tmp_*")
+    return [path for pattern in patterns for path in (folder / "git").rglob(pattern)]
+
+
+def git_in(repository: Repository, *arguments: str) -> None:
+    who = ("-c", "user.name=kim", "-c", "user.email=kim@example.org")
+    subprocess.run(
+        ["git", *who, *arguments], cwd=repository.folder, check=True, capture_output=True
+    )
