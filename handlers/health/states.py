@@ -1,0 +1,55 @@
+"""The health of one object as a value, and the words that the rules use to make it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from bus.status import HealthStatus
+from handlers.manifest.access import Manifest, items, number
+
+
+class Health(msgspec.Struct, frozen=True):
+    status: HealthStatus
+    message: str = ""
+
+
+def healthy(message: str = "") -> Health:
+    return Health(HealthStatus.HEALTHY, message)
+
+
+def progressing(message: str = "") -> Health:
+    return Health(HealthStatus.PROGRESSING, message)
+
+
+def degraded(message: str = "") -> Health:
+    return Health(HealthStatus.DEGRADED, message)
+
+
+def suspended(message: str = "") -> Health:
+    return Health(HealthStatus.SUSPENDED, message)
+
+
+def unknown(message: str = "") -> Health:
+    return Health(HealthStatus.UNKNOWN, message)
+
+
+def condition(manifest: Manifest, wanted: str) -> Manifest | None:
+    """The entry of `status.conditions` with this type."""
+    found = (c for c in items(manifest, "status", "conditions") if c.get("type") == wanted)
+    return next(found, None)
+
+
+def holds(manifest: Manifest, wanted: str) -> bool:
+    """Whether the condition is there and `True`."""
+    found = condition(manifest, wanted)
+    return found is not None and found.get("status") == "True"
+
+
+def observed(manifest: Manifest) -> bool:
+    """Whether the controller has seen the newest spec."""
+    generation = number(manifest, "metadata", "generation")
+    return generation <= number(manifest, "status", "observedGeneration")
+
+
+def counted(manifest: Manifest, field: str) -> int:
+    return number(manifest, "status", field)
