@@ -1,0 +1,131 @@
+"""Writes to the destination cluster: the port Cluster. One request a call.
+
+What the API server answers goes into the index before the call returns, so that the next look sees
+our own write and its watch event is no news. An apply without force tells who else owns a field
+(ConflictError names manager and fields); whether to force it then is the room's decision.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from agent.kube.client import ApplyQuery, KubeClient
+from agent.kube.errors import NotFoundError, read_status
+from agent.kube.live import Live
+from agent.kube.paths import collection, item
+from agent.kube.summary import MANAGER, summarise
+from bus.identity import ResourceKey
+from handlers.manifest import access
+from handlers.ports import ApplyOptions, ApplyRefusedError, KindInfo, LiveObject, Manifest
+
+
+class KubeCluster:
+    """Implements the port Cluster."""
+
+    def __init__(self, client: KubeClient, live: Live) -> None:
+        self._client = client
+        self._live = live
+
+    async def apply(self, manifest: Manifest, options: ApplyOptions) -> LiveObject:
+        kind = self._kind(manifest)
+        if not access.name(manifest):
+            answer = await self._create(kind, manifest, options)
+        elif options.replace:
+            answer = await self._replace(kind, manifest, options)
+        else:
+            how = _how(options)
+            answer = await self._client.apply(_path(kind, manifest), _encode(manifest), how)
+        live = summarise(answer, whole=True)
+        if not options.dry_run:
+            self._live.index.put(live, ours=True)
+        return live
+
+    async def delete(self, live: LiveObject, *, propagation: str = "foreground") -> None:
+        """One that is gone, or was replaced by another of its name, is no error."""
+        kind = self._live.kind(live.key.group, live.key.kind)
+        if kind is None:
+            return
+        path = item(kind, live.key.namespace, live.key.name)
+        try:
+            answer = await self._client.delete(
+                path, uid=live.uid, propagation=propagation.capitalize()
+            )
+        except NotFoundError:
+            self._live.index.remove(live)
+            return
+        except ApplyRefusedError as error:
+            if error.code == 409 and "UID in the precondition" in error.message:
+                self._live.index.remove(live)
+                return
+            raise
+        self._write_through(live, answer)
+
+    async def refresh_kinds(self) -> None:
+        await self._live.look()
+
+    def _write_through(self, live: LiveObject, answer: bytes) -> None:
+        """The answer is a Status where it is gone, else the object with its deletionTimestamp."""
+        if read_status(answer).kind == "Status":
+            self._live.index.remove(live)
+        else:
+            self._live.index.put(summarise(answer), ours=True)
+
+    async def _create(self, kind: KindInfo, manifest: Manifest, options: ApplyOptions) -> bytes:
+        """With generateName: there is nothing to apply to."""
+        path = collection(kind, access.namespace(manifest), version=access.version(manifest))
+        return await self._client.create(path, _encode(manifest), _query(options))
+
+    async def _replace(self, kind: KindInfo, manifest: Manifest, options: ApplyOptions) -> bytes:
+        """What the index has is replaced at the version that it has, what it has not is created."""
+        here = self._live.get(_key(kind, manifest))
+        if here is None:
+            return await self._create(kind, manifest, options)
+        metadata = {
+            **access.mapping(manifest, "metadata"),
+            "resourceVersion": here.resource_version,
+        }
+        body = _encode({**manifest, "metadata": metadata})
+        return await self._client.replace(_path(kind, manifest), body, _query(options))
+
+    def _kind(self, manifest: Manifest) -> KindInfo:
+        group, kind = access.group(manifest), access.kind(manifest)
+        found = self._live.kind(group, kind)
+        if found is not None:
+            return found
+        spoken = access.api_version(manifest)
+        raise NotFoundError(
+            f"the cluster does not serve {kind} of {spoken}: is its definition (CRD) installed?",
+            code=404,
+            permanent=False,
+        )
+
+
+def _key(kind: KindInfo, manifest: Manifest) -> ResourceKey:
+    space = access.namespace(manifest) if kind.namespaced else ""
+    return ResourceKey(kind.group, kind.kind, space, access.name(manifest))
+
+
+def _path(kind: KindInfo, manifest: Manifest) -> str:
+    space, name = access.namespace(manifest), access.name(manifest)
+    return item(kind, space, name, version=access.version(manifest))
+
+
+def _how(options: ApplyOptions) -> ApplyQuery:
+    return ApplyQuery(
+        manager=MANAGER,
+        force=options.force_conflicts,
+        dry_run=options.dry_run,
+        validate=options.validate,
+    )
+
+
+def _query(options: ApplyOptions) -> dict[str, str]:
+    query: dict[str, Any] = _how(options).query()
+    del query["force"]
+    return query
+
+
+def _encode(manifest: Manifest) -> bytes:
+    return orjson.dumps(dict(manifest))

@@ -1,0 +1,123 @@
+"""Where the API server is and as whom we speak to it: a kubeconfig, or the pod's account.
+
+The current context of somebody's shell is never taken by itself: a kubeconfig is given by path or
+the agent runs in a pod. Reading the files, exec plugins and their renewal are kubernetes_asyncio's;
+importing it costs seconds, so that happens here, in a thread, and only when a connection is wanted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_EXEC_TIMEOUT = 60
+_LOOK_AT_TOKEN_EVERY = 30.0
+
+AuthHeaders = Callable[[], Awaitable[Mapping[str, str]]]
+
+
+class KubeConfigError(Exception):
+    """No usable way to an API server: the message says what was looked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """An address, how to trust it, and how to prove who we are (asked before every request)."""
+
+    url: str
+    tls: ssl.SSLContext | bool
+    headers: AuthHeaders
+    server_name: str | None = None
+    proxy: str | None = None
+
+
+async def connect(kubeconfig: Path | None = None, context: str = "") -> Connection:
+    """Raises KubeConfigError. Without a path: the service account of the pod we run in."""
+    loaders = await asyncio.to_thread(importlib.import_module, "kubernetes_asyncio.config")
+    client = importlib.import_module("kubernetes_asyncio.client")
+    settings = client.Configuration()
+    refresh = None
+    try:
+        async with asyncio.timeout(_EXEC_TIMEOUT):
+            if kubeconfig is None:
+                loaders.load_incluster_config(client_configuration=settings)
+            else:
+                refresh = await _load_file(loaders, settings, kubeconfig, context)
+    except (loaders.ConfigException, OSError, ValueError, TimeoutError) as error:
+        raise KubeConfigError(_what_was_wrong(kubeconfig, context, error)) from error
+    return Connection(
+        url=settings.host,
+        tls=await asyncio.to_thread(_tls, settings),
+        headers=_Credentials(settings, refresh),
+        server_name=settings.tls_server_name,
+        proxy=settings.proxy,
+    )
+
+
+class _Credentials:
+    """The authorization header, renewed by its loader before it expires; one renewal at a time."""
+
+    def __init__(self, settings: Any, refresh: Callable[[], Awaitable[None]] | None) -> None:
+        self._settings = settings
+        self._refresh = refresh
+        self._lock = asyncio.Lock()
+        self._looked = float("-inf")
+
+    async def __call__(self) -> Mapping[str, str]:
+        now = asyncio.get_running_loop().time()
+        if self._refresh is not None and now - self._looked > _LOOK_AT_TOKEN_EVERY:
+            await self._renew(self._refresh, now)
+        token = await self._settings.get_api_key_with_prefix("BearerToken")
+        return {"Authorization": token} if token else {}
+
+    async def _renew(self, refresh: Callable[[], Awaitable[None]], now: float) -> None:
+        async with self._lock:
+            if now - self._looked > _LOOK_AT_TOKEN_EVERY:
+                await refresh()
+                self._looked = now
+
+
+async def _load_file(
+    loaders: Any, settings: Any, kubeconfig: Path, context: str
+) -> Callable[[], Awaitable[None]]:
+    """Set `settings` from the file; what comes back does so again and runs expired plugins."""
+    if not await asyncio.to_thread(kubeconfig.is_file):
+        raise FileNotFoundError("there is no such file")
+    loader = await loaders.load_kube_config(
+        config_file=str(kubeconfig),
+        context=context or None,
+        client_configuration=settings,
+        persist_config=False,
+    )
+
+    async def refresh() -> None:
+        async with asyncio.timeout(_EXEC_TIMEOUT):
+            await loader.load_and_set(settings)
+
+    return refresh
+
+
+def _tls(settings: Any) -> ssl.SSLContext | bool:
+    if not settings.host.startswith("https"):
+        return False
+    trust = ssl.create_default_context(cafile=settings.ssl_ca_cert)
+    # Clusters older than Python 3.13's stricter rules have authorities without a key usage.
+    trust.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    if settings.cert_file:
+        trust.load_cert_chain(settings.cert_file, settings.key_file)
+    if not settings.verify_ssl:
+        trust.check_hostname = False
+        trust.verify_mode = ssl.CERT_NONE
+    return trust
+
+
+def _what_was_wrong(kubeconfig: Path | None, context: str, error: Exception) -> str:
+    if kubeconfig is None:
+        return f"not in a pod ({error}); give the path of a kubeconfig"
+    wanted = f", context {context!r}" if context else ""
+    return f"kubeconfig {kubeconfig}{wanted}: {str(error) or type(error).__name__}"

@@ -1,0 +1,126 @@
+"""What the API server serves: its kinds, versions and its own version, from one or two requests.
+
+The aggregated document tells all groups at once (Kubernetes 1.27 and later, kept young by the
+server itself); an older server is asked group by group. Reading the documents is pure; `discover`
+asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+import orjson
+
+from agent.kube.client import KubeClient
+from agent.kube.errors import NotFoundError
+from handlers.manifest.access import items, mapping, split_api_version, text
+from handlers.ports import ApplyRefusedError, ClusterUnreachableError, KindInfo
+
+_AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
+ACCEPT = ",".join((_AGGREGATED.format("v2"), _AGGREGATED.format("v2beta1"), "application/json"))
+
+
+class Discovered(msgspec.Struct, frozen=True, kw_only=True):
+    """All kinds in all served versions, the preferred version of a group first."""
+
+    kube_version: str = ""
+    served: tuple[KindInfo, ...] = ()
+
+    def preferred(self) -> dict[tuple[str, str], KindInfo]:
+        """(group, kind) -> the kind in its best version."""
+        best: dict[tuple[str, str], KindInfo] = {}
+        for kind in self.served:
+            best.setdefault((kind.group, kind.kind), kind)
+        return best
+
+    def api_versions(self) -> tuple[str, ...]:
+        """`apps/v1` and `apps/v1/Deployment` of everything: what Helm calls API versions."""
+        named: dict[str, None] = {}
+        for kind in self.served:
+            version = f"{kind.group}/{kind.version}" if kind.group else kind.version
+            named[version] = named[f"{version}/{kind.kind}"] = None
+        return tuple(named)
+
+
+async def discover(client: KubeClient) -> Discovered:
+    """Raises ClusterUnreachableError. A group whose own server is down is left out."""
+    version = _document(await client.get("/version"))
+    served: list[KindInfo] = []
+    for root in ("/api", "/apis"):
+        document = _document(await client.get(root, accept=ACCEPT))
+        if document.get("kind") == "APIGroupDiscoveryList":
+            served.extend(aggregated_kinds(document))
+        else:
+            served.extend(await _one_by_one(client, document))
+    return Discovered(kube_version=text(version, "gitVersion"), served=tuple(served))
+
+
+def aggregated_kinds(document: Mapping[str, Any]) -> Iterator[KindInfo]:
+    """The kinds of an APIGroupDiscoveryList, in the server's order of preference."""
+    for group in items(document, "items"):
+        for version in items(group, "versions"):
+            for resource in items(version, "resources"):
+                yield KindInfo(
+                    group=text(group, "metadata", "name"),
+                    version=text(version, "version"),
+                    kind=text(resource, "responseKind", "kind"),
+                    plural=text(resource, "resource"),
+                    namespaced=text(resource, "scope") == "Namespaced",
+                    verbs=_words(resource),
+                )
+
+
+def group_versions(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Of an APIVersions or APIGroupList document: `v1`, `apps/v1` ..., preferred first."""
+    if document.get("kind") == "APIVersions":
+        return tuple(word for word in document.get("versions", ()) if isinstance(word, str))
+    found: dict[str, None] = {}
+    for group in items(document, "groups"):
+        found[text(group, "preferredVersion", "groupVersion")] = None
+        found.update((text(entry, "groupVersion"), None) for entry in items(group, "versions"))
+    return tuple(word for word in found if word)
+
+
+def listed_kinds(document: Mapping[str, Any]) -> Iterator[KindInfo]:
+    """The kinds of an APIResourceList; subresources (`pods/log`) are none."""
+    group, version = split_api_version(text(document, "groupVersion"))
+    for resource in items(document, "resources"):
+        plural = text(resource, "name")
+        if "/" not in plural:
+            yield KindInfo(
+                group=text(resource, "group") or group,
+                version=text(resource, "version") or version,
+                kind=text(resource, "kind"),
+                plural=plural,
+                namespaced=resource.get("namespaced") is True,
+                verbs=_words(resource),
+            )
+
+
+async def _one_by_one(client: KubeClient, document: Mapping[str, Any]) -> Iterable[KindInfo]:
+    kinds: list[KindInfo] = []
+    for group_version in group_versions(document):
+        root = "/apis" if "/" in group_version else "/api"
+        try:
+            resources = _document(await client.get(f"{root}/{group_version}"))
+        except NotFoundError:
+            continue
+        except ApplyRefusedError as error:
+            if error.code < 500:
+                raise
+            continue
+        kinds.extend(listed_kinds(resources))
+    return kinds
+
+
+def _document(body: bytes) -> Mapping[str, Any]:
+    try:
+        return mapping(orjson.loads(body))
+    except orjson.JSONDecodeError as error:
+        raise ClusterUnreachableError("discovery: the answer is no JSON") from error
+
+
+def _words(resource: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(word for word in resource.get("verbs") or () if isinstance(word, str))

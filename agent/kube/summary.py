@@ -1,0 +1,109 @@
+"""An object's bytes as the API server sends them -> what the index keeps of it. Pure.
+
+Kept of everything: identity, owners, health. Kept of what an application tracks (and of
+definitions, which are never tracked): the body without managedFields, our own field set, and a
+fingerprint of what a person could have changed. Bodies may be Secrets: nothing here is ever logged.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+from bus.identity import ResourceKey
+from bus.status import HealthStatus
+from handlers.health.assess import assess
+from handlers.manifest import access
+from handlers.manifest.kinds import CUSTOM_RESOURCE_DEFINITION, GroupKind
+from handlers.manifest.tracking import TRACKING_ID, self_referenced
+from handlers.ports import LiveObject
+
+MANAGER = "argocd-controller"
+
+_VOLATILE = frozenset(
+    (
+        "creationTimestamp",
+        "deletionGracePeriodSeconds",
+        "deletionTimestamp",
+        "generation",
+        "managedFields",
+        "resourceVersion",
+        "selfLink",
+        "uid",
+    )
+)
+
+
+def summarise(
+    raw: bytes, *, api_version: str = "", kind: str = "", whole: bool = False
+) -> LiveObject:
+    """`api_version` and `kind` for items of a list, which do not say it themselves.
+
+    `whole` keeps the body in any case. Raises ValueError (of orjson) where `raw` is no JSON object.
+    """
+    said: dict[str, Any] = orjson.loads(raw)
+    manifest = said if "kind" in said else {"apiVersion": api_version, "kind": kind, **said}
+    metadata = access.mapping(manifest, "metadata")
+    key = _key(manifest)
+    status, message = _health(manifest)
+    tracked = self_referenced(manifest) or whole or _is_definition(key)
+    return LiveObject(
+        key=key,
+        version=sys.intern(access.version(manifest)),
+        uid=access.uid(manifest),
+        resource_version=access.resource_version(manifest),
+        tracking=access.annotation(manifest, TRACKING_ID),
+        owners=tuple(owner.uid for owner in access.owners(manifest)),
+        health=status,
+        health_message=message,
+        deleting="deletionTimestamp" in metadata,
+        fingerprint=_fingerprint(manifest, metadata) if tracked else "",
+        body=_body(manifest, metadata) if tracked else b"",
+        owned=_owned(metadata) if tracked else b"",
+    )
+
+
+def _key(manifest: access.Manifest) -> ResourceKey:
+    return ResourceKey(
+        sys.intern(access.group(manifest)),
+        sys.intern(access.kind(manifest)),
+        sys.intern(access.namespace(manifest)),
+        access.name(manifest),
+    )
+
+
+def _is_definition(key: ResourceKey) -> bool:
+    return GroupKind(key.group, key.kind) == CUSTOM_RESOURCE_DEFINITION
+
+
+def _body(manifest: access.Manifest, metadata: Mapping[str, Any]) -> bytes:
+    kept = {name: value for name, value in metadata.items() if name != "managedFields"}
+    return orjson.dumps({**manifest, "metadata": kept})
+
+
+def _fingerprint(manifest: access.Manifest, metadata: Mapping[str, Any]) -> str:
+    content = {name: value for name, value in manifest.items() if name != "status"}
+    content["metadata"] = {name: value for name, value in metadata.items() if name not in _VOLATILE}
+    encoded = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+    return blake2b(encoded, digest_size=12).hexdigest()
+
+
+def _owned(metadata: Mapping[str, Any]) -> bytes:
+    for entry in access.items(metadata, "managedFields"):
+        if _is_ours(entry):
+            return orjson.dumps(access.mapping(entry, "fieldsV1"))
+    return b""
+
+
+def _is_ours(entry: Mapping[str, Any]) -> bool:
+    applied = entry.get("manager") == MANAGER and entry.get("operation") == "Apply"
+    return applied and not entry.get("subresource")
+
+
+def _health(manifest: access.Manifest) -> tuple[HealthStatus | None, str]:
+    health = assess(manifest)
+    return (None, "") if health is None else (health.status, health.message)

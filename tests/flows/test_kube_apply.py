@@ -1,0 +1,221 @@
+"""Writes to a real API server: what it answers is in the index before the call returns."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from agent.kube.errors import ConflictError, NotFoundError
+from bus.identity import AppKey, ResourceKey
+from handlers.ports import ApplyOptions, ApplyRefusedError, LiveObject
+from playground.kubernetes import ControlPlane
+from tests.kube.world import House, following, opened
+
+pytestmark = pytest.mark.flow
+
+
+@pytest.fixture
+async def house(control_plane: ControlPlane, namespace: str) -> AsyncIterator[House]:
+    async with opened(control_plane.kubeconfig, namespaces=(namespace,)) as house, following(house):
+        yield house
+
+
+def config_map(namespace: str, name: str = "settings", **data: str) -> dict[str, Any]:
+    tracking = f"shop:/ConfigMap:{namespace}/{name}"
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "annotations": {"argocd.argoproj.io/tracking-id": tracking},
+        },
+        "data": data,
+    }
+
+
+def deployment(namespace: str, app: str = "web", replicas: int = 1) -> dict[str, Any]:
+    labels = {"app": app}
+    pod = {"containers": [{"name": "web", "image": "web:1"}]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": namespace},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        },
+    }
+
+
+async def test_an_applied_object_is_in_the_index_at_once(house: House, namespace: str) -> None:
+    live = await house.cluster.apply(config_map(namespace, colour="blue"), ApplyOptions())
+
+    assert house.live.get(live.key) == live
+    assert house.live.tracked(AppKey("argocd", "shop")) == (live,)
+    assert live.manifest["data"] == {"colour": "blue"}
+    assert b"f:colour" in live.owned
+    assert "managedFields" not in live.manifest["metadata"]
+
+
+async def test_applying_the_same_again_changes_nothing(house: House, namespace: str) -> None:
+    first = await house.cluster.apply(config_map(namespace, colour="blue"), ApplyOptions())
+    again = await house.cluster.apply(config_map(namespace, colour="blue"), ApplyOptions())
+    changed = await house.cluster.apply(config_map(namespace, colour="red"), ApplyOptions())
+
+    assert again.resource_version == first.resource_version
+    assert again.fingerprint == first.fingerprint != changed.fingerprint
+
+
+async def test_a_dry_run_writes_nothing(house: House, namespace: str) -> None:
+    wanted = config_map(namespace, colour="blue")
+
+    answer = await house.cluster.apply(wanted, ApplyOptions(dry_run=True))
+
+    assert answer.manifest["data"] == {"colour": "blue"}
+    assert house.live.get(answer.key) is None
+
+
+async def test_a_conflict_names_the_other_manager_and_the_fields(
+    house: House, control_plane: ControlPlane, namespace: str
+) -> None:
+    async with control_plane.api() as api:
+        path = f"/apis/apps/v1/namespaces/{namespace}/deployments/web"
+        await api.apply(path, deployment(namespace, replicas=3), manager="autoscaler")
+
+    with pytest.raises(ConflictError) as refused:
+        await house.cluster.apply(
+            deployment(namespace, replicas=1), ApplyOptions(force_conflicts=False)
+        )
+
+    assert '"autoscaler" owns .spec.replicas' in refused.value.message
+    assert refused.value.permanent
+    forced = await house.cluster.apply(deployment(namespace, replicas=1), ApplyOptions())
+    assert forced.manifest["spec"]["replicas"] == 1
+
+
+async def test_an_immutable_field_is_refused_for_good(house: House, namespace: str) -> None:
+    await house.cluster.apply(deployment(namespace), ApplyOptions())
+
+    with pytest.raises(ApplyRefusedError) as refused:
+        await house.cluster.apply(deployment(namespace, app="other"), ApplyOptions())
+
+    assert (refused.value.code, refused.value.permanent) == (422, True)
+    assert "field is immutable" in refused.value.message
+
+
+async def test_an_unknown_field_is_refused_for_good(house: House, namespace: str) -> None:
+    wrong = {**config_map(namespace), "dataa": {"colour": "blue"}}
+
+    with pytest.raises(ApplyRefusedError) as refused:
+        await house.cluster.apply(wrong, ApplyOptions())
+
+    assert "dataa" in refused.value.message
+    assert refused.value.permanent
+
+
+async def test_a_missing_namespace_may_come(house: House) -> None:
+    with pytest.raises(NotFoundError) as refused:
+        await house.cluster.apply(config_map("nowhere"), ApplyOptions())
+
+    assert "nowhere" in refused.value.message
+    assert not refused.value.permanent
+
+
+async def test_an_unknown_kind_may_come(house: House, namespace: str) -> None:
+    alien = {**config_map(namespace), "apiVersion": "nowhere.example/v1", "kind": "Alien"}
+
+    with pytest.raises(ApplyRefusedError, match=r"does not serve Alien") as refused:
+        await house.cluster.apply(alien, ApplyOptions())
+
+    assert not refused.value.permanent
+
+
+async def test_replace_drops_what_others_added(
+    house: House, control_plane: ControlPlane, namespace: str
+) -> None:
+    created = await house.cluster.apply(
+        config_map(namespace, colour="blue"), ApplyOptions(replace=True)
+    )
+    async with control_plane.api() as api:
+        path = f"/api/v1/namespaces/{namespace}/configmaps/settings"
+        await api.patch(path, {"data": {"size": "9"}})
+    await house.until(lambda: house.version(created.key) != created.resource_version)
+
+    replaced = await house.cluster.apply(
+        config_map(namespace, colour="red"), ApplyOptions(replace=True)
+    )
+
+    assert replaced.manifest["data"] == {"colour": "red"}
+
+
+async def test_a_generated_name_makes_a_new_object_each_time(house: House, namespace: str) -> None:
+    job = config_map(namespace)
+    job["metadata"] = {"generateName": "settings-", "namespace": namespace}
+
+    one = await house.cluster.apply(job, ApplyOptions())
+    other = await house.cluster.apply(job, ApplyOptions())
+
+    assert one.key != other.key
+
+
+async def test_delete_takes_exactly_this_object(house: House, namespace: str) -> None:
+    old = await house.cluster.apply(config_map(namespace, colour="blue"), ApplyOptions())
+    await house.cluster.delete(old, propagation="background")
+    new = await house.cluster.apply(config_map(namespace, colour="red"), ApplyOptions())
+
+    await house.cluster.delete(old, propagation="background")
+
+    assert house.live.get(new.key) == new
+    await house.cluster.delete(new, propagation="background")
+    assert house.live.get(new.key) is None
+
+
+async def test_a_foreground_deletion_is_seen_to_its_end(house: House, namespace: str) -> None:
+    web = await house.cluster.apply(deployment(namespace), ApplyOptions())
+
+    def pods() -> tuple[LiveObject, ...]:
+        return house.live.index.of_kind("", "Pod")
+
+    await house.until(lambda: any(pod.health == "Healthy" for pod in pods()))
+
+    await house.cluster.delete(web)
+
+    here = house.live.get(web.key)
+    assert here is None or here.deleting
+    await house.until(lambda: house.live.get(web.key) is None and not pods())
+
+
+async def test_the_owner_tree_leads_from_deployment_to_pod(house: House, namespace: str) -> None:
+    web = await house.cluster.apply(deployment(namespace), ApplyOptions())
+
+    await house.until(lambda: bool(house.live.owned_by(web.uid)))
+    (replica_set,) = house.live.owned_by(web.uid)
+    await house.until(lambda: bool(house.live.owned_by(replica_set.uid)))
+    (pod,) = house.live.owned_by(replica_set.uid)
+
+    assert (replica_set.key.kind, pod.key.kind) == ("ReplicaSet", "Pod")
+    assert pod.body == b""
+
+
+async def test_a_secret_is_kept_whole_for_comparison(house: House, namespace: str) -> None:
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": "key",
+            "namespace": namespace,
+            "annotations": {
+                "argocd.argoproj.io/tracking-id": f"shop:/Secret:{namespace}/key",
+            },
+        },
+        "stringData": {"token": "hunter2"},
+    }
+
+    live = await house.cluster.apply(secret, ApplyOptions())
+
+    assert live.key == ResourceKey("", "Secret", namespace, "key")
+    assert live.manifest["data"] == {"token": "aHVudGVyMg=="}

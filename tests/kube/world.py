@@ -1,0 +1,62 @@
+"""The parts of agent/kube put together for tests, as the agent's composition root does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.kube.client import KubeClient, Observer, kube_client
+from agent.kube.cluster import KubeCluster
+from agent.kube.config import connect
+from agent.kube.index import LiveIndex
+from agent.kube.live import Extent, Live
+from bus.identity import ResourceKey
+
+_PATIENCE = 60
+_LOOK_EVERY = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    client: KubeClient
+    live: Live
+    cluster: KubeCluster
+
+    def version(self, key: ResourceKey) -> str:
+        found = self.live.get(key)
+        return found.resource_version if found is not None else ""
+
+    async def until(self, fact: Callable[[], bool]) -> None:
+        await until(fact)
+
+
+async def until(fact: Callable[[], bool]) -> None:
+    async with asyncio.timeout(_PATIENCE):
+        while not fact():  # noqa: ASYNC110  facts of a real cluster have no event
+            await asyncio.sleep(_LOOK_EVERY)
+
+
+@asynccontextmanager
+async def opened(
+    kubeconfig: Path, *, namespaces: tuple[str, ...] = (), observe: Observer | None = None
+) -> AsyncIterator[House]:
+    connection = await connect(kubeconfig)
+    async with kube_client(connection, observe=observe) as client:
+        live = Live(client, LiveIndex("argocd"), Extent(namespaces=namespaces))
+        yield House(client=client, live=live, cluster=KubeCluster(client, live))
+
+
+@asynccontextmanager
+async def following(house: House) -> AsyncIterator[None]:
+    """With its watches running and their first lists done."""
+    task = asyncio.create_task(house.live.run(), name="live state")
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            await house.live.synced()
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
