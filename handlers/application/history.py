@@ -1,0 +1,33 @@
+"""The history of deployments in `.status.history`: oldest first, numbered, bounded."""
+
+from __future__ import annotations
+
+from bus.identity import Revision
+from handlers.application.spec import ApplicationSpec
+from handlers.application.status import OperationState, RevisionHistory
+
+History = tuple[RevisionHistory, ...]
+
+DEFAULT_LIMIT = 10
+
+
+def recorded(history: History, state: OperationState, spec: ApplicationSpec) -> History:
+    """`history` with a finished operation at its end; `revisionHistoryLimit: 0` keeps none."""
+    limit = DEFAULT_LIMIT if spec.revision_history_limit is None else spec.revision_history_limit
+    result = state.sync_result
+    if result is None or limit <= 0:
+        return ()
+    entry = RevisionHistory(
+        id=history[-1].id + 1 if history else 0,
+        revision=result.revision,
+        source=result.source,
+        deploy_started_at=state.started_at,
+        deployed_at=state.finished_at,
+        initiated_by=state.operation.initiated_by,
+    )
+    return (*history, entry)[-limit:]
+
+
+def deployed(history: History) -> Revision:
+    """The revision that was deployed last."""
+    return Revision(history[-1].revision if history else "")

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from bus.identity import ResourceKey, Revision
+from bus.status import Reason, SyncStatus
+from handlers.application.application import Application
+from handlers.sync.decide import Outlook, Skip, Start, decide
+from tests.application.build import REPO, application
+
+NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
+NEW, OLD = Revision("b" * 40), Revision("a" * 40)
+SOURCE = {"repoURL": REPO, "path": "web", "targetRevision": "main"}
+CHANGED = ResourceKey("apps", "Deployment", "shop", "web")
+EXTRA = ResourceKey("", "ConfigMap", "shop", "old")
+
+
+def app(automated: dict[str, Any] | None = None, **parts: Any) -> Application:
+    """Auto-sync on, unless `automated` says otherwise."""
+    policy = {"automated": {} if automated is None else automated}
+    return application({"syncPolicy": policy}, **parts)
+
+
+def last(phase: str, *, revision: str = NEW, heals: int = 0, **sync: Any) -> dict[str, Any]:
+    """The status after an automated operation that ended a second ago."""
+    operation = {
+        "sync": {"revision": revision, "autoHealAttemptsCount": heals} | sync,
+        "initiatedBy": {"automated": True},
+    }
+    state = {
+        "operation": operation,
+        "phase": phase,
+        "message": "refused",
+        "syncResult": {"revision": revision, "source": SOURCE},
+        "startedAt": "2026-01-01T00:00:58Z",
+        "finishedAt": "2026-01-01T00:00:59Z",
+    }
+    return {"operationState": state}
+
+
+def outlook(
+    status: SyncStatus = SyncStatus.OUT_OF_SYNC,
+    *,
+    differing: tuple[ResourceKey, ...] = (CHANGED,),
+    extra: tuple[ResourceKey, ...] = (),
+    desired: int = 2,
+) -> Outlook:
+    return Outlook(status=status, revision=NEW, desired=desired, differing=differing, extra=extra)
+
+
+SYNCED = outlook(SyncStatus.SYNCED, differing=())
+ONLY_EXTRA = outlook(differing=(), extra=(EXTRA,))
+ALL_EXTRA = outlook(differing=(), extra=(EXTRA,), desired=0)
+BLOCKED = {"conditions": [{"type": "ComparisonError", "message": "broken"}]}
+RUNNING = {"operationState": {"phase": "Running"}}
+DELETED = {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}
+
+SKIPPED: dict[str, tuple[Application, Outlook, Reason]] = {
+    "off": (application(), outlook(), Reason.AUTO_SYNC_OFF),
+    "disabled": (app({"enabled": False}), outlook(), Reason.AUTO_SYNC_OFF),
+    "deleting": (app(**DELETED), outlook(), Reason.DELETING),
+    "blocked": (app(status=BLOCKED), outlook(), Reason.CONDITIONS_BLOCK),
+    "running": (app(status=RUNNING), outlook(), Reason.OPERATION_RUNNING),
+    "wanted by hand": (app(operation={"sync": {}}), outlook(), Reason.OPERATION_RUNNING),
+    "unknown": (app(), outlook(SyncStatus.UNKNOWN), Reason.CONDITIONS_BLOCK),
+    "synced": (app(status=last("Succeeded")), SYNCED, Reason.ALREADY_SYNCED),
+    "only prune": (app(), ONLY_EXTRA, Reason.ONLY_PRUNE_NEEDED),
+    "empty": (app({"prune": True}), ALL_EXTRA, Reason.NOTHING_RENDERED),
+    "failed": (app(status=last("Failed")), outlook(), Reason.ALREADY_ATTEMPTED),
+    "drift": (app(status=last("Succeeded")), outlook(), Reason.SELF_HEAL_OFF),
+    "fight": (
+        app({"selfHeal": True}, status=last("Succeeded", heals=2)),
+        outlook(),
+        Reason.SELF_HEAL_BACK_OFF,
+    ),
+}
+
+
+@pytest.mark.parametrize(("given", "seen", "reason"), SKIPPED.values(), ids=SKIPPED)
+def test_it_is_told_why_no_sync_was_started(
+    given: Application, seen: Outlook, reason: Reason
+) -> None:
+    answer = decide(given, seen, NOW)
+    assert isinstance(answer, Skip)
+    assert answer.reason is reason
+    assert answer.message
+
+
+STARTED: dict[str, tuple[Application, Outlook]] = {
+    "first time": (app(), outlook()),
+    "new revision": (app(status=last("Succeeded", revision=OLD)), outlook()),
+    "new revision after a failure": (app(status=last("Failed", revision=OLD)), outlook()),
+    "after a dry run": (app(status=last("Succeeded", dryRun=True)), outlook()),
+    "another source": (
+        application(
+            {"source": SOURCE | {"path": "other"}, "syncPolicy": {"automated": {}}},
+            status=last("Succeeded"),
+        ),
+        outlook(),
+    ),
+    "prune": (app({"prune": True}), ONLY_EXTRA),
+    "empty, allowed": (app({"prune": True, "allowEmpty": True}), ALL_EXTRA),
+    "killed after its last apply": (app(), SYNCED),
+    "heal": (app({"selfHeal": True}, status=last("Succeeded")), outlook()),
+}
+
+
+@pytest.mark.parametrize(("given", "seen"), STARTED.values(), ids=STARTED)
+def test_a_sync_is_started(given: Application, seen: Outlook) -> None:
+    answer = decide(given, seen, NOW)
+    assert isinstance(answer, Start)
+    assert answer.operation.initiated_by.automated
+    assert answer.operation.sync is not None
+    assert answer.operation.sync.revision == NEW
+
+
+def test_the_first_sync_of_a_revision_deploys_the_whole_of_it() -> None:
+    answer = decide(app({"selfHeal": True}), outlook(), NOW)
+    assert isinstance(answer, Start)
+    assert answer.operation.sync is not None
+    assert answer.operation.sync.resources == ()
+    assert answer.operation.retry is not None
+    assert answer.operation.retry.limit == 5
+
+
+def test_a_heal_touches_only_what_differs_and_counts() -> None:
+    answer = decide(app({"selfHeal": True}, status=last("Succeeded")), outlook(), NOW)
+    assert isinstance(answer, Start)
+    sync = answer.operation.sync
+    assert sync is not None
+    assert [(one.kind, one.name) for one in sync.resources] == [("Deployment", "web")]
+    assert sync.auto_heal_attempts_count == 1
+
+
+def test_a_heal_that_must_wait_says_for_how_long_and_then_starts() -> None:
+    fought = app({"selfHeal": True}, status=last("Succeeded", heals=2))
+    answer = decide(fought, outlook(), NOW)
+    assert isinstance(answer, Skip)
+    assert answer.look_again == 5
+    later = decide(fought, outlook(), NOW + timedelta(seconds=answer.look_again))
+    assert isinstance(later, Start)
+
+
+@pytest.mark.parametrize(("which", "error"), [("failed", True), ("empty", True), ("drift", False)])
+def test_what_a_person_must_solve_is_an_error(which: str, error: bool) -> None:  # noqa: FBT001  a table
+    given, seen, _ = SKIPPED[which]
+    answer = decide(given, seen, NOW)
+    assert isinstance(answer, Skip)
+    assert answer.is_error is error
