@@ -1,7 +1,7 @@
 """The port between dispatch and whatever carries messages; `bus/jetstream` is the one that does.
 
-Nothing here knows NATS: a delivery can be settled once, an inbox hands over deliveries as long as it
-has credit, a publisher returns when what it was given is stored.
+Nothing here knows NATS: a delivery can be settled once, an inbox hands over deliveries as long as
+it has credit, a publisher returns when what it was given is stored.
 """
 
 from __future__ import annotations
@@ -15,6 +15,10 @@ from bus.route import Route
 
 class CarrierError(Exception):
     """The carrier did not do its part in time; the work is delivered again by itself."""
+
+
+class RefusedError(CarrierError):
+    """The carrier will never take this message: trying again is of no use."""
 
 
 class Delivery(Protocol):
@@ -63,6 +67,9 @@ class Inbox(Protocol):
 
 
 class Carrier(Protocol):
+    @property
+    def is_connected(self) -> bool: ...
+
     @property
     def ack_wait(self) -> float:
         """Seconds without a sign of life after which a delivery is made again."""

@@ -1,9 +1,9 @@
 """Dispatch: the way of one delivery. Call the room, publish what it says, acknowledge.
 
-Publishing comes before acknowledging: a crash in between repeats the room, and the server drops the
-repeated results by their message ids. What a room raises is read as a verdict here and nowhere else;
-this module holds the only broad `except` of the program, because a bug in one room must not stop
-the house. Failures are counted here and not by the server, which also counts every `Retry`.
+Publishing comes before acknowledging: a crash in between repeats the room, and the server drops
+the repeated results by their message ids. What a room raises is read as a verdict here and nowhere
+else; this module holds the only broad `except` of the program, because a bug in one room must not
+stop the house. Failures are counted here and not by the server, which also counts every `Retry`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import assert_never
 
 import structlog
 
-from bus.carrier import CarrierError, Publisher
+from bus.carrier import CarrierError, Publisher, RefusedError
 from bus.codec import Message
 from bus.dead import dead_letter
 from bus.events import Event
@@ -87,14 +87,20 @@ class Dispatch:
         waited = max(0.0, time.time() - item.envelope.time.timestamp())
         self.observer.on_taken(item.route, item.envelope, waited)
         started, span = time.monotonic(), _span(item)
-        said = await self._call(item, span)
+        said = await self._settled(item, await self._call(item, span))
+        self._observe(item, said, span, started)
+
+    async def _settled(self, item: Taken, said: Said) -> Said:
+        """What became of it in the end, if the carrier had something against it."""
         try:
             await self._settle(item, said)
         except CarrierError as error:
+            if isinstance(error, RefusedError) and said.messages:
+                return await self._settled(item, self._failed(item, error))
             log.warning("results not published", reason=str(error))
-            said = Said(outcome=Outcome.LOST, reason=str(error))
             await item.delivery.nak(self.back_off)
-        self._observe(item, said, span, started)
+            return Said(outcome=Outcome.LOST, reason=str(error))
+        return said
 
     async def _call(self, item: Taken, span: Trace) -> Said:
         try:

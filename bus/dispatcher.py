@@ -106,7 +106,8 @@ class Dispatcher:
     async def _keep_alive(self) -> None:
         while True:
             await asyncio.sleep(self.carrier.ack_wait / _SIGNS_OF_LIFE)
-            for item in tuple(self._held.values()):
+            held = tuple(self._held.values()) if self.carrier.is_connected else ()
+            for item in held:
                 await item.delivery.in_progress()
 
     async def _drain(self) -> None:

@@ -1,8 +1,9 @@
 """Envelope: what is known of an event besides its content.
 
-CloudEvents 1.0 attributes in binary mode: one header each, `ce-` before the name; our extensions are
-`ce-correlation` (the first event of the chain) and `ce-cause` (the event that led to this one). The
-trace stands in `traceparent` and `tracestate` as everywhere. The schema's version is in the type.
+CloudEvents 1.0 attributes in binary mode: one header each, `ce-` before the name; our extensions
+are `ce-correlation` (the first event of the chain) and `ce-cause` (the event that led to this one).
+The trace stands in `traceparent` and `tracestate` as everywhere. The schema's version is in the
+type.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_headers(cls, headers: Mapping[str, str]) -> Envelope:
-        """Read what any CloudEvents producer may write; raises EnvelopeError naming what is missing."""
+        """Read what any CloudEvents producer may write; EnvelopeError names what is missing."""
         try:
             identity = headers["ce-id"]
             return cls(

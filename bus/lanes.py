@@ -1,9 +1,9 @@
 """Lanes: serial per key, parallel between keys, and no older ask behind a newer one.
 
-A lane is born with its first item and dies with its last. A fixed number of workers take turns: each
-takes the lane that has waited longest, handles one item of it and puts the lane back at the end, so
-a busy lane never starves the others. How much may wait is bounded by who fills the lanes (the
-inboxes' credit), not here.
+A lane is born with its first item and dies with its last. A fixed number of workers take turns:
+each takes the lane that has waited longest, handles one item of it and puts the lane back at the
+end, so a busy lane never starves the others. How much may wait is bounded by who fills the lanes
+(the inboxes' credit), not here.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Lanes(Generic[T]):
         return len(self._lanes)
 
     def put(self, item: T) -> T | None:
-        """Queue `item`; returns the item that need not be handled because of a newer one, if any."""
+        """Queue `item`; returns the item that a newer one makes unnecessary, if any."""
         lane = self._lanes.get(item.lane)
         if lane is None:
             lane = self._lanes[item.lane] = {}

@@ -17,7 +17,7 @@ Room = Callable[[Any], Awaitable[Sequence[Event]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """`event` goes to `room`, serially per lane; `name` is the consumer's durable name on the bus."""
+    """`event` goes to `room`, serially per lane; `name` is the durable consumer's on the bus."""
 
     name: str
     event: type[Event]

@@ -1,9 +1,9 @@
 """Sender: gives an event its envelope, both where a chain begins and inside a room's hop.
 
-The id of a result is derived from its cause, its room, its place and its content. A room that is run
-again after a crash repeats ids and the server drops the copies; a room that then comes to *another*
-result has another id and is heard. That is why the content is in it: without it the second, true
-result would be taken for a copy of the first and vanish.
+The id of a result is derived from its cause, its room, its place and its content. A room that is
+run again after a crash repeats ids and the server drops the copies; a room that then comes to
+*another* result has another id and is heard. That is why the content is in it: without it the
+second, true result would be taken for a copy of the first and vanish.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Sender:
 
 
 def _message_id(cause: Cause, place: int, data: bytes) -> str:
-    """`{cause}:{room}:{n}` and a fingerprint; before a retry also the turn, as each may say it anew."""
+    """`{cause}:{room}:{n}` and a fingerprint; before a retry the turn too: each may say it anew."""
     content = hashlib.blake2b(data, digest_size=6).hexdigest()
     turn = f"{cause.turn}:" if cause.turn else ""
     return f"{cause.envelope.id}:{cause.room}:{turn}{place}:{content}"

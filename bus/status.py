@@ -1,4 +1,4 @@
-"""States, in the field's own spelling: Argo CD's where it has a word, so that scripts work unchanged."""
+"""States, in the field's own spelling: Argo CD's where it has a word, so that scripts work on."""
 
 from __future__ import annotations
 

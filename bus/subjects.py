@@ -55,8 +55,9 @@ class Scope(msgspec.Struct, frozen=True):
         return f"{ROOT}.{escape(self.account)}.{escape(self.agent)}"
 
     def name(self, *parts: str) -> str:
-        """A stream's or bucket's name, `GT-acme-prod1-ASK`: `-` inside a part is escaped too, so that
-        no two scopes share a name.
+        """The name of a stream or bucket, e.g. `GT-acme-prod1-ASK`.
+
+        A `-` inside a part is escaped here, so that no two scopes share a name.
         """
         words = (escape(part).replace("-", "_2d") for part in (self.account, self.agent))
         return "-".join((ROOT.upper(), *words, *parts))
@@ -118,7 +119,7 @@ def matches(pattern: str, subject: str) -> bool:
 
 
 def escape(token: str) -> str:
-    """Letters, digits and `-` stay; `_` is doubled; any other byte of its UTF-8 is `_` and two hex digits."""
+    """Letters, digits and `-` stay; `_` is doubled; any other byte is `_` and two hex digits."""
     if _PLAIN.fullmatch(token):
         return token
     return "".join(map(_encoded, token.encode())) or _EMPTY

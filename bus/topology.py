@@ -35,7 +35,10 @@ class StreamPlan(msgspec.Struct, frozen=True, kw_only=True):
     retention: Retention
     max_age: float = 0.0
     """Seconds; 0 is for ever."""
-    max_bytes: int = 256 * _MIB
+    max_bytes: int
+    """NATS reserves this much of its disk: small, so that a small volume serves several agents."""
+    refuse_when_full: bool = False
+    """A publisher hears that there is no room; else the oldest message makes room."""
     max_message_bytes: int = MAX_EVENT_BYTES + _HEADERS_BYTES
     latest_only: bool = False
     """One message a subject: a newer one replaces the one that waits."""
@@ -49,9 +52,12 @@ class ConsumerPlan(msgspec.Struct, frozen=True, kw_only=True):
     stream: str
     subject: str
     ack_wait: float
-    max_ack_pending: int
+    max_ack_pending: int = 10_000
+    """Deliveries not settled, those that wait for a `Retry` included: a few hundred sources that
+    cannot be reached must not keep the others waiting. What a process takes is bounded by its inbox.
+    """
     only_new: bool
-    """A room that is new in the house does not hear of what happened before it."""
+    """A room that is new in the house does not hear of what was before it."""
 
 
 class BucketPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,12 +73,15 @@ def streams(scope: Scope) -> tuple[StreamPlan, ...]:
             subjects=_all(scope, Branch.ASK),
             retention=Retention.WORK_QUEUE,
             latest_only=True,
+            max_bytes=64 * _MIB,
             description="reasons to look again, one waiting per subject",
         ),
         StreamPlan(
             name=scope.name("CMD"),
             subjects=_all(scope, Branch.COMMAND),
             retention=Retention.WORK_QUEUE,
+            max_bytes=32 * _MIB,
+            refuse_when_full=True,
             description="what people and the service want done",
         ),
         StreamPlan(
@@ -80,7 +89,7 @@ def streams(scope: Scope) -> tuple[StreamPlan, ...]:
             subjects=_all(scope, Branch.FACT),
             retention=Retention.LIMITS,
             max_age=72 * HOUR,
-            max_bytes=1024 * _MIB,
+            max_bytes=256 * _MIB,
             description="what happened; see docs/events.md",
         ),
         StreamPlan(
@@ -88,7 +97,7 @@ def streams(scope: Scope) -> tuple[StreamPlan, ...]:
             subjects=_all(scope, Branch.UP),
             retention=Retention.WORK_QUEUE,
             latest_only=True,
-            max_bytes=1024 * _MIB,
+            max_bytes=128 * _MIB,
             description="reports until the service has acknowledged them",
         ),
         StreamPlan(
@@ -96,6 +105,7 @@ def streams(scope: Scope) -> tuple[StreamPlan, ...]:
             subjects=_all(scope, Branch.DEAD),
             retention=Retention.LIMITS,
             max_age=14 * DAY,
+            max_bytes=32 * _MIB,
             max_message_bytes=64 * 1024,
             description="messages that nobody could handle, with the reason",
         ),
@@ -109,13 +119,12 @@ def buckets(scope: Scope) -> tuple[BucketPlan, ...]:
     )
 
 
-def consumer(scope: Scope, route: Route, *, ack_wait: float, limit: int) -> ConsumerPlan:
+def consumer(scope: Scope, route: Route, *, ack_wait: float) -> ConsumerPlan:
     return ConsumerPlan(
         name=escape(route.name),
         stream=scope.name(route.event.kind.upper()),
         subject=filter_of(scope, route.event),
         ack_wait=ack_wait,
-        max_ack_pending=limit,
         only_new=route.event.kind == Kind.FACT,
     )
 

@@ -67,7 +67,7 @@ class AssessApp(Ask, frozen=True, kw_only=True):
 
 
 class DeleteApp(Ask, frozen=True, kw_only=True):
-    """The Application is being deleted and has our finalizer: delete what it deployed, one wave a call."""
+    """The Application is being deleted with our finalizer: delete what it deployed, by waves."""
 
     name: ClassVar[str] = "delete.v1"
     app: AppKey

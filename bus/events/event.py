@@ -32,13 +32,13 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Ask(Event, frozen=True, kw_only=True):
-    """ "Look at X again": merged, only the newest of a subject waits. `name` is `{room}.v1`."""
+    """Look at X again: merged, only the newest of a subject waits. `name` is `{room}.v1`."""
 
     kind: ClassVar[Kind] = Kind.ASK
 
 
 class Command(Event, frozen=True, kw_only=True):
-    """ "Do X", from a person or the service: never merged. `name` is `{verb}.v1`."""
+    """Do X, says a person or the service: never merged. `name` is `{verb}.v1`."""
 
     kind: ClassVar[Kind] = Kind.COMMAND
     id: str
@@ -48,6 +48,6 @@ class Command(Event, frozen=True, kw_only=True):
 
 
 class Fact(Event, frozen=True, kw_only=True):
-    """ "X happened", for whoever cares: a public interface. `name` is `{noun}.{verb}.v1`."""
+    """X happened, for whoever cares: a public interface. `name` is `{noun}.{verb}.v1`."""
 
     kind: ClassVar[Kind] = Kind.FACT

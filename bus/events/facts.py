@@ -1,4 +1,4 @@
-"""Facts: what happened, in the past tense, for whoever cares. docs/events.md is made from these types.
+"""Facts: what happened, in the past tense, for whoever cares. docs/events.md is made from them.
 
 No manifest body, no secret, no state that a subscriber could mistake for the truth later.
 """
@@ -26,7 +26,7 @@ class AppFact(Fact, frozen=True, kw_only=True):
 
 
 class RevisionResolved(Fact, frozen=True, kw_only=True):
-    """A target revision now means another commit; `touched` of `watching` applications are rendered."""
+    """A target revision now means another commit; `touched` of `watching` apps are rendered."""
 
     name: ClassVar[str] = "revision.resolved.v1"
     repository: RepositoryKey
@@ -57,7 +57,7 @@ class RefreshFailed(Fact, frozen=True, kw_only=True):
 
 
 class ManifestsRendered(AppFact, frozen=True, kw_only=True):
-    """The desired state at `revision` is the artifact `digest`; `cached` when nothing was evaluated."""
+    """The desired state at `revision` is artifact `digest`; `cached` if nothing was evaluated."""
 
     name: ClassVar[str] = "manifests.rendered.v1"
     revision: Revision

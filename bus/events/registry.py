@@ -1,7 +1,7 @@
 """The registry: name on the wire <-> class <-> the words of its subject.
 
-A wire type is `{kind}.{name}`, e.g. `fact.manifests.rendered.v1` or `ask.render.v1`: the kind is part
-of it because an ask and a command may share a name. Its version never appears in a subject.
+A wire type is `{kind}.{name}`, e.g. `fact.manifests.rendered.v1` or `ask.render.v1`: the kind is
+part of it because an ask and a command may share a name. A subject never holds the version.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The carrier: everything that knows NATS. The rest of the house opens a `Bus` and sees no more of it."""
+"""The carrier: everything that knows NATS. The rest of the house opens a `Bus`, no more."""
 
 from __future__ import annotations
 

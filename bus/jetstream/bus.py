@@ -8,22 +8,26 @@ async with Bus.open(BusSettings(url="nats://127.0.0.1:4222", account="acme", age
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 
 from bus.carrier import Take
 from bus.dispatch import Dispatch
 from bus.dispatcher import Dispatcher
 from bus.events import Event
+from bus.identity import AppKey
 from bus.jetstream.connection import Connection, connected
 from bus.jetstream.inbox import NatsInbox
+from bus.jetstream.kv import Bucket, open_bucket
 from bus.jetstream.provision import Provisioner
 from bus.jetstream.publisher import NatsPublisher
 from bus.jetstream.settings import BusSettings
+from bus.jetstream.subscribe import FactReader, Wanted, reading
 from bus.observer import Observer, Unobserved
 from bus.route import Route
 from bus.sender import Sender
-from bus.subjects import Scope
+from bus.subjects import Scope, facts_about
 from bus.topology import ConsumerPlan, consumer
 from bus.trace import Trace
 
@@ -81,8 +85,11 @@ class Bus:
         correlation: str = "",
         trace: Trace | None = None,
         message_id: str = "",
-    ) -> None:
-        """Returns when the server has stored every event, through a lost connection too."""
+    ) -> tuple[str, ...]:
+        """Returns the events' ids when the server has stored them, through a lost connection too.
+
+        With a `message_id` the server drops a repeat of the same call within two minutes.
+        """
         sender, span = Sender(self.scope), trace or Trace.start()
         messages = [
             sender.first(
@@ -94,6 +101,7 @@ class Bus:
             for place, event in enumerate(events)
         ]
         await self.publisher.publish(messages)
+        return tuple(message.headers["ce-id"] for message in messages)
 
     def dispatcher(
         self,
@@ -119,6 +127,21 @@ class Bus:
     def inbox(self, route: Route, take: Take) -> NatsInbox:
         return NatsInbox(self.connection, self.provisioner, self._consumer(route), take)
 
+    def facts(
+        self, *, since: datetime | None = None, follow: bool = True, app: AppKey | None = None
+    ) -> AbstractAsyncContextManager[FactReader]:
+        """`async with bus.facts() as facts`, `async for envelope, fact in facts`; None is now."""
+        wanted = Wanted(
+            stream=self.scope.name("FACT"),
+            subject=facts_about(self.scope, app),
+            since=since,
+            follow=follow,
+        )
+        return reading(self.connection, wanted)
+
+    async def bucket(self, name: str) -> Bucket:
+        """One of the topology's buckets, e.g. `results`; raises BucketError where it is missing."""
+        return await open_bucket(self.connection.jetstream, self.scope.name(name))
+
     def _consumer(self, route: Route) -> ConsumerPlan:
-        limit = self.settings.inbox_limit
-        return consumer(self.scope, route, ack_wait=self.ack_wait, limit=limit)
+        return consumer(self.scope, route, ack_wait=self.ack_wait)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Mapping
-from dataclasses import dataclass
 
 import nats.errors
 import structlog
@@ -13,6 +10,7 @@ from nats.aio.msg import Msg
 
 from bus.carrier import CarrierError, Take
 from bus.jetstream.connection import Connection
+from bus.jetstream.delivery import NatsDelivery
 from bus.jetstream.provision import Provisioner
 from bus.jetstream.pull import Pull
 from bus.topology import ConsumerPlan
@@ -20,46 +18,6 @@ from bus.topology import ConsumerPlan
 log = structlog.get_logger()
 
 _LOOK_SECONDS = 1.0
-_SHORT_REPLY = 9
-"""`$JS.ACK.{stream}.{consumer}.{delivered}.{sequence}...`; longer with two tokens of a domain before."""
-
-
-@dataclass(frozen=True, slots=True)
-class NatsDelivery:
-    message: Msg
-    sequence: int
-    deliveries: int
-
-    @classmethod
-    def of(cls, message: Msg) -> NatsDelivery:
-        """Read from the acknowledgement's subject; nats-py's own `metadata` also builds a datetime."""
-        tokens = message.reply.split(".")
-        place = 4 if len(tokens) == _SHORT_REPLY else 6
-        return cls(message, sequence=int(tokens[place + 1]), deliveries=int(tokens[place]))
-
-    @property
-    def subject(self) -> str:
-        return self.message.subject
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        return self.message.headers or {}
-
-    @property
-    def data(self) -> bytes:
-        return self.message.data
-
-    async def ack(self) -> None:
-        with contextlib.suppress(nats.errors.Error):
-            await self.message.ack()
-
-    async def nak(self, delay: float) -> None:
-        with contextlib.suppress(nats.errors.Error):
-            await self.message.nak(delay)
-
-    async def in_progress(self) -> None:
-        with contextlib.suppress(nats.errors.Error):
-            await self.message.in_progress()
 
 
 class NatsInbox:
@@ -74,7 +32,7 @@ class NatsInbox:
             connection=connection,
             stream=plan.stream,
             consumer=plan.name,
-            limit=plan.max_ack_pending,
+            limit=connection.settings.inbox_limit,
             on_message=self._on_message,
         )
 

@@ -102,7 +102,7 @@ def _stream_fields(plan: StreamPlan, replicas: int) -> dict[str, Any]:
         "subjects": list(plan.subjects),
         "retention": api.RetentionPolicy(plan.retention.value),
         "storage": api.StorageType.FILE,
-        "discard": api.DiscardPolicy.OLD,
+        "discard": api.DiscardPolicy.NEW if plan.refuse_when_full else api.DiscardPolicy.OLD,
         "max_age": plan.max_age,
         "max_bytes": plan.max_bytes,
         "max_msg_size": plan.max_message_bytes,

@@ -17,17 +17,13 @@ import msgspec
 import nats.errors
 from nats.aio.msg import Msg
 
-from bus.carrier import CarrierError
+from bus.carrier import CarrierError, RefusedError
 from bus.codec import Message
 from bus.jetstream.connection import Connection
 
 _REPLY_SECONDS = 5.0
 _AGAIN_SECONDS = 0.1
 _IN_FLIGHT = 1024
-
-
-class PublishRefusedError(CarrierError):
-    """The server will never take this message."""
 
 
 class PublishTimeoutError(CarrierError):
@@ -82,7 +78,7 @@ class NatsPublisher:
         try:
             async with asyncio.timeout(_REPLY_SECONDS):
                 for message in messages:
-                    sent.append(await self._send(message))
+                    sent.append(await self._send(message))  # noqa: PERF401  kept when cut short
                 await asyncio.wait(sent)
         except TimeoutError:
             pass  # whatever is not settled by now is sent again
@@ -136,4 +132,4 @@ def _stored(message: Message, reply: asyncio.Future[_Reply]) -> bool:
         return True
     if fault.code >= 500:
         return False
-    raise PublishRefusedError(f"NATS refused {message.subject}: {fault.description}")
+    raise RefusedError(f"NATS refused {message.subject}: {fault.description}")

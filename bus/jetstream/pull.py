@@ -1,8 +1,8 @@
-"""Pull: a consumer's messages, pushed into a callback for as long as there is room for them.
+"""Pull: a consumer's messages, handed to a callback for as long as there is room for them.
 
 nats-py's `fetch` asks, waits and asks again; cancelled in between, the next message goes to nobody.
-Here a request is always pending at the server and messages arrive as they come: an idle hop waits for
-no poll, and a busy one pays for one request per batch. Status messages end requests and heartbeats
+Here a request is always pending at the server and messages arrive as they come: an idle hop waits
+for no poll, and a busy one pays for one request per batch. Status messages end requests, heartbeats
 show that the consumer lives; when they stop, `silent` says so and the owner opens it again.
 """
 
@@ -24,7 +24,7 @@ from bus.jetstream.connection import Connection
 log = structlog.get_logger()
 
 _EXPIRES_SECONDS = 30.0
-_HEARTBEAT_SECONDS = 5.0
+_HEARTBEAT_SECONDS = 2.0
 _SILENT_SECONDS = 2.5 * _HEARTBEAT_SECONDS
 _NANO = 1_000_000_000
 _HEARTBEAT, _NO_RESPONDERS = "100", "503"
@@ -50,7 +50,8 @@ class Pull:
         """Something is asked for and not even a heartbeat came."""
         if not self.connection.is_connected or self._subscription is None:
             return False
-        return self._broken or time.monotonic() - self._heard > _SILENT_SECONDS
+        quiet = time.monotonic() - self._heard
+        return self._broken or (self._asked > 0 and quiet > _SILENT_SECONDS)
 
     async def open(self) -> None:
         """Subscribe, or subscribe anew where the old subscription has fallen silent."""
@@ -70,7 +71,7 @@ class Pull:
         await self._ask()
 
     async def drain(self) -> None:
-        """Take no more. The server sends nothing after this returns, and nothing sent is dropped."""
+        """Take no more: the server sends nothing after this, and nothing it sent is dropped."""
         subscription, self._subscription = self._subscription, None
         if subscription is None:
             return
@@ -100,6 +101,8 @@ class Pull:
             "idle_heartbeat": int(_HEARTBEAT_SECONDS * _NANO),
         }
         subject = f"$JS.API.CONSUMER.MSG.NEXT.{self.stream}.{self.consumer}"
+        if not self._asked:
+            self._heard = time.monotonic()
         self._asked += room
         try:
             await self.connection.client.publish(

@@ -1,0 +1,150 @@
+"""Facts: read what happened, in order, from a moment on; then follow, or stop at the end.
+
+A consumer of its own, kept in the server's memory and gone soon after its reader. When it is lost
+it is made again behind the last fact that was read: nothing is missed, nothing comes twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+import nats.errors
+import nats.js.errors
+import structlog
+from nats.aio.msg import Msg
+from nats.js import api
+
+from bus.carrier import CarrierError
+from bus.codec import DecodeError, decode
+from bus.envelope import Envelope
+from bus.events import Event
+from bus.jetstream.connection import Connection
+from bus.jetstream.delivery import NatsDelivery
+from bus.jetstream.pull import Pull
+
+log = structlog.get_logger()
+
+_LOOK_SECONDS = 1.0
+_FORGOTTEN_SECONDS = 60.0
+_AHEAD = 512
+
+
+class FactsError(CarrierError):
+    """The facts cannot be read: no stream, or no right to read it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    stream: str
+    subject: str
+    since: datetime | None
+    """None: only what happens from now on."""
+    follow: bool
+    after: int = 0
+    """The last sequence read, once there is one."""
+
+    def consumer(self) -> api.ConsumerConfig:
+        start: dict[str, Any] = {"deliver_policy": api.DeliverPolicy.NEW}
+        if self.after:
+            start["deliver_policy"] = api.DeliverPolicy.BY_START_SEQUENCE
+            start["opt_start_seq"] = self.after + 1
+        elif self.since is not None:
+            start["deliver_policy"] = api.DeliverPolicy.BY_START_TIME
+            start["opt_start_time"] = self.since
+        return api.ConsumerConfig(
+            ack_policy=api.AckPolicy.NONE,
+            filter_subject=self.subject,
+            inactive_threshold=_FORGOTTEN_SECONDS,
+            mem_storage=True,
+            num_replicas=1,
+            **start,
+        )
+
+
+@dataclass(slots=True)
+class FactReader:
+    """`async for envelope, fact in reader`; facts of an unknown type are left out."""
+
+    connection: Connection
+    wanted: Wanted
+    _queue: asyncio.Queue[NatsDelivery] = field(default_factory=asyncio.Queue)
+    _pull: Pull | None = None
+    _over: bool = False
+
+    def __aiter__(self) -> FactReader:
+        return self
+
+    async def __anext__(self) -> tuple[Envelope, Event]:
+        while not self._over:
+            delivery = await self._next()
+            if delivery is None:
+                continue
+            self._over = not self.wanted.follow and delivery.pending == 0
+            try:
+                return decode(delivery.headers, delivery.data)
+            except DecodeError as error:
+                log.debug("fact left out", subject=delivery.subject, reason=str(error))
+        raise StopAsyncIteration
+
+    async def open(self) -> None:
+        try:
+            found = await self.connection.jetstream.add_consumer(
+                self.wanted.stream, self.wanted.consumer()
+            )
+        except nats.errors.Error as error:
+            raise FactsError(f"facts of {self.wanted.stream} cannot be read: {error!r}") from error
+        self._over = not self.wanted.follow and not found.num_pending
+        self._pull = Pull(
+            connection=self.connection,
+            stream=self.wanted.stream,
+            consumer=found.name,
+            limit=_AHEAD,
+            on_message=self._on_message,
+        )
+        await self._pull.open()
+
+    async def close(self) -> None:
+        pull, self._pull = self._pull, None
+        if pull is not None:
+            await pull.drain()
+
+    async def _next(self) -> NatsDelivery | None:
+        """The next new fact, or None after a look at whether the consumer still lives."""
+        try:
+            delivery = await asyncio.wait_for(self._queue.get(), _LOOK_SECONDS)
+        except TimeoutError:
+            await self._look()
+            return None
+        if self._pull is not None:
+            await self._pull.release()
+        if delivery.sequence <= self.wanted.after:
+            return None
+        self.wanted = replace(self.wanted, after=delivery.sequence)
+        return delivery
+
+    async def _look(self) -> None:
+        if self._pull is None or not self._pull.silent:
+            return
+        await self.close()
+        try:
+            await self.open()
+        except FactsError as error:
+            log.warning("facts not back yet", reason=str(error))
+
+    async def _on_message(self, message: Msg) -> None:
+        self._queue.put_nowait(NatsDelivery.of(message))
+
+
+@asynccontextmanager
+async def reading(connection: Connection, wanted: Wanted) -> AsyncIterator[FactReader]:
+    reader = FactReader(connection, wanted)
+    await reader.open()
+    try:
+        yield reader
+    finally:
+        await reader.close()
