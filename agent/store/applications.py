@@ -13,7 +13,6 @@ from typing import Any, Protocol
 import msgspec
 import orjson
 import structlog
-from handlers.application.patch import merge_patch
 
 from bus.identity import AppKey, RepositoryKey
 from handlers.application.application import (
@@ -24,6 +23,7 @@ from handlers.application.application import (
     read_project,
 )
 from handlers.application.defaults import DEFAULT_PROJECT
+from handlers.application.patch import merge_patch
 from handlers.application.spec import ApplicationSpec
 from handlers.ports import ApplyRefusedError, StaleWriteError, StatusWrite
 
@@ -92,7 +92,7 @@ class Applications:
     # --- what the watch tells ---
 
     def put_application(self, raw: bytes) -> None:
-        """Take one Application as the API server sent it; a malformed one is kept aside, and said."""
+        """Take one Application as the API server sent it; a malformed one keeps its reason."""
         try:
             app = read_application(raw)
         except msgspec.ValidationError as error:

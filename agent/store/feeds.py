@@ -1,4 +1,4 @@
-"""What the watches of our own namespace feed: Applications and projects into their index, Secrets into theirs.
+"""What the watches of our own namespace feed: Applications, projects and Secrets, into their index.
 
 A sink hears every object of a list between `begin_list` and `end_list` and each change after that;
 what a complete list did not name is gone.
