@@ -29,21 +29,29 @@ Fact = Callable[[], Awaitable[bool]]
 
 _TAIL_BYTES = 4096
 _LOOK_EVERY = 0.02
+_INHERITED = ("PATH", "HOME", "TMPDIR", "LANG")
 # Linux hands out 32768 and up to outgoing connections; a port from below is not taken between
 # choosing and binding.
 _FREE_PORTS = range(10_000, 32_000)
-# prctl(PR_SET_PDEATHSIG, SIGKILL), then become the program. The second line closes the gap before
-# the first.
+# Become the user, ask for SIGKILL when the parent dies (a change of user would take that back),
+# leave if it died before we asked, become the program. prctl's first option is PR_SET_PDEATHSIG.
 _DIE_WITH_PARENT = """
 import ctypes, os, sys
+parent, user, *command = sys.argv[1:]
+if user:
+    import pwd
+    entry = pwd.getpwnam(user)
+    os.setgroups([])
+    os.setgid(entry.pw_gid)
+    os.setuid(entry.pw_uid)
 ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
-os.getppid() == int(sys.argv[1]) or os._exit(1)
-os.execvp(sys.argv[2], sys.argv[2:])
+os.getppid() == int(parent) or os._exit(1)
+os.execvp(command[0], command)
 """
 
 
 class ChildNotReadyError(RuntimeError):
-    """A child ended, or did not answer in time. The message names its log and shows the end of it."""
+    """A child ended or did not answer in time. The message names its log and shows its end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +73,7 @@ class Program:
 
 
 class Child:
-    """One program that can be started, killed and started again; `async with` starts and stops it."""
+    """One program to start, kill and start again; `async with` starts and stops it."""
 
     def __init__(self, program: Program, ready: Fact) -> None:
         self.program = program
@@ -81,9 +89,7 @@ class Child:
         return self._process is not None and self._process.poll() is None
 
     async def start(self) -> None:
-        """Return when the program answers. Raises ChildNotReadyError, and then nothing is left
-        running.
-        """
+        """Return when it answers. Raises ChildNotReadyError, and then nothing is running."""
         if self.running:
             return
         self._process = _spawn(self.program)
@@ -128,12 +134,16 @@ class Child:
     async def _until_ready(self) -> None:
         deadline = time.monotonic() + self.program.ready_within
         while not await self._ready():
-            if not self.running:
-                code = self._process.returncode if self._process is not None else None
-                raise _not_ready(self.program, f"ended with code {code}")
+            self._check_runs()
             if time.monotonic() > deadline:
                 raise _not_ready(self.program, f"no answer in {self.program.ready_within:.0f} s")
             await asyncio.sleep(_LOOK_EVERY)
+        self._check_runs()  # or somebody else answers on its port
+
+    def _check_runs(self) -> None:
+        code = self._process.poll() if self._process is not None else 0
+        if code is not None:
+            raise _not_ready(self.program, f"ended with code {code}")
 
 
 def free_port() -> int:
@@ -166,7 +176,7 @@ def answers_tcp(port: int, host: str = "127.0.0.1") -> Fact:
 
 async def until(fact: Fact) -> None:
     """Look until it is so: a process and a foreign server have no event to await."""
-    while not await fact():
+    while not await fact():  # noqa: ASYNC110  there is none
         await asyncio.sleep(_LOOK_EVERY)
 
 
@@ -174,21 +184,27 @@ def _spawn(program: Program) -> subprocess.Popen[bytes]:
     program.folder.mkdir(parents=True, exist_ok=True)
     with program.log.open("ab") as log:
         return subprocess.Popen(
-            _dying_with_us(program.command),
+            _dying_with_us(program),
             cwd=program.folder,
-            env={**os.environ, **program.environment},
+            env={**_inherited(), **program.environment},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            user=program.user,
         )
 
 
-def _dying_with_us(command: tuple[str, ...]) -> tuple[str, ...]:
+def _inherited() -> dict[str, str]:
+    """Our environment may hold secrets that are none of a child's business."""
+    return {name: os.environ[name] for name in _INHERITED if name in os.environ}
+
+
+def _dying_with_us(program: Program) -> tuple[str, ...]:
+    """Through a few lines of Python instead of `preexec_fn`, which may hang where threads run."""
     if sys.platform != "linux":
-        return command
-    return (sys.executable, "-I", "-S", "-c", _DIE_WITH_PARENT, str(os.getpid()), *command)
+        return program.command
+    wrapper = (sys.executable, "-I", "-S", "-c", _DIE_WITH_PARENT)
+    return (*wrapper, str(os.getpid()), program.user or "", *program.command)
 
 
 async def _ended(process: subprocess.Popen[bytes]) -> bool:

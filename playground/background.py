@@ -1,5 +1,4 @@
-"""An event loop in a thread of its own, for real parts that outlive the loop of one test or
-command.
+"""An event loop in a thread of its own, for parts that outlive the loop of a test or command.
 
 Open resources with `enter`; they are closed in reverse order, on the same loop, when the block
 ends. The thread lives as long as the block, and with it the children it started.

@@ -30,9 +30,7 @@ SANDBOX_PROGRAM = "gitops-sandbox"
 
 
 def build_control_plane(watch: Watcher) -> Path:
-    """The folder of the five programs, built if they are nowhere to be found. Minutes the first
-    time.
-    """
+    """The folder of the five programs, built if they are nowhere to be found: then minutes."""
     found = find_control_plane()
     if found is not None:
         return found
@@ -62,9 +60,7 @@ def missing_builds() -> tuple[Build, ...]:
 
 
 def control_plane_build() -> Build:
-    """The seconds were seen on two cores with an empty build cache; the first program pays for the
-    shared packages.
-    """
+    """Seconds as seen on two cores with an empty cache; the first pays for the shared packages."""
     kubernetes = _kubernetes_flags()
     return Build(
         folder=control_plane_cache(),
@@ -131,9 +127,7 @@ def _kubernetes(program: str, seconds: float, flags: str) -> Step:
 
 
 def _kubernetes_flags() -> str:
-    """Without these the API server calls itself v0.0.0, and clients that look at the version
-    stumble.
-    """
+    """Without them the API server says it is v0.0.0, and clients that ask it stumble."""
     found = re.search(
         r"k8s\.io/kubernetes v((\d+)\.(\d+)\.\d+)", (MODULES / "cluster/go.mod").read_text()
     )

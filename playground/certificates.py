@@ -1,6 +1,4 @@
-"""The few keys and certificates a control plane on loopback needs. Short-lived, thrown away with
-its folder.
-"""
+"""The few keys and certificates a control plane on loopback needs, thrown away with its folder."""
 
 import datetime as dt
 import ipaddress

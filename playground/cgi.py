@@ -1,5 +1,4 @@
-"""`git http-backend` answers one HTTP request: the real server side of Git, spoken to as CGI (RFC
-3875).
+"""`git http-backend` answers one HTTP request: Git's own server side, spoken to as CGI (RFC 3875).
 
 Bodies are held in memory: this serves tests and a demo, not a company.
 """

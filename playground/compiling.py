@@ -28,9 +28,7 @@ class BuildError(RuntimeError):
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """One program: the seconds it takes on two cores from nothing, and the package in the module's
-    folder.
-    """
+    """A program, the seconds it takes on two cores from nothing, and its package in a module."""
 
     program: str
     seconds: float
@@ -64,8 +62,9 @@ Watcher = Callable[[Progress], None]
 
 
 def run_builds(builds: Sequence[Build], watch: Watcher) -> None:
-    """Build in order, telling the watcher several times a second. Blocking: from a loop, run it in
-    a thread.
+    """Build in order, telling the watcher several times a second.
+
+    Blocking: from an event loop, run it in a thread.
     """
     gauge = _Gauge([step for build in builds for step in build.steps], watch)
     for build in builds:

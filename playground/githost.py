@@ -1,5 +1,4 @@
-"""A Git host on loopback: clone, fetch and push over HTTP, logins, and signed webhooks after a
-push.
+"""A Git host on loopback: clone, fetch and push over HTTP, logins, signed webhooks after a push.
 
 Repositories come and go at run time. A commit can be written straight into the bare repository,
 which is what most tests want, or pushed with any Git client; both are announced alike, by one task

@@ -1,5 +1,4 @@
-"""Bare Git repositories on disk, written without a work tree: what a push leaves behind, in a
-millisecond.
+"""Bare Git repositories written without a work tree: what a push leaves behind, in a millisecond.
 
 Knows nothing of HTTP and of webhooks. Every call opens the repository anew, so any thread may call.
 """

@@ -1,5 +1,4 @@
-"""The command lines of a control plane: which flags each program needs to run on loopback for a
-test, and why.
+"""The command lines of a control plane: the flags each program needs on loopback, and why.
 
 Every program gets its folder, its port and the files it reads; nothing is started here.
 """

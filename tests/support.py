@@ -4,14 +4,24 @@ import asyncio
 import inspect
 import time
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar, overload
 
 T = TypeVar("T")
 
 _LOOK_EVERY = 0.02
 
 
-async def eventually(fact: Callable[[], T | Awaitable[T]], within: float = 30, what: str = "") -> T:
+@overload
+async def eventually(
+    fact: Callable[[], Awaitable[T]], within: float = ..., what: str = ...
+) -> T: ...
+
+
+@overload
+async def eventually(fact: Callable[[], T], within: float = ..., what: str = ...) -> T: ...
+
+
+async def eventually(fact: Callable[[], Any], within: float = 30, what: str = "") -> Any:
     """Return the first truthy answer of `fact`; an AssertionError inside it means "not yet".
 
     Fails with the last answer seen. The deadline is generous on purpose: it ends a test that would
@@ -28,7 +38,7 @@ async def eventually(fact: Callable[[], T | Awaitable[T]], within: float = 30, w
         await asyncio.sleep(_LOOK_EVERY)
 
 
-async def _look(fact: Callable[[], T | Awaitable[T]]) -> T | AssertionError:
+async def _look(fact: Callable[[], Any]) -> Any:
     try:
         seen = fact()
         return await seen if inspect.isawaitable(seen) else seen

@@ -1,7 +1,8 @@
 import pytest
 
-from playground.kubeapi import KubeApi, KubeApiError
+from playground.kubeapi import Access, KubeApi, KubeApiError, kube_api
 from playground.kubernetes import ControlPlane
+from playground.rights import Account, Rule, open_account
 from tests.support import eventually
 
 pytestmark = pytest.mark.flow
@@ -23,7 +24,7 @@ def deployment(name: str, labels: dict[str, str], annotations: dict[str, str]) -
 async def available(api: KubeApi, path: str) -> bool:
     status = (await api.get(path)).get("status", {})
     conditions = {it["type"]: it["status"] for it in status.get("conditions", ())}
-    return status.get("availableReplicas") == 3 and conditions["Available"] == "True"
+    return bool(status.get("availableReplicas") == 3 and conditions["Available"] == "True")
 
 
 async def test_a_deployment_of_three_replicas_becomes_available(
@@ -44,7 +45,7 @@ async def test_a_slow_pod_is_pending_first_and_ready_later(
 
         async def progressing() -> bool:
             status = (await api.get(f"{path}/web")).get("status", {})
-            return status.get("unavailableReplicas") == 3
+            return bool(status.get("unavailableReplicas") == 3)
 
         await eventually(progressing)
         await eventually(lambda: available(api, f"{path}/web"))
@@ -61,17 +62,10 @@ async def test_a_pod_asked_to_fail_waits_with_the_reason(
 
         async def reasons() -> bool:
             pods = (await api.get(f"/api/v1/namespaces/{namespace}/pods"))["items"]
-            statuses = [status for pod in pods for status in pod["status"]["containerStatuses"]]
-            return {status["state"]["waiting"]["reason"] for status in statuses} == {reason}
+            told = [it for pod in pods for it in pod["status"].get("containerStatuses", ())]
+            return {it["state"]["waiting"]["reason"] for it in told} == {reason}
 
-        await eventually(lambda: reasons_or_not_yet(reasons))
-
-
-async def reasons_or_not_yet(fact) -> bool:
-    try:
-        return await fact()
-    except KeyError:
-        return False
+        await eventually(reasons)
 
 
 async def test_a_deleted_pod_goes(control_plane: ControlPlane, namespace: str) -> None:
@@ -113,8 +107,6 @@ async def test_the_api_server_comes_back_with_its_data_after_a_crash(
 
 
 async def test_a_stranger_is_refused(control_plane: ControlPlane, namespace: str) -> None:
-    from playground.kubeapi import Access, kube_api
-
     stranger = Access(
         url=control_plane.url, ca_file=control_plane.access.ca_file, token="not-a-token"
     )
@@ -122,3 +114,22 @@ async def test_a_stranger_is_refused(control_plane: ControlPlane, namespace: str
         with pytest.raises(KubeApiError) as refused:
             await api.get(f"/api/v1/namespaces/{namespace}/secrets")
     assert refused.value.code == 401
+
+
+async def test_an_account_may_do_what_its_rules_say_and_no_more(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    reads_nodes = Rule(resources=("nodes",), verbs=("list",))
+    writes_maps = Rule(resources=("configmaps",), verbs=("create",))
+    account = Account(
+        namespace=namespace, name="agent", cluster_rules=(reads_nodes,), home_rules=(writes_maps,)
+    )
+    access = await open_account(control_plane, account)
+    core = "/api/v1/namespaces"
+    async with kube_api(access) as api:
+        assert (await api.get("/api/v1/nodes"))["items"]
+        await api.create(f"{core}/{namespace}/configmaps", {"metadata": {"name": "mine"}})
+        for refused in (f"{core}/{namespace}/secrets", f"{core}/default/configmaps"):
+            with pytest.raises(KubeApiError) as said:
+                await api.get(refused)
+            assert said.value.code == 403

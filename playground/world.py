@@ -1,0 +1,124 @@
+"""One machine's world: the chosen real parts, opened side by side and closed together.
+
+    async with open_world({Part.NATS, Part.GIT, Part.KUBERNETES}) as world:
+        world.nats.url, world.git.create("acme/shop"), world.kubernetes.kubeconfig
+
+Every part has a folder of its own below the world's, with its log. A part that was not chosen is
+an error to ask for, so a missing choice is found at the first line that needs it.
+"""
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar, assert_never
+
+from playground.build import build_control_plane, say_nothing
+from playground.compiling import Watcher
+from playground.githost import GitHost
+from playground.kubernetes import ControlPlane, control_plane
+from playground.nats import nats_server
+from playground.postgres import postgres_server
+from playground.redis import redis_server
+from playground.server import Server
+
+T = TypeVar("T")
+
+
+class Part(StrEnum):
+    NATS = "nats"
+    REDIS = "redis"
+    POSTGRES = "postgres"
+    GIT = "git"
+    KUBERNETES = "kubernetes"
+    KUBERNETES_API = "kubernetes-api"  # without controllers: quicker, and nothing becomes Healthy
+
+
+class PartNotOpenError(RuntimeError):
+    """Somebody asked for a part that the world was not opened with."""
+
+
+class World:
+    """The opened parts. `kubernetes` is the cluster, with or without its controllers."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._opened: dict[Part, object] = {}
+
+    @property
+    def nats(self) -> Server:
+        return self._part(Server, Part.NATS)
+
+    @property
+    def redis(self) -> Server:
+        return self._part(Server, Part.REDIS)
+
+    @property
+    def postgres(self) -> Server:
+        return self._part(Server, Part.POSTGRES)
+
+    @property
+    def git(self) -> GitHost:
+        return self._part(GitHost, Part.GIT)
+
+    @property
+    def kubernetes(self) -> ControlPlane:
+        return self._part(ControlPlane, Part.KUBERNETES, Part.KUBERNETES_API)
+
+    async def open(self, part: Part, stack: AsyncExitStack, watch: Watcher) -> None:
+        resource = await self._resource(part, watch)
+        self._opened[part] = await stack.enter_async_context(resource)
+
+    def _part(self, kind: type[T], *parts: Part) -> T:
+        for part in parts:
+            opened = self._opened.get(part)
+            if isinstance(opened, kind):
+                return opened
+        raise PartNotOpenError(f"this world was opened without {parts[0]}")
+
+    async def _resource(self, part: Part, watch: Watcher) -> AbstractAsyncContextManager[object]:
+        folder = self.folder / part
+        match part:
+            case Part.NATS:
+                return nats_server(folder)
+            case Part.REDIS:
+                return redis_server(folder)
+            case Part.POSTGRES:
+                return postgres_server(folder)
+            case Part.GIT:
+                return GitHost(folder)
+            case Part.KUBERNETES | Part.KUBERNETES_API:
+                binaries = await asyncio.to_thread(build_control_plane, watch)
+                return control_plane(folder, binaries, controllers=part is Part.KUBERNETES)
+            case _:
+                assert_never(part)
+
+
+@asynccontextmanager
+async def open_world(
+    parts: Collection[Part], folder: Path | None = None, watch: Watcher = say_nothing
+) -> AsyncIterator[World]:
+    """Without a folder, a temporary one that is removed at the end."""
+    async with AsyncExitStack() as stack:
+        world = World(folder or stack.enter_context(_temporary_folder()))
+        async with asyncio.TaskGroup() as group:
+            for part in sorted(parts):
+                group.create_task(world.open(part, stack, watch), name=f"open {part}")
+        yield world
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="gitops-playground-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
