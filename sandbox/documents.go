@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+)
+
+// document is one part of a YAML stream: its text, its place among the documents that are not empty
+// (the first is 1), and the number of lines before it.
+type document struct {
+	text  []byte
+	index int
+	line  int
+}
+
+// separator tells whether a line ends a document, and what of it belongs to the next one.
+type separator func(line []byte) (rest []byte, ends bool)
+
+// kubernetesSeparator is kubectl's rule: three dashes, then nothing but blanks or a comment.
+func kubernetesSeparator(line []byte) ([]byte, bool) {
+	rest, dashed := bytes.CutPrefix(line, []byte("---"))
+	if !dashed {
+		return nil, false
+	}
+	rest = bytes.TrimSpace(rest)
+	return nil, len(rest) == 0 || rest[0] == '#'
+}
+
+// helmSeparator is Helm's rule: three dashes end a document, whatever follows begins the next
+// (charts in the wild render "---apiVersion: v1").
+func helmSeparator(line []byte) ([]byte, bool) {
+	rest, dashed := bytes.CutPrefix(line, []byte("---"))
+	return bytes.TrimLeft(rest, " \t"), dashed
+}
+
+func documents(content []byte, cut separator) []document {
+	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
+	var found []document
+	current, number := document{}, 0
+	keep := func() {
+		if len(bytes.TrimSpace(current.text)) > 0 {
+			current.index = len(found) + 1
+			found = append(found, current)
+		}
+	}
+	for line := range bytes.Lines(content) {
+		rest, ends := cut(line)
+		if ends {
+			keep()
+			current = document{text: bytes.Clone(rest), line: number}
+			if len(bytes.TrimSpace(rest)) == 0 {
+				current.text = []byte("\n") // keeps the parser's line numbers counting from the dashes
+			}
+		} else {
+			current.text = append(current.text, line...)
+		}
+		number++
+	}
+	keep()
+	return found
+}
+
+func (d document) failure(file, message string) *Failure {
+	line := lineOf(message)
+	if line > 0 {
+		line += d.line
+		message = lineInMessage.ReplaceAllString(message, "line "+itoa(line))
+	}
+	place := file
+	if d.index > 0 {
+		place += ", document " + itoa(d.index)
+	}
+	return &Failure{
+		Reason: YamlInvalid, Message: clip(place + ": " + strings.TrimPrefix(message, "yaml: ")),
+		File: file, Document: d.index, Line: line,
+	}
+}

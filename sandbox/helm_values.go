@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/strvals"
+)
+
+// helmValues merges what the Application gives, weakest first: value files in their order, then the inline
+// values (the object wins over the text), then parameters, then forced strings, then file parameters.
+func helmValues(files *Files, root string, params helmParams) (map[string]any, error) {
+	values := map[string]any{}
+	for _, written := range params.ValueFiles {
+		content, err := valueFile(files, root, written)
+		if isMissing(err) && params.IgnoreMissingValueFiles {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if values, err = mergeValues(values, written, content); err != nil {
+			return nil, err
+		}
+	}
+	if len(params.ValuesObject) > 0 {
+		values = loader.MergeMaps(values, params.ValuesObject)
+	} else if params.Values != "" {
+		var err error
+		if values, err = mergeValues(values, "values", []byte(params.Values)); err != nil {
+			return nil, err
+		}
+	}
+	return values, setParameters(files, root, values, params)
+}
+
+func mergeValues(values map[string]any, name string, content []byte) (map[string]any, error) {
+	added, err := loader.LoadValues(bytes.NewReader(content))
+	if err != nil {
+		return nil, &Failure{Reason: ValuesInvalid, File: name, Line: lineOf(err.Error()), Message: clip(name + ": " + err.Error())}
+	}
+	return loader.MergeMaps(values, added), nil
+}
+
+// valueFile reads a values file: relative to the chart, or from the repository's root with a leading slash.
+func valueFile(files *Files, root, written string) ([]byte, error) {
+	if strings.Contains(written, "://") {
+		return nil, failure(RemoteFile, "the values file %s is remote; rendering has no network: copy it into the repository",
+			withoutPassword(written))
+	}
+	name, err := resolve(root, written)
+	if err != nil {
+		return nil, err
+	}
+	return files.Read(name)
+}
+
+func setParameters(files *Files, root string, values map[string]any, params helmParams) error {
+	for _, forced := range []bool{false, true} {
+		for _, parameter := range params.Parameters {
+			if parameter.ForceString != forced {
+				continue
+			}
+			if err := setParameter(values, parameter); err != nil {
+				return failure(ValuesInvalid, "parameter %s: %s", parameter.Name, err)
+			}
+		}
+	}
+	for _, parameter := range params.FileParameters {
+		read := func(name []rune) (any, error) {
+			content, err := valueFile(files, root, string(name))
+			return string(content), err
+		}
+		if err := strvals.ParseIntoFile(parameter.Name+"="+escapeCommas(parameter.Path), values, read); err != nil {
+			return asFailure(err, ValuesInvalid)
+		}
+	}
+	return nil
+}
+
+func setParameter(values map[string]any, parameter helmParameter) error {
+	text := parameter.Name + "=" + escapeCommas(parameter.Value)
+	if parameter.ForceString {
+		return strvals.ParseIntoString(text, values)
+	}
+	return strvals.ParseInto(text, values)
+}
+
+// escapeCommas keeps a comma inside one value, as Argo CD does: a {list} keeps its commas, and one that is
+// already escaped is left alone.
+func escapeCommas(value string) string {
+	if strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") {
+		return value
+	}
+	var escaped strings.Builder
+	previous := rune(0)
+	for _, char := range value {
+		if char == ',' && previous != '\\' {
+			escaped.WriteByte('\\')
+		}
+		escaped.WriteRune(char)
+		previous = char
+	}
+	return escaped.String()
+}

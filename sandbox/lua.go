@@ -1,0 +1,111 @@
+package main
+
+import (
+	"encoding/json"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+type luaParams struct {
+	Script      string                     `json:"script"`
+	UseOpenLibs bool                       `json:"useOpenLibs"`
+	Globals     map[string]json.RawMessage `json:"globals"` // besides obj; Argo CD's actions use actionParams
+}
+
+// luaOp runs a script on the object of the body, the global `obj`, and gives what it returns, as JSON.
+// The contract is Argo CD's: base, package and table libraries, a safe os; all others only with open libs,
+// and even then neither files nor processes.
+func luaOp(call *Call) (Answer, error) {
+	var params luaParams
+	if err := call.params(&params); err != nil {
+		return Answer{}, err
+	}
+	state := newLuaState(params.UseOpenLibs)
+	defer state.Close()
+	state.SetContext(call.Context)
+	if err := setLuaGlobals(state, call.Body, params.Globals); err != nil {
+		return Answer{}, err
+	}
+	if err := state.DoString(params.Script); err != nil {
+		return Answer{}, luaFailure(err)
+	}
+	encoded, err := json.Marshal(fromLua(state.Get(-1), 0))
+	if err != nil {
+		return Answer{}, failure(LuaFailed, "the result is not JSON: %s", err)
+	}
+	return Answer{Body: encoded}, nil
+}
+
+func newLuaState(open bool) *lua.LState {
+	state := lua.NewState(lua.Options{SkipOpenLibs: true, CallStackSize: 200, RegistryMaxSize: 256 * 1024})
+	libraries := []struct {
+		name string
+		open lua.LGFunction
+	}{
+		{lua.LoadLibName, lua.OpenPackage},
+		{lua.BaseLibName, lua.OpenBase},
+		{lua.TabLibName, lua.OpenTable},
+		{lua.StringLibName, lua.OpenString},
+		{lua.MathLibName, lua.OpenMath},
+	}
+	if !open {
+		libraries = libraries[:3]
+	}
+	for _, library := range libraries {
+		state.Push(state.NewFunction(library.open))
+		state.Push(lua.LString(library.name))
+		state.Call(1, 0)
+	}
+	closeLuaDoors(state, open)
+	return state
+}
+
+// closeLuaDoors takes away what reaches files, and gives the safe os: a global with open libs, else by require.
+func closeLuaDoors(state *lua.LState, open bool) {
+	for _, name := range []string{"dofile", "loadfile", "print", "collectgarbage"} {
+		state.SetGlobal(name, lua.LNil)
+	}
+	state.PreloadModule(lua.OsLibName, openSafeOS)
+	if loaders, ok := state.GetField(state.GetGlobal("package"), "loaders").(*lua.LTable); ok {
+		loaders.RawSetInt(2, lua.LNil) // the one that searches files
+	}
+	if open {
+		openSafeOS(state)
+		state.SetGlobal(lua.OsLibName, state.Get(-1))
+		state.Pop(1)
+	}
+}
+
+func setLuaGlobals(state *lua.LState, body []byte, globals map[string]json.RawMessage) error {
+	if len(body) > 0 {
+		if err := setLuaGlobal(state, "obj", body); err != nil {
+			return err
+		}
+	}
+	for name, value := range globals {
+		if err := setLuaGlobal(state, name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func setLuaGlobal(state *lua.LState, name string, encoded []byte) error {
+	var value any
+	if err := json.Unmarshal(encoded, &value); err != nil {
+		return failure(RequestInvalid, "%s is not JSON: %s", name, err)
+	}
+	state.SetGlobal(name, toLua(state, value))
+	return nil
+}
+
+func luaFailure(err error) *Failure {
+	message := err.Error()
+	if trouble, ok := err.(*lua.ApiError); ok {
+		message = trouble.Object.String()
+		if message == "nil" || message == "" {
+			message = trouble.Error()
+		}
+	}
+	return failure(LuaFailed, "%s", message)
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Objects collects Kubernetes objects as JSON lines with the origin of each.
+type Objects struct {
+	body    bytes.Buffer
+	origins []Origin
+	limit   int
+}
+
+func (o *Objects) answer() Answer { return Answer{Body: o.body.Bytes(), Origins: o.origins} }
+
+func (o *Objects) add(object []byte, origin Origin) error {
+	if o.body.Len()+len(object) > o.limit {
+		return &Failure{Reason: OutputTooLarge, File: origin.File, Message: "the manifests have more bytes than the limit allows"}
+	}
+	if err := json.Compact(&o.body, object); err != nil {
+		return failure(YamlInvalid, "%s: %s", origin.File, err)
+	}
+	o.body.WriteByte('\n')
+	o.origins = append(o.origins, origin)
+	return nil
+}
+
+// addText reads every document of a manifest file.
+func (o *Objects) addText(file string, content []byte, cut separator) error {
+	for _, document := range documents(content, cut) {
+		object, err := yaml.YAMLToJSON(document.text)
+		if err != nil {
+			return document.failure(file, strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "))
+		}
+		if err := o.addDocument(file, document, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *Objects) addDocument(file string, document document, object []byte) error {
+	object = bytes.TrimSpace(object)
+	if bytes.Equal(object, []byte("null")) {
+		return nil
+	}
+	items, err := expand(object)
+	if err != nil {
+		return document.failure(file, err.Error())
+	}
+	for _, item := range items {
+		if err := o.add(item, Origin{File: file, Document: document.index}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type head struct {
+	Kind  *string         `json:"kind"`
+	Items json.RawMessage `json:"items"`
+}
+
+// expand gives the object itself or, for any kind of List, its items.
+func expand(object []byte) ([]json.RawMessage, error) {
+	var seen head
+	if object[0] != '{' {
+		return nil, failure(YamlInvalid, "expected an object with apiVersion and kind, found %s", clip(firstBytes(object)))
+	}
+	if err := json.Unmarshal(object, &seen); err != nil {
+		return nil, failure(YamlInvalid, "kind must be a text")
+	}
+	if seen.Kind == nil || *seen.Kind == "" {
+		return nil, failure(YamlInvalid, "the object has no kind")
+	}
+	if !strings.HasSuffix(*seen.Kind, "List") || len(seen.Items) == 0 || seen.Items[0] != '[' {
+		return []json.RawMessage{object}, nil
+	}
+	return expandItems(seen.Items)
+}
+
+func expandItems(list json.RawMessage) ([]json.RawMessage, error) {
+	var items, all []json.RawMessage
+	if err := json.Unmarshal(list, &items); err != nil {
+		return nil, err
+	}
+	for _, item := range items {
+		inner, err := expand(item)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, inner...)
+	}
+	return all, nil
+}
+
+func firstBytes(text []byte) string {
+	if len(text) > 40 {
+		return string(text[:40]) + " ..."
+	}
+	return string(text)
+}

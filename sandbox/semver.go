@@ -1,0 +1,41 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+)
+
+type semverParams struct {
+	Constraint string   `json:"constraint"`
+	Versions   []string `json:"versions"`
+	Prefix     string   `json:"prefix"` // only versions that begin with it count, and it is not part of the version
+}
+
+// semverOp gives the highest of the versions that the constraint allows, as it was written; "" if none is.
+// Names that are not versions are passed over: a repository has all sorts of tags.
+func semverOp(call *Call) (Answer, error) {
+	var params semverParams
+	if err := call.params(&params); err != nil {
+		return Answer{}, err
+	}
+	constraint, err := semver.NewConstraint(params.Constraint)
+	if err != nil {
+		return Answer{}, failure(SemverInvalid, "%q: %s", params.Constraint, err)
+	}
+	var best *semver.Version
+	written := ""
+	for _, name := range params.Versions {
+		bare, counts := strings.CutPrefix(name, params.Prefix)
+		version, err := semver.NewVersion(bare)
+		if !counts || err != nil || !constraint.Check(version) {
+			continue
+		}
+		if best == nil || version.GreaterThan(best) {
+			best, written = version, name
+		}
+	}
+	body, err := json.Marshal(map[string]string{"version": written})
+	return Answer{Body: body}, err
+}

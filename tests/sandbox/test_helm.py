@@ -1,0 +1,226 @@
+from typing import Any
+
+import pytest
+
+from agent.sandbox import Sandbox
+from handlers.render.recipe import RenderError
+from tests.sandbox.recipes import helm, names, objects
+from tests.sandbox.trees import WrittenTree
+
+pytestmark = pytest.mark.flow
+
+CHART = "apiVersion: v2\nname: web\nversion: 1.0.0\n"
+SHOW = """\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ .Release.Name }}
+  namespace: {{ .Release.Namespace }}
+data: {{ .Values | toJson }}
+"""
+
+
+def chart(**files: str) -> dict[str, str]:
+    return {"chart/Chart.yaml": CHART, "chart/templates/show.yaml": SHOW} | {
+        name.replace("__", "/").replace("_dot_", "."): text for name, text in files.items()
+    }
+
+
+async def values(sandbox: Sandbox, files: dict[str, str], **fields: Any) -> dict[str, Any]:
+    rendered = await sandbox.render(helm(**fields), WrittenTree(chart() | files))
+    shown: dict[str, Any] = objects(rendered)[0]["data"]
+    return shown
+
+
+async def test_release_and_destination_reach_the_templates(sandbox: Sandbox) -> None:
+    template = """\
+        apiVersion: v1
+        kind: X
+        metadata: {name: x}
+        data:
+          version: {{ .Capabilities.KubeVersion.Version }}
+          apps: {{ .Capabilities.APIVersions.Has "apps/v1" }}
+          mine: {{ .Capabilities.APIVersions.Has "example.org/v1/Mine" }}
+          found: {{ lookup "v1" "Secret" "a" "b" | toJson }}
+        """
+    tree = WrittenTree(chart() | {"chart/templates/x.yaml": template})
+    rendered = await sandbox.render(helm(apiVersions=["example.org/v1/Mine"]), tree)
+    show, caps = objects(rendered)
+    assert show["metadata"] == {"name": "shop", "namespace": "prod"}
+    assert caps["data"] == {"version": "v1.36.0", "apps": True, "mine": True, "found": {}}
+    assert [origin.file for origin in rendered.origins] == [
+        "chart/templates/show.yaml",
+        "chart/templates/x.yaml",
+    ]
+
+
+async def test_values_are_merged_weakest_first(sandbox: Sandbox) -> None:
+    files = {
+        "chart/values.yaml": "a: chart\nb: chart\nc: chart\nd: chart\ne: {f: chart, g: chart}\n",
+        "chart/prod.yaml": "b: file\nc: file\nd: file\n",
+        "shared/values.yaml": "c: shared\nd: shared\n",
+    }
+    seen = await values(
+        sandbox,
+        files,
+        valueFiles=["prod.yaml", "/shared/values.yaml", "gone.yaml"],
+        ignoreMissingValueFiles=True,
+        values="d: ignored\n",
+        valuesObject={"d": "object", "e": {"g": "object"}},
+    )
+    assert seen == {
+        "a": "chart",
+        "b": "file",
+        "c": "shared",
+        "d": "object",
+        "e": {"f": "chart", "g": "object"},
+    }
+
+
+async def test_parameters_have_the_grammar_of_set(sandbox: Sandbox) -> None:
+    seen = await values(
+        sandbox,
+        {"chart/note.txt": "hi\n"},
+        parameters=[
+            {"name": "image.tag", "value": "1"},
+            {"name": "text", "value": "1", "forceString": True},
+            {"name": "list", "value": "{a,b}"},
+            {"name": "comma", "value": "a,b"},
+            {"name": "items[0].name", "value": "x"},
+        ],
+        fileParameters=[{"name": "note", "path": "note.txt"}],
+    )
+    assert seen == {
+        "image": {"tag": 1},
+        "text": "1",
+        "list": ["a", "b"],
+        "comma": "a,b",
+        "items": [{"name": "x"}],
+        "note": "hi\n",
+    }
+
+
+async def test_crds_hooks_and_tests(sandbox: Sandbox) -> None:
+    crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
+    hook = (
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: %s, annotations: {helm.sh/hook: %s}}\n"
+    )
+    files = chart() | {
+        "chart/crds/x.yaml": crd + "metadata: {name: crd}\n",
+        "chart/templates/hook.yaml": hook % ("pre", "pre-install"),
+        "chart/templates/tests/t.yaml": hook % ("check", "test"),
+        "chart/templates/NOTES.txt": "thank you",
+        "chart/templates/_helpers.tpl": '{{ define "x" }}{{ end }}',
+    }
+    everything = await sandbox.render(helm(), WrittenTree(files))
+    assert names(everything) == [
+        "CustomResourceDefinition/crd",
+        "Job/pre",
+        "ConfigMap/shop",
+        "Job/check",
+    ]
+    fewer = await sandbox.render(helm(skipCrds=True, skipTests=True), WrittenTree(files))
+    assert names(fewer) == ["Job/pre", "ConfigMap/shop"]
+
+
+async def test_vendored_dependencies_follow_their_conditions(sandbox: Sandbox) -> None:
+    dependency = "apiVersion: v2\nname: %s\nversion: 1.0.0\n"
+    files = chart() | {
+        "chart/Chart.yaml": CHART
+        + "dependencies:\n- {name: db, version: 1.0.0, condition: db.enabled}\n"
+        + "- {name: cache, version: 1.0.0, condition: cache.enabled}\n",
+        "chart/values.yaml": "cache: {enabled: false}\n",
+        "chart/charts/db/Chart.yaml": dependency % "db",
+        "chart/charts/db/templates/x.yaml": SHOW,
+        "chart/charts/cache/Chart.yaml": dependency % "cache",
+        "chart/charts/cache/templates/x.yaml": SHOW,
+    }
+    rendered = await sandbox.render(helm(), WrittenTree(files))
+    assert [origin.file for origin in rendered.origins] == [
+        "chart/charts/db/templates/x.yaml",
+        "chart/templates/show.yaml",
+    ]
+
+
+async def test_what_helmignore_names_is_not_part_of_the_chart(sandbox: Sandbox) -> None:
+    files = chart() | {"chart/.helmignore": "*.bak\n", "chart/templates/show.yaml.bak": "{{ nope"}
+    rendered = await sandbox.render(helm(), WrittenTree(files))
+    assert names(rendered) == ["ConfigMap/shop"]
+    assert "chart/templates/show.yaml.bak" not in rendered.read_set
+
+
+@pytest.mark.parametrize(
+    ("files", "fields", "reason", "file", "words"),
+    [
+        (
+            {"chart/templates/x.yaml": "a: 1\nb: {{ fail `no` }}"},
+            {},
+            "TemplateFailed",
+            "chart/templates/x.yaml",
+            "no",
+        ),
+        (
+            {"chart/templates/x.yaml": "kind: X\n{{ if }}"},
+            {},
+            "TemplateFailed",
+            "chart/templates/x.yaml",
+            "missing value",
+        ),
+        (
+            {"chart/templates/x.yaml": "kind: X\na: b: c"},
+            {},
+            "YamlInvalid",
+            "chart/templates/x.yaml",
+            "line 2",
+        ),
+        (
+            {"chart/Chart.yaml": CHART + "dependencies: [{name: db, version: 1.x}]"},
+            {},
+            "MissingDependency",
+            "chart/Chart.yaml",
+            "db 1.x",
+        ),
+        ({}, {"valueFiles": ["gone.yaml"]}, "FileNotFound", "chart/gone.yaml", "gone.yaml"),
+        ({}, {"valueFiles": ["../../x"]}, "OutsideRepository", "../../x", "leads out"),
+        ({}, {"valueFiles": ["https://u:pw@x.org/v"]}, "RemoteBase", "", "is remote"),
+        (
+            {"chart/values.schema.json": '{"required": ["size"]}'},
+            {},
+            "TemplateFailed",
+            "",
+            "size",
+        ),
+        ({"chart/Chart.yaml": "name: x"}, {}, "TemplateFailed", "chart/Chart.yaml", "version"),
+        ({}, {"parameters": [{"name": "a[x]", "value": "1"}]}, "TemplateFailed", "", "a[x]"),
+    ],
+    ids=[
+        "fail",
+        "parse",
+        "yaml",
+        "dependency",
+        "value-file",
+        "outside",
+        "remote",
+        "schema",
+        "chart",
+        "set",
+    ],
+)
+async def test_what_cannot_be_rendered_says_why_and_where(
+    sandbox: Sandbox,
+    files: dict[str, str],
+    fields: dict[str, Any],
+    reason: str,
+    file: str,
+    words: str,
+) -> None:
+    with pytest.raises(RenderError) as caught:
+        await sandbox.render(helm(**fields), WrittenTree(chart() | files))
+    assert (caught.value.reason, caught.value.file) == (reason, file)
+    assert words in caught.value.message
+    assert "pw" not in caught.value.message
+
+
+async def test_the_schema_is_not_asked_where_it_is_to_be_skipped(sandbox: Sandbox) -> None:
+    files = {"chart/values.schema.json": '{"required": ["size"]}'}
+    assert await values(sandbox, files, skipSchemaValidation=True) == {}
