@@ -1,0 +1,107 @@
+"""handlers.ports.Artifacts: bytes by digest, on disk and then in Redis where there is one.
+
+The digest is the name, so nothing is ever written twice or changed. What is read is checked
+against its name: a damaged file is as good as none. The disk keeps what was used last, up to a
+limit; everything here can be made again from Git, so losing it costs time only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from pathlib import Path
+from typing import Protocol, Self
+
+from agent.store.files import sweep_parts, write_whole
+from bus.identity import Digest, digest_of
+
+MAX_TOTAL = 512 * 1024 * 1024
+
+
+class Shared(Protocol):
+    """A cache that several agents share; it answers None and does nothing when it is away."""
+
+    async def get(self, digest: Digest) -> bytes | None: ...
+    async def put(self, digest: Digest, content: bytes) -> None: ...
+
+
+class ArtifactStore:
+    """Implements handlers.ports.Artifacts; make it with `open`."""
+
+    def __init__(self, folder: Path, max_total: int, shared: Shared | None) -> None:
+        self._folder = folder
+        self._max_total = max_total
+        self._shared = shared
+        self._sizes: OrderedDict[Digest, int] = OrderedDict()
+        """Least recently used first."""
+        self._total = 0
+
+    @classmethod
+    def open(
+        cls, folder: Path, *, max_total: int = MAX_TOTAL, shared: Shared | None = None
+    ) -> Self:
+        """Blocking: looks at every file in `folder`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        sweep_parts(folder)
+        store = cls(folder, max_total, shared)
+        files = sorted(folder.glob("??/*"), key=lambda path: path.stat().st_mtime)
+        for path in files:
+            store._note(Digest(f"sha256:{path.name}"), path.stat().st_size)
+        return store
+
+    async def put(self, content: bytes) -> Digest:
+        digest = digest_of(content)
+        if digest in self._sizes:
+            self._sizes.move_to_end(digest)
+            return digest
+        await self._keep(digest, content)
+        if self._shared is not None:
+            await self._shared.put(digest, content)
+        return digest
+
+    async def get(self, digest: Digest) -> bytes | None:
+        content = await self._from_disk(digest)
+        if content is not None or self._shared is None:
+            return content
+        content = await self._shared.get(digest)
+        if content is None or digest_of(content) != digest:
+            return None
+        await self._keep(digest, content)
+        return content
+
+    async def _from_disk(self, digest: Digest) -> bytes | None:
+        if digest not in self._sizes:
+            return None
+        content = await asyncio.to_thread(_read, self._path(digest))
+        if content is None or digest_of(content) != digest:
+            await asyncio.to_thread(self._drop, digest)
+            return None
+        if digest in self._sizes:
+            self._sizes.move_to_end(digest)
+        return content
+
+    async def _keep(self, digest: Digest, content: bytes) -> None:
+        await asyncio.to_thread(write_whole, self._path(digest), content)
+        self._note(digest, len(content))
+        while self._total > self._max_total and len(self._sizes) > 1:
+            self._drop(next(iter(self._sizes)))
+
+    def _note(self, digest: Digest, size: int) -> None:
+        self._total += size - self._sizes.pop(digest, 0)
+        self._sizes[digest] = size
+
+    def _drop(self, digest: Digest) -> None:
+        self._total -= self._sizes.pop(digest, 0)
+        self._path(digest).unlink(missing_ok=True)
+
+    def _path(self, digest: Digest) -> Path:
+        """256 folders, by the first two digits."""
+        name = digest.removeprefix("sha256:")
+        return self._folder / name[:2] / name
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,170 @@
+"""Refresh: RefreshRepository -> RevisionResolved and RefreshApp for each application it touches.
+
+The repository is fetched once and each target revision in use is resolved once. What a new commit
+changed is one tree comparison; who read any of it is one look into an index; who read something
+that is different now is then asked exactly. Everybody else is not written to at all.
+
+A look that nobody's push asked for (the safety net) asks every application exactly, so that an ask
+that was lost on the way is made again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from bus.events import Event, RefreshApp, RefreshFailed, RefreshRepository, RevisionResolved
+from bus.identity import RepositoryKey, Revision
+from bus.status import ConditionType
+from bus.verdicts import Retry
+from handlers.application import times
+from handlers.application.application import Application
+from handlers.application.conditions import revised
+from handlers.application.status import Condition
+from handlers.ports import (
+    Apps,
+    Clock,
+    ClusterUnreachableError,
+    Git,
+    Refs,
+    Renders,
+    RepositoryError,
+    StatusWrite,
+    Tree,
+)
+from handlers.refresh.touched import (
+    by_target_revision,
+    depends_on_commit,
+    outdated,
+    unsettled,
+    wait,
+)
+
+_OWNED = (ConditionType.COMPARISON_ERROR,)
+_TURN = 32
+"""Applications asked exactly before others get the loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One target revision of one repository, and the applications that follow it."""
+
+    repository: RepositoryKey
+    url: str
+    target: str
+    watching: Sequence[Application]
+    pushed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refresh:
+    apps: Apps
+    git: Git
+    renders: Renders
+    refs: Refs
+    clock: Clock
+
+    async def __call__(self, ask: RefreshRepository) -> Sequence[Event]:
+        apps = self.apps.of_repository(ask.repository)
+        targets = by_target_revision(apps)
+        url = _spelling(apps)
+        if not targets or not url:
+            return ()
+        try:
+            await self.git.fetch(url)
+        except RepositoryError as error:
+            raise await self._failure(ask.repository, apps, error) from error
+        events: list[Event] = []
+        for target, watching in targets.items():
+            look = Look(ask.repository, url, target, watching, pushed=bool(ask.ref))
+            events += await self._look(look)
+        return tuple(events)
+
+    async def _look(self, look: Look) -> Sequence[Event]:
+        before = self.refs.last(look.repository, look.target)
+        try:
+            after = await self.git.resolve(look.url, look.target)
+            tree = await self.git.tree(look.url, after)
+            touched = await self._touched(look, (before, after), tree)
+        except RepositoryError:
+            return _asks(look.watching)  # rendering meets the same error and tells it to each
+        self.refs.note(look.repository, look.target, after)
+        if before == after:
+            return _asks(touched)
+        moved = RevisionResolved(
+            repository=look.repository,
+            target_revision=look.target,
+            revision=after,
+            before=before,
+            watching=len(look.watching),
+            touched=len(touched),
+        )
+        return (moved, *_asks(touched))
+
+    async def _touched(
+        self, look: Look, move: tuple[Revision, Revision], tree: Tree
+    ) -> Sequence[Application]:
+        candidates = await self._candidates(look, *move)
+        found: list[Application] = []
+        for number, app in enumerate(candidates):
+            if number % _TURN == _TURN - 1:
+                await asyncio.sleep(0)
+            record = self.renders.recall(app.key)
+            if record is None or unsettled(app, record) or outdated(app, record, tree):
+                found.append(app)
+        return found
+
+    async def _candidates(
+        self, look: Look, before: Revision, after: Revision
+    ) -> Sequence[Application]:
+        """Those worth an exact look."""
+        if before == after and not look.pushed:
+            return look.watching
+        changed: frozenset[str] | None = frozenset()
+        if before != after:
+            changed = await self.git.changed_paths(look.url, before, after)
+        if changed is None:
+            return look.watching
+        readers = self.renders.readers(look.repository, changed)
+        moved = before != after
+        return [app for app in look.watching if app.key in readers or self._odd(app, moved=moved)]
+
+    def _odd(self, app: Application, *, moved: bool) -> bool:
+        """To be looked at whatever files changed."""
+        record = self.renders.recall(app.key)
+        return unsettled(app, record) or (moved and depends_on_commit(app))
+
+    async def _failure(
+        self, repository: RepositoryKey, apps: Sequence[Application], error: RepositoryError
+    ) -> Retry:
+        """Tell it to each application, which keeps its last state, and come back."""
+        after = wait(apps, error.message, self.clock.now())
+        fact = RefreshFailed(
+            repository=repository, reason=error.reason, message=error.message, retry_after=after
+        )
+        condition = Condition(type=ConditionType.COMPARISON_ERROR, message=error.message)
+        for app in apps:
+            try:
+                await self._tell(app, condition)
+            except ClusterUnreachableError:
+                break  # told at the next try
+        return Retry(error.message, after=after, say=(fact,))
+
+    async def _tell(self, app: Application, condition: Condition) -> None:
+        now = times.written(self.clock.now())
+        conditions = revised(app.status.conditions, _OWNED, (condition,), now)
+        if conditions != app.status.conditions:
+            status = replace(app.status, conditions=conditions)
+            await self.apps.write(app, StatusWrite(status=status))
+
+
+def _spelling(apps: Iterable[Application]) -> str:
+    """The URL as an application writes it: the key is in lower case."""
+    return next((app.source.repo_url for app in apps if app.source is not None), "")
+
+
+def _asks(apps: Iterable[Application]) -> tuple[RefreshApp, ...]:
+    return tuple(RefreshApp(app=app.key) for app in apps)

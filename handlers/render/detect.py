@@ -1,0 +1,94 @@
+"""Which kind of source a folder is, and the files beside it that change what is rendered.
+
+An explicit block in the Application wins; else Chart.yaml makes a chart, a kustomization file a
+kustomization, and everything else is a plain directory (Argo CD's order). Whatever was looked for
+belongs to the render's read set, also where it was not there: a Chart.yaml that appears tomorrow
+makes the folder a chart.
+"""
+
+from __future__ import annotations
+
+from bus.status import Reason
+from handlers.application.spec import Source
+from handlers.ports import EntryKind, Tree
+from handlers.render.readset import FOLDER, OutsideRepositoryError, Place, locate
+from handlers.render.recipe import RenderError, SourceType
+
+CHART = "Chart.yaml"
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+_NAMED = 8
+
+
+def folder_of(source: Source, tree: Tree) -> str:
+    """The folder without `.` and slashes at its ends; RenderError where there is none."""
+    path = "/".join(step for step in source.path.split("/") if step not in ("", "."))
+    if _place(path, tree).kind != FOLDER:
+        raise _no_folder(path, tree)
+    return path
+
+
+def detect(source: Source, folder: str, tree: Tree) -> SourceType:
+    explicit = _explicit(source)
+    if explicit is not None:
+        return explicit
+    if _place(inside(folder, CHART), tree).kind:
+        return SourceType.HELM
+    if any(_place(inside(folder, name), tree).kind for name in KUSTOMIZATIONS):
+        return SourceType.KUSTOMIZE
+    return SourceType.DIRECTORY
+
+
+def override_file(folder: str, app_name: str, tree: Tree) -> str:
+    """The first file that Argo CD would merge over the source; nothing where there is none."""
+    files = _override_files(folder, app_name)
+    return next((path for path in files if _place(path, tree).kind), "")
+
+
+def looked_for(source: Source, folder: str, app_name: str, tree: Tree) -> dict[str, str]:
+    """Read set of the decisions made here, see readset.py."""
+    paths = [folder, *_override_files(folder, app_name)]
+    if _explicit(source) is None:
+        paths += [inside(folder, name) for name in (CHART, *KUSTOMIZATIONS)]
+    read_set: dict[str, str] = {}
+    for path in paths:
+        place = _place(path, tree)
+        read_set |= dict.fromkeys((path, place.path, *place.links), place.seen)
+    return read_set
+
+
+def inside(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def _override_files(folder: str, app_name: str) -> tuple[str, ...]:
+    """Image updaters write them."""
+    names = (".argocd-source.yaml", f".argocd-source-{app_name}.yaml")
+    return tuple(inside(folder, name) for name in names)
+
+
+def _place(path: str, tree: Tree) -> Place:
+    try:
+        return locate(tree, path)
+    except OutsideRepositoryError as error:
+        raise RenderError(Reason.OUTSIDE_REPOSITORY, str(error), file=error.path) from error
+
+
+def _explicit(source: Source) -> SourceType | None:
+    if source.helm is not None:
+        return SourceType.HELM
+    if source.kustomize is not None:
+        return SourceType.KUSTOMIZE
+    if source.directory is not None:
+        return SourceType.DIRECTORY
+    return None
+
+
+def _no_folder(path: str, tree: Tree) -> RenderError:
+    """Names the folders of the nearest place that is there."""
+    near = path.rpartition("/")[0]
+    while near and tree.entry(near) is None:
+        near = near.rpartition("/")[0]
+    found = [entry.name for entry in tree.list(near) if entry.kind is EntryKind.TREE][:_NAMED]
+    there = f"has the folders {', '.join(found)}" if found else "has no folders"
+    message = f"spec.source.path: no folder {path!r} in this revision; {near or 'the root'} {there}"
+    return RenderError(Reason.PATH_NOT_FOUND, message, file=path)

@@ -1,0 +1,27 @@
+"""Which revision an application wants right now.
+
+While a sync to a chosen commit is asked for or runs, that commit; else what the source says. The
+pin ends with the operation, so a later push is not held up by it.
+"""
+
+from __future__ import annotations
+
+from bus.status import OperationPhase
+from handlers.application.application import Application
+
+_UNDER_WAY = (OperationPhase.RUNNING, OperationPhase.TERMINATING)
+
+
+def pinned_revision(app: Application) -> str:
+    """The revision that an operation asks for; empty where none does."""
+    if app.operation is not None and app.operation.sync is not None:
+        return app.operation.sync.revision
+    state = app.status.operation_state
+    if state is None or state.phase not in _UNDER_WAY or state.operation.sync is None:
+        return ""
+    return state.operation.sync.revision
+
+
+def wanted_revision(app: Application) -> str:
+    target = app.source.target_revision if app.source else ""
+    return pinned_revision(app) or target
