@@ -132,7 +132,7 @@ class PollSettings(_Group):
         default=180.0, description="Time between looks at a repository (`180`, `3m`)."
     )
     jitter: float = Field(
-        default=0.2, ge=0, le=1, description="Part of the interval that is random."
+        default=0.2, ge=0, le=0.5, description="Part of the interval that is random."
     )
 
 

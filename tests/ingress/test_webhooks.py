@@ -197,7 +197,7 @@ def test_without_a_secret_a_host_is_believed() -> None:
 
 
 def test_an_empty_secret_is_no_secret() -> None:
-    secrets = read_secrets({"webhook.github.secret": b"", "webhook.gitlab.secret": b"t"})
+    secrets = read_secrets({"webhook.github.secret": "", "webhook.gitlab.secret": "t"}.__getitem__)
 
     assert secrets.missing == (Provider.GITHUB,)
 

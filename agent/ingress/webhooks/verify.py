@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from agent.ingress.webhooks import github, gitlab
@@ -37,10 +37,13 @@ class Secrets:
         return self.github if provider is Provider.GITHUB else self.gitlab
 
 
-def read_secrets(data: Mapping[str, bytes]) -> Secrets:
-    """From the decoded data of `argocd-secret`; an empty value is none."""
-    found = {provider: data.get(key, b"").strip() or None for provider, key in SECRET_KEYS.items()}
-    return Secrets(github=found[Provider.GITHUB], gitlab=found[Provider.GITLAB])
+def read_secrets(setting: Callable[[str], str]) -> Secrets:
+    """By `setting(key)` of `argocd-secret`; an empty value is none."""
+    found = {provider: setting(key).strip().encode() for provider, key in SECRET_KEYS.items()}
+    return Secrets(
+        github=found[Provider.GITHUB] or None,
+        gitlab=found[Provider.GITLAB] or None,
+    )
 
 
 def refusal(

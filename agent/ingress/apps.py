@@ -1,0 +1,55 @@
+"""What a change of an Application asks for; a pure function of what it was and what it is.
+
+The generation is of no use here: Argo CD's definition has no status subresource, so it grows with
+every status write too. The parts that matter are compared instead, and a write of ours, which sets
+the status and takes the refresh annotation and `.operation` away, says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bus.events import DeleteApp, Event, RefreshApp, StepOperation
+from bus.status import OperationPhase
+from handlers.application.application import REFRESH_ANNOTATION, Application
+
+HARD = "hard"
+
+
+def asks_for(before: Application | None, after: Application | None) -> tuple[Event, ...]:
+    """`None`: not there. An Application first seen (also at each start) is looked at as a whole."""
+    if after is None:
+        return ()
+    if after.deleting:
+        return (DeleteApp(app=after.key),) if _deletion_changed(before, after) else ()
+    return (*_refresh(before, after), *_step(before, after))
+
+
+def _deletion_changed(before: Application | None, after: Application) -> bool:
+    if before is None or not before.deleting:
+        return True
+    return before.metadata.finalizers != after.metadata.finalizers
+
+
+def _refresh(before: Application | None, after: Application) -> Iterator[Event]:
+    wanted = after.metadata.annotations.get(REFRESH_ANNOTATION, "")
+    asked = bool(wanted) and (before is None or _annotation(before) != wanted)
+    if before is None or before.spec != after.spec or asked:
+        yield RefreshApp(app=after.key, hard=asked and wanted == HARD)
+
+
+def _step(before: Application | None, after: Application) -> Iterator[Event]:
+    asked = after.operation is not None and (before is None or before.operation != after.operation)
+    terminated = _phase(after) == OperationPhase.TERMINATING != _phase(before)
+    resumed = before is None and _phase(after) == OperationPhase.RUNNING
+    if asked or terminated or resumed:
+        yield StepOperation(app=after.key)
+
+
+def _annotation(app: Application) -> str:
+    return app.metadata.annotations.get(REFRESH_ANNOTATION, "")
+
+
+def _phase(app: Application | None) -> str:
+    state = app.status.operation_state if app else None
+    return state.phase if state else ""

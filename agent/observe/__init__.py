@@ -1,0 +1,1 @@
+"""What can be seen from outside: logs, metrics, traces, readiness."""

@@ -1,0 +1,78 @@
+"""`argocd_app_info`: one line per Application, computed from the index when somebody scrapes.
+
+Nothing has to be removed when an Application goes, and no line can be stale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from handlers.application.application import Application
+from handlers.manifest.redact import redact_text
+
+_LABELS = (
+    "namespace",
+    "name",
+    "project",
+    "repo",
+    "dest_server",
+    "dest_namespace",
+    "sync_status",
+    "health_status",
+    "operation",
+    "autosync_enabled",
+)
+
+
+class AllApps(Protocol):
+    def all(self) -> Sequence[Application]: ...
+
+
+class AppInfo(Collector):
+    """Register it once: `metrics.registry.register(AppInfo(apps))`."""
+
+    def __init__(self, apps: AllApps) -> None:
+        self._apps = apps
+
+    def collect(self) -> Iterator[Metric]:
+        family = GaugeMetricFamily(
+            "argocd_app_info", "Information about Application.", labels=_LABELS
+        )
+        for app in self._apps.all():
+            family.add_metric(_labels(app), 1)
+        yield family
+
+
+def _labels(app: Application) -> list[str]:
+    status, destination = app.status, app.spec.destination
+    return [
+        app.metadata.namespace,
+        app.metadata.name,
+        app.spec.project or "default",
+        redact_text(app.source.repo_url) if app.source else "",
+        destination.server or destination.name,
+        destination.namespace,
+        status.sync.status or "Unknown",
+        status.health.status or "Unknown",
+        _operation(app),
+        str(_automated(app)).lower(),
+    ]
+
+
+def _operation(app: Application) -> str:
+    """As in Argo CD: what is asked for or running, empty when nothing is."""
+    state = app.status.operation_state
+    if app.deleting:
+        return "delete"
+    running = state is not None and state.phase in {"Running", "Terminating"}
+    return "sync" if app.operation is not None or running else ""
+
+
+def _automated(app: Application) -> bool:
+    policy = app.spec.sync_policy
+    automated = policy.automated if policy else None
+    return automated is not None and automated.enabled is not False

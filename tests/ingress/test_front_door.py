@@ -1,0 +1,235 @@
+"""The HTTP front door, spoken to over HTTP; the bus behind it is a list."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import aiohttp
+import pytest
+from structlog.testing import capture_logs
+
+from agent.ingress.server import FrontDoor, serving
+from agent.ingress.take import TakeDelivery
+from agent.ingress.webhooks.verify import Secrets, sign
+from agent.observe.health import Readiness
+from agent.observe.metrics import make_metrics
+from bus.carrier import CarrierError
+from bus.events import Event, RefreshRepository
+from bus.identity import RepositoryKey
+from bus.subjects import Scope, subject_of
+from handlers.application.application import Application, Metadata
+from handlers.application.spec import ApplicationSpec, Source
+
+LIMIT = 10_000
+SECRET = b"hush"
+
+
+class Index:
+    """One Application that follows `main` over plain HTTP."""
+
+    def of_repository(self, repository: RepositoryKey) -> Sequence[Application]:
+        if str(repository) != "http://git.example/shop":
+            return ()
+        source = Source(repo_url="http://git.example/shop.git", target_revision="main")
+        return [Application(metadata=Metadata(name="shop"), spec=ApplicationSpec(source=source))]
+
+
+class Bus:
+    def __init__(self) -> None:
+        self.lost = False
+        self.published: list[tuple[Event, str]] = []
+
+    async def publish(self, *events: Event, message_id: str = "") -> None:
+        if self.lost:
+            raise CarrierError("no server")
+        self.published += [(event, message_id) for event in events]
+
+
+class House:
+    def __init__(self) -> None:
+        self.bus = Bus()
+        self.readiness = Readiness()
+        self.metrics = make_metrics()
+        take = TakeDelivery(
+            apps=Index(), publish=self.bus.publish, secrets=lambda: Secrets(github=SECRET)
+        )
+        self.door = FrontDoor(
+            take=take, readiness=self.readiness, metrics=self.metrics, body_limit=LIMIT
+        )
+        self.url = ""
+
+    async def get(self, path: str) -> tuple[int, str]:
+        async with aiohttp.ClientSession() as http, http.get(self.url + path) as response:
+            return response.status, await response.text()
+
+    async def push(self, body: bytes | None = None, **headers: str) -> tuple[int, Any]:
+        content = payload() if body is None else body
+        given = {
+            "X-GitHub-Event": "push",
+            "X-GitHub-Delivery": "d1",
+            "Content-Type": "application/json",
+            "X-Hub-Signature-256": sign(SECRET, content),
+        } | {name.replace("_", "-"): value for name, value in headers.items()}
+        async with (
+            aiohttp.ClientSession() as http,
+            http.post(self.url + "/api/webhook", data=content, headers=given) as response,
+        ):
+            return response.status, await response.json()
+
+    def counted(self, outcome: str) -> float:
+        sample = "argocd_webhook_requests_total"
+        family = self.metrics.registry.collect()
+        return sum(
+            s.value
+            for metric in family
+            for s in metric.samples
+            if s.name == sample and s.labels["outcome"] == outcome
+        )
+
+
+def payload(**changes: Any) -> bytes:
+    return json.dumps(
+        {
+            "ref": "refs/heads/main",
+            "before": "a" * 40,
+            "after": "b" * 40,
+            "repository": {"clone_url": "https://git.example/shop.git", "default_branch": "main"},
+            **changes,
+        }
+    ).encode()
+
+
+@pytest.fixture
+async def house() -> AsyncIterator[House]:
+    made = House()
+    async with serving(made.door.application(), "127.0.0.1", 0) as port:
+        made.url = f"http://127.0.0.1:{port}"
+        yield made
+
+
+async def test_a_push_is_published_under_the_spelling_in_use(house: House) -> None:
+    status, told = await house.push()
+
+    assert (status, told["outcome"]) == (200, "accepted")
+    assert told["repositories"] == ["http://git.example/shop"]
+    ask = RefreshRepository(
+        repository=RepositoryKey("http://git.example/shop"), ref="refs/heads/main"
+    )
+    ((event, message_id),) = house.bus.published
+    assert event == ask
+    assert "d1" in message_id
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status", "outcome"),
+    [
+        pytest.param(payload(ref="refs/heads/other"), {}, 200, "touches_nothing", id="other ref"),
+        pytest.param(
+            payload(repository={"clone_url": "https://git.example/other"}),
+            {},
+            200,
+            "touches_nothing",
+            id="other repository",
+        ),
+        pytest.param(b"{}", {"X_GitHub_Event": "ping"}, 200, "ignored", id="ping"),
+        pytest.param(None, {"X_Hub_Signature_256": "sha256=0"}, 401, "unauthorized", id="forged"),
+        pytest.param(b"{", {}, 400, "malformed", id="cut off"),
+        pytest.param(b" " * (LIMIT + 1), {}, 413, "too_large", id="too large"),
+    ],
+)
+async def test_every_end_is_told_apart_in_answer_log_and_metric(
+    house: House, body: bytes | None, headers: dict[str, str], status: int, outcome: str
+) -> None:
+    with capture_logs() as logs:
+        code, told = await house.push(body, **headers)
+
+    assert (code, told["outcome"]) == (status, outcome)
+    assert told["message"]
+    assert status == 200 or told["remedy"]
+    assert [line["outcome"] for line in logs if line["event"] == "webhook"] == [outcome]
+    assert house.counted(outcome) == 1
+    assert house.bus.published == []
+
+
+async def test_an_unknown_sender_is_told_apart(house: House) -> None:
+    async with (
+        aiohttp.ClientSession() as http,
+        http.post(house.url + "/api/webhook", data=b"{}") as response,
+    ):
+        assert response.status == 400
+        assert (await response.json())["outcome"] == "unknown_provider"
+
+
+async def test_a_chunked_body_without_a_length_is_cut_off_too(house: House) -> None:
+    async def endless() -> AsyncIterator[bytes]:
+        for _ in range(1000):
+            yield b" " * 1000
+
+    async with (
+        aiohttp.ClientSession() as http,
+        http.post(house.url + "/api/webhook", data=endless()) as response,
+    ):
+        assert response.status == 413
+
+
+async def test_a_delivery_sent_again_is_published_once(house: House) -> None:
+    outcomes = [(await house.push())[1]["outcome"] for _ in range(2)]
+
+    assert outcomes == ["accepted", "duplicate"]
+    assert len(house.bus.published) == 1
+
+
+async def test_a_delivery_that_could_not_be_published_may_come_again(house: House) -> None:
+    house.bus.lost = True
+    first = await house.push()
+    house.bus.lost = False
+    second = await house.push()
+
+    assert (first[0], first[1]["outcome"]) == (503, "unavailable")
+    assert second[1]["outcome"] == "accepted"
+
+
+async def test_a_burst_to_one_repository_is_one_subject(house: House) -> None:
+    """The bus keeps one waiting ask a subject, so the burst is one look at the repository."""
+    for number in range(5):
+        await house.push(payload(after=str(number) * 40), X_GitHub_Delivery=f"d{number}")
+
+    scope = Scope("acme", "prod1")
+    assert len(house.bus.published) == 5
+    assert len({subject_of(scope, event) for event, _ in house.bus.published}) == 1
+    assert len({message_id for _, message_id in house.bus.published}) == 5
+
+
+async def test_no_secret_is_logged_or_answered(house: House) -> None:
+    with capture_logs() as logs:
+        _, told = await house.push(X_Hub_Signature_256="sha256=hush-hush")
+
+    assert "hush" not in json.dumps(told) + str(logs)
+
+
+async def test_readiness_lists_what_is_missing(house: House) -> None:
+    house.readiness.wait_for("cluster", "the index is being filled")
+    house.readiness.require("nats", lambda: "")
+
+    status, body = await house.get("/readyz")
+
+    assert (status, json.loads(body)["missing"]) == (503, {"cluster": "the index is being filled"})
+
+
+async def test_ready_when_nothing_is_missing(house: House) -> None:
+    house.readiness.wait_for("cluster", "soon")
+    house.readiness.hold("cluster")
+
+    assert (await house.get("/readyz"))[0] == 200
+    assert await house.get("/healthz") == (200, "ok\n")
+
+
+async def test_metrics_can_be_scraped(house: House) -> None:
+    await house.push()
+
+    status, text = await house.get("/metrics")
+
+    assert status == 200
+    assert 'argocd_webhook_requests_total{outcome="accepted",provider="github"} 1.0' in text

@@ -1,0 +1,91 @@
+"""Which pushes an Application cares about, and how deliveries are remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from agent.ingress.webhooks.deliveries import Deliveries
+from agent.ingress.webhooks.push import Provider, Push
+from agent.ingress.webhooks.touch import touched
+from bus.identity import RepositoryKey
+from handlers.application.application import Application, Metadata
+from handlers.application.spec import ApplicationSpec, Source
+
+
+class Index:
+    def __init__(self, url: str, target_revision: str) -> None:
+        source = Source(repo_url=url, target_revision=target_revision)
+        self.app = Application(metadata=Metadata(name="a"), spec=ApplicationSpec(source=source))
+
+    def of_repository(self, repository: RepositoryKey) -> Sequence[Application]:
+        return [self.app] if self.app.repository == repository else ()
+
+
+def push(ref: str, *urls: str) -> Push:
+    return Push(
+        provider=Provider.GITHUB,
+        event="push",
+        repositories=urls or ("https://git.example/shop",),
+        ref=ref,
+        default_branch="main",
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "ref", "cares"),
+    [
+        ("main", "refs/heads/main", True),
+        ("refs/heads/main", "refs/heads/main", True),
+        ("main", "refs/heads/other", False),
+        ("team/main", "refs/heads/team/main", True),
+        ("main", "refs/heads/team/main", False),
+        ("HEAD", "refs/heads/main", True),
+        ("", "refs/heads/main", True),
+        ("HEAD", "refs/heads/other", False),
+        ("v1.*", "refs/tags/v1.2", True),
+        ("main", "refs/tags/main", True),
+        ("a" * 40, "refs/heads/main", False),
+    ],
+)
+def test_a_push_touches_those_who_follow_its_ref(target: str, ref: str, *, cares: bool) -> None:
+    index = Index("https://git.example/shop", target)
+
+    assert bool(touched(push(ref), index)) is cares
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://git.example/Shop.git", "http://git.example/shop", "git@git.example:shop.git"],
+)
+def test_any_spelling_of_the_repository_is_found(url: str) -> None:
+    asks = touched(push("refs/heads/main"), Index(url, "main"))
+
+    assert [ask.repository for ask in asks] == [RepositoryKey.of(url)]
+
+
+def test_head_is_touched_by_any_branch_where_the_default_is_not_known() -> None:
+    unknown = Push(
+        provider=Provider.GITLAB,
+        event="push",
+        repositories=("https://git.example/shop",),
+        ref="refs/heads/x",
+    )
+
+    assert touched(unknown, Index("https://git.example/shop", "HEAD"))
+
+
+def test_deliveries_forget_the_oldest_first() -> None:
+    seen = Deliveries(capacity=2)
+    for identity in ("a", "b", "a", "c"):
+        seen.note(identity)
+
+    assert [identity in seen for identity in ("a", "b", "c")] == [True, False, True]
+
+
+def test_a_delivery_without_an_id_is_never_taken_for_another() -> None:
+    seen = Deliveries()
+    seen.note("")
+
+    assert "" not in seen
