@@ -117,6 +117,11 @@ def _project_problems(app: Application, project: AppProject | None) -> Iterator[
             f"the AppProject {name!r} does not admit applications of namespace "
             f"{app.key.namespace!r}; add it to spec.sourceNamespaces of the project"
         )
+    if project.spec.signature_keys:
+        yield (
+            f"the AppProject {name!r} demands signed commits (spec.signatureKeys), which this "
+            "version cannot verify; it deploys nothing rather than unverified commits"
+        )
     if app.source is not None and not source_permitted(project, app.source.repo_url):
         yield (
             f"repository {app.source.repo_url} is not permitted in project {name!r}; "

@@ -17,6 +17,7 @@ from handlers.application.conditions import blocking
 from handlers.application.policy import AutoSync, auto_sync, retry_strategy
 from handlers.application.spec import InitiatedBy, Operation, SyncOperation, SyncResource
 from handlers.application.status import OperationState
+from handlers.application.unsupported import SKIP_RECONCILE
 from handlers.sync import heal
 
 
@@ -49,7 +50,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
 def decide(app: Application, outlook: Outlook, now: datetime) -> Skip | Start:
     policy = auto_sync(app.spec)
     last = last_attempt(app, outlook.revision)
-    if policy is None:
+    if policy is None or app.metadata.annotations.get(SKIP_RECONCILE) == "true":
         return _never(app) or _skip(
             Reason.AUTO_SYNC_OFF, "auto-sync is off; set spec.syncPolicy.automated or sync by hand"
         )
