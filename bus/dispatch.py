@@ -3,16 +3,15 @@
 Publishing comes before acknowledging: a crash in between repeats the room, and the server drops
 the repeated results by their message ids. What a room raises is read as a verdict here and nowhere
 else; this module holds the only broad `except` of the program, because a bug in one room must not
-stop the house. Failures are counted here and not by the server, which also counts every `Retry`.
+stop the house.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 import structlog
@@ -21,6 +20,7 @@ from bus.carrier import CarrierError, Publisher, RefusedError
 from bus.codec import Message
 from bus.dead import dead_letter
 from bus.events import Event
+from bus.failures import Failures
 from bus.observer import Hop, Observer, Outcome
 from bus.sender import Cause, Sender
 from bus.taken import Poison, Taken
@@ -28,9 +28,6 @@ from bus.trace import Trace
 from bus.verdicts import Reject, Retry
 
 log = structlog.get_logger()
-
-_LONGEST_BACK_OFF = 60.0
-_REMEMBERED_FAILURES = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +46,7 @@ class Dispatch:
     sender: Sender
     publisher: Publisher
     observer: Observer
-    back_off: float = 1.0
-    """Seconds before the second attempt; doubled for each further one."""
-    _failures: OrderedDict[tuple[str, int], int] = field(default_factory=OrderedDict)
+    failures: Failures
 
     async def handle(self, item: Taken | Poison) -> None:
         match item:
@@ -81,7 +76,7 @@ class Dispatch:
             await item.delivery.ack()
         except CarrierError as error:
             log.warning("dead letter not written", room=item.route.name, reason=str(error))
-            await item.delivery.nak(self.back_off)
+            await item.delivery.nak(self.failures.back_off)
 
     async def _handle(self, item: Taken) -> None:
         waited = max(0.0, time.time() - item.envelope.time.timestamp())
@@ -98,7 +93,7 @@ class Dispatch:
             if isinstance(error, RefusedError) and said.messages:
                 return await self._settled(item, self._failed(item, error))
             log.warning("results not published", reason=str(error))
-            await item.delivery.nak(self.back_off)
+            await item.delivery.nak(self.failures.back_off)
             return Said(outcome=Outcome.LOST, reason=str(error))
         return said
 
@@ -126,16 +121,12 @@ class Dispatch:
 
     def _failed(self, item: Taken, error: Exception) -> Said:
         """A bug, or a room that took too long: again with back-off, dead on the last attempt."""
-        key = (item.route.name, item.sequence)
-        attempts = self._failures[key] = self._failures.pop(key, 0) + 1
-        if len(self._failures) > _REMEMBERED_FAILURES:
-            self._failures.popitem(last=False)
+        attempts = self.failures.add(item.route.name, item.sequence)
         log.error("room failed", attempt=attempts, of=item.route.attempts, exc_info=error)
         reason = _describe(error, item.route.timeout)
         if attempts >= item.route.attempts:
             return Said(outcome=Outcome.DEAD, reason=f"{reason} (attempt {attempts})")
-        after = min(self.back_off * 2 ** (attempts - 1), _LONGEST_BACK_OFF)
-        return Said(outcome=Outcome.FAILED, reason=reason, after=after)
+        return Said(outcome=Outcome.FAILED, reason=reason, after=self.failures.delay(attempts))
 
     async def _settle(self, item: Taken, said: Said) -> None:
         if said.messages:
@@ -149,7 +140,7 @@ class Dispatch:
             case _:
                 pass
         await item.delivery.ack()
-        self._failures.pop((item.route.name, item.sequence), None)
+        self.failures.forget(item.route.name, item.sequence)
 
     async def _dead_letter(self, item: Taken | Poison, reason: str) -> None:
         letter = dead_letter(self.sender.scope, item.route.name, item.delivery, reason)

@@ -1,7 +1,8 @@
 """Names of things: frozen values with one way to write them and one way to read them.
 
 A key's text form is for people and logs; its `token` is what goes into a subject, because names
-in Kubernetes may hold dots and URLs may hold anything. Keys never change their token: it is on the wire.
+in Kubernetes may hold dots and URLs may hold anything. Keys never change their token: it is on the
+wire.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ class ResourceKey(msgspec.Struct, frozen=True, order=True):
 
 
 def normalise_url(url: str) -> str:
-    """Lower case, no user, no `.git` or `ssh://`; the scp form becomes the slash form, as in Argo CD.
+    """Lower case, no user, `.git` or `ssh://`; the scp form becomes the slash form, as in Argo CD.
 
     `git@Host.example:Team/App.git` and `ssh://git@host.example/team/app` are one repository.
     """

@@ -54,7 +54,7 @@ class ConsumerPlan(msgspec.Struct, frozen=True, kw_only=True):
     ack_wait: float
     max_ack_pending: int = 10_000
     """Deliveries not settled, those that wait for a `Retry` included: a few hundred sources that
-    cannot be reached must not keep the others waiting. What a process takes is bounded by its inbox.
+    cannot be reached must not keep the others waiting. What a process takes is bounded elsewhere.
     """
     only_new: bool
     """A room that is new in the house does not hear of what was before it."""

@@ -16,6 +16,7 @@ from bus.carrier import Take
 from bus.dispatch import Dispatch
 from bus.dispatcher import Dispatcher
 from bus.events import Event
+from bus.failures import Failures
 from bus.identity import AppKey
 from bus.jetstream.connection import Connection, connected
 from bus.jetstream.inbox import NatsInbox
@@ -114,7 +115,7 @@ class Bus:
             sender=Sender(self.scope),
             publisher=self.publisher,
             observer=observer or Unobserved(),
-            back_off=chosen.back_off,
+            failures=Failures(chosen.back_off),
         )
         return Dispatcher(
             carrier=self,

@@ -1,0 +1,23 @@
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from bus.events import Event
+from bus.events.document import document
+from bus.events.examples import example_of
+from bus.events.registry import event_types, wire_type
+
+FILE = Path(__file__).parents[2] / "docs" / "events.md"
+
+
+def test_the_document_is_what_the_types_say() -> None:
+    expected = document()
+    assert FILE.read_text() == expected, "run: python -m bus.events.document > docs/events.md"
+
+
+@pytest.mark.parametrize("event", event_types(), ids=wire_type)
+def test_every_example_in_the_document_decodes(event: type[Event]) -> None:
+    example = example_of(event)
+    assert msgspec.json.decode(msgspec.json.encode(example), type=event) == example
+    assert f"`{wire_type(event)}`" in FILE.read_text()

@@ -1,0 +1,52 @@
+from collections.abc import Sequence
+
+import pytest
+
+from bus.events import Event
+from bus.events.examples import example_of
+from bus.events.registry import event_types
+from bus.route import Route
+from bus.subjects import Scope, matches, subject_of
+from bus.topology import Retention, buckets, consumer, streams
+
+HOUSE = Scope("acme", "prod1")
+
+
+async def room(event: Event) -> Sequence[Event]:
+    return (event,)
+
+
+def test_streams_are_named_after_account_and_agent() -> None:
+    assert [plan.name for plan in streams(HOUSE)] == [
+        f"GT-acme-prod1-{kind}" for kind in ("ASK", "CMD", "FACT", "UP", "DEAD")
+    ]
+
+
+@pytest.mark.parametrize("event", event_types())
+def test_every_event_has_one_stream_and_its_consumer_reads_that(event: type[Event]) -> None:
+    subject = subject_of(HOUSE, example_of(event))
+    homes = [plan.name for plan in streams(HOUSE) if matches(plan.subjects[0], subject)]
+    route = Route(name="room", event=event, room=room, lane=str)
+    plan = consumer(HOUSE, route, ack_wait=30)
+    assert homes == [plan.stream]
+    assert matches(plan.subject, subject)
+
+
+def test_only_asks_and_reports_are_merged() -> None:
+    merged = {plan.name[-3:]: plan.latest_only for plan in streams(HOUSE)}
+    assert merged == {"ASK": True, "CMD": False, "ACT": False, "-UP": True, "EAD": False}
+
+
+def test_facts_stay_for_72_hours_and_dead_letters_for_14_days() -> None:
+    ages = {p.name[-4:]: p.max_age for p in streams(HOUSE) if p.retention is Retention.LIMITS}
+    assert ages == {"FACT": 72 * 3600, "DEAD": 14 * 86400}
+
+
+def test_a_command_is_refused_rather_than_dropped_when_its_stream_is_full() -> None:
+    assert [p.name[-3:] for p in streams(HOUSE) if p.refuse_when_full] == ["CMD"]
+
+
+def test_two_agents_share_no_name() -> None:
+    other = Scope("acme", "prod2")
+    names = [p.name for scope in (HOUSE, other) for p in (*streams(scope), *buckets(scope))]
+    assert len(set(names)) == len(names)
