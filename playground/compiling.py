@@ -74,6 +74,7 @@ def run_builds(builds: Sequence[Build], watch: Watcher) -> None:
                 gauge.skip(build)
             else:
                 _build(build, gauge)
+    gauge.tell("done")
 
 
 class _Gauge:
@@ -87,7 +88,6 @@ class _Gauge:
 
     def skip(self, build: Build) -> None:
         self._at += len(build.steps)
-        self.tell("done")
 
     def next(self) -> None:
         self._at += 1
@@ -111,22 +111,22 @@ class _Gauge:
 def _build(build: Build, gauge: _Gauge) -> None:
     partial = Path(tempfile.mkdtemp(prefix="partial-", dir=build.folder.parent))
     try:
+        gauge.tell("looking for Go")
+        go = find_go()
         for step in build.steps:
-            _compile(step, partial / step.program, gauge)
+            _compile(go, step, partial / step.program, gauge)
             gauge.next()
         partial.chmod(0o755)
         partial.rename(build.folder)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    gauge.tell("done")
 
 
-def _compile(step: Step, target: Path, gauge: _Gauge) -> None:
-    gauge.tell("looking for Go")
+def _compile(go: str, step: Step, target: Path, gauge: _Gauge) -> None:
     flags = ("-trimpath", "-buildvcs=false", "-ldflags", step.link_flags, "-o", str(target))
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
-            [find_go(), "build", *flags, step.package], cwd=step.module, stdout=said, stderr=said
+            [go, "build", *flags, step.package], cwd=step.module, stdout=said, stderr=said
         )
         try:
             while process.poll() is None:

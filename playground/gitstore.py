@@ -14,6 +14,7 @@ NOTHING = "0" * 40
 
 # As the large hosts do: a client may ask for any commit it knows of and leave out blobs.
 _CONFIG = {
+    "receive.autogc": "false",  # it would go on in the background after the push
     "http.receivepack": "true",
     "uploadpack.allowAnySHA1InWant": "true",
     "uploadpack.allowFilter": "true",
@@ -87,6 +88,16 @@ def commits_between(folder: Path, before: str, after: str) -> tuple[CommitSummar
         walker.hide(repository[before].peel(pygit2.Commit).id)
     newest = [found for found, _ in zip(walker, range(_COMMITS_OF_A_PUSH), strict=False)]
     return tuple(_summary(found) for found in reversed(newest))
+
+
+def is_forced(folder: Path, before: str, after: str) -> bool:
+    """Whether the reference lost commits that it had."""
+    if NOTHING in (before, after):
+        return False
+    repository = pygit2.Repository(str(folder))
+    old = repository[before].peel(pygit2.Commit).id
+    new = repository[after].peel(pygit2.Commit).id
+    return not repository.descendant_of(new, old)
 
 
 def _put(

@@ -58,8 +58,16 @@ def _sweep() -> None:
     """Remove what killed processes left behind."""
     for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         owner = left.name.removeprefix(_PREFIX).partition("-")[0]
-        if not Path("/proc", owner).exists():
+        if not _lives(int(owner)):
             shutil.rmtree(left, ignore_errors=True)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _make_database(home: Path, data: Path, user: str | None) -> None:

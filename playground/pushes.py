@@ -30,6 +30,7 @@ class Push(msgspec.Struct, frozen=True, kw_only=True):
     reference: str
     before: str
     after: str
+    forced: bool = False
     commits: tuple[CommitSummary, ...] = ()
 
 
@@ -42,7 +43,7 @@ def payload(push: Push, default_branch: str) -> bytes:
             "after": push.after,
             "created": push.before == NOTHING,
             "deleted": push.after == NOTHING,
-            "forced": False,
+            "forced": push.forced,
             "repository": _repository(push, default_branch),
             "pusher": {"name": "playground", "email": "playground@localhost"},
             "commits": commits,

@@ -161,6 +161,36 @@ async def test_a_commit_of_the_helper_is_announced_with_what_happened_to_each_pa
     assert repository.deliveries[0].status == 202
 
 
+async def test_a_redelivery_has_the_same_id(repository: Repository, receiver: Receiver) -> None:
+    repository.webhook = Webhook(url=receiver.url, secret="s3cret")
+    repository.commit({"a": "1"})
+    await eventually(lambda: repository.deliveries)
+    repository.redeliver(repository.deliveries[0])
+    await eventually(lambda: len(receiver.requests) == 2)
+    first, second = (headers["X-GitHub-Delivery"] for headers, _ in receiver.requests)
+    assert first == second
+
+
+async def test_a_forced_push_says_so(
+    repository: Repository, receiver: Receiver, tmp_path: Path
+) -> None:
+    repository.commit({"a": "1"})
+    repository.commit({"a": "2"})
+    repository.webhook = Webhook(url=receiver.url, secret="s3cret")
+    await git("clone", "--quiet", repository.url, "work", cwd=tmp_path)
+    await git("push", "--force", "origin", "HEAD~1:main", cwd=tmp_path / "work")
+    await eventually(lambda: receiver.requests)
+    assert receiver.payload()["forced"] is True
+
+
+async def test_a_webhook_that_nobody_takes_is_kept_as_failed(repository: Repository) -> None:
+    repository.webhook = Webhook(url="http://127.0.0.1:1/hook", secret="s3cret")
+    repository.commit({"a": "1"})
+    await eventually(lambda: repository.deliveries)
+    assert repository.deliveries[0].status is None
+    assert "s3cret" not in repository.deliveries[0].error
+
+
 async def test_the_host_goes_down_and_comes_back_on_its_port(
     git_host: GitHost, own_git_host: GitHost
 ) -> None:
