@@ -1,0 +1,155 @@
+"""Desired set x live set -> how an application stands, object by object.
+
+Pairs are made by key. A live object that nobody desires counts if it is tracked by this application
+and names itself (copies of our annotation do not), and has no owner. Hooks are no part of the sync
+status. The result is a value: `doubtful` names what the server should be asked about, and `resolve`
+takes its answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from bus.identity import ResourceKey
+from bus.status import SyncStatus
+from handlers.compare.change import ChangeKind, Difference, Outcome, Verdict
+from handlers.compare.diff import diff
+from handlers.manifest import access, tracking
+from handlers.manifest.access import Manifest
+from handlers.manifest.hooks import is_hook
+from handlers.manifest.options import compare_options_of
+from handlers.manifest.order import wave
+
+LiveObjects = Mapping[ResourceKey, Manifest]
+
+
+class ResourceState(msgspec.Struct, frozen=True, kw_only=True):
+    """One object of an application; `status` is None where it does not take part (hooks)."""
+
+    key: ResourceKey
+    version: str
+    wave: int = 0
+    hook: bool = False
+    live: bool = True
+    status: SyncStatus | None = None
+    requires_pruning: bool = False
+    counts: bool = True
+    """Whether its status worsens that of the application (`IgnoreExtraneous` says no)."""
+    verdict: Verdict = Verdict.SAME
+    differences: tuple[Difference, ...] = ()
+    doubts: tuple[str, ...] = ()
+    shared_with: str = ""
+    """The identity of another application that the live object says it belongs to."""
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """All objects, sorted by key as in an Application's status."""
+
+    resources: tuple[ResourceState, ...]
+
+    @property
+    def status(self) -> SyncStatus:
+        said = {state.status for state in self.resources if state.counts}
+        if SyncStatus.OUT_OF_SYNC in said:
+            return SyncStatus.OUT_OF_SYNC
+        return SyncStatus.UNKNOWN if SyncStatus.UNKNOWN in said else SyncStatus.SYNCED
+
+    @property
+    def doubtful(self) -> tuple[ResourceKey, ...]:
+        """The objects about which the server's dry run decides: live, and not surely the same."""
+        return tuple(
+            state.key
+            for state in self.resources
+            if state.live and state.verdict is not Verdict.SAME and not state.requires_pruning
+        )
+
+
+def compare(desired: Sequence[Manifest], live: LiveObjects, identity: str) -> Comparison:
+    """`desired`: assembled and stamped; `live`: all with a desired key or tracked by `identity`."""
+    wanted = {access.key(manifest): manifest for manifest in desired if not is_hook(manifest)}
+    hooks = [manifest for manifest in desired if is_hook(manifest)]
+    states = [_wanted(key, manifest, live.get(key), identity) for key, manifest in wanted.items()]
+    states.extend(_hook(manifest, live) for manifest in hooks if access.name(manifest))
+    known = {state.key for state in states}
+    states.extend(_extraneous(live, known, identity))
+    return Comparison(tuple(sorted(states, key=lambda state: state.key)))
+
+
+def resolve(comparison: Comparison, answers: Mapping[ResourceKey, Outcome]) -> Comparison:
+    """The comparison with the server's answers in place of what was doubtful."""
+    return Comparison(
+        tuple(
+            _judged(state, answers[state.key]) if state.key in answers else state
+            for state in comparison.resources
+        )
+    )
+
+
+def _wanted(
+    key: ResourceKey, manifest: Manifest, found: Manifest | None, identity: str
+) -> ResourceState:
+    state = ResourceState(
+        key=key,
+        version=access.version(manifest),
+        wave=wave(manifest),
+        live=found is not None,
+        shared_with=_other_app(found, identity),
+    )
+    if found is None:
+        whole = Difference(path="", kind=ChangeKind.MISSING)
+        return _judged(state, Outcome(verdict=Verdict.DIFFERENT, differences=(whole,)))
+    return _judged(state, diff(manifest, found))
+
+
+def _judged(state: ResourceState, outcome: Outcome) -> ResourceState:
+    status = {
+        Verdict.SAME: SyncStatus.SYNCED,
+        Verdict.DIFFERENT: SyncStatus.OUT_OF_SYNC,
+        Verdict.UNCERTAIN: SyncStatus.UNKNOWN,
+    }[outcome.verdict]
+    return msgspec.structs.replace(
+        state,
+        status=status,
+        verdict=outcome.verdict,
+        differences=outcome.differences,
+        doubts=outcome.doubts,
+    )
+
+
+def _hook(manifest: Manifest, live: LiveObjects) -> ResourceState:
+    key = access.key(manifest)
+    return ResourceState(
+        key=key,
+        version=access.version(manifest),
+        wave=wave(manifest),
+        hook=True,
+        live=key in live,
+        counts=False,
+    )
+
+
+def _extraneous(
+    live: LiveObjects, known: Iterable[ResourceKey], identity: str
+) -> Iterator[ResourceState]:
+    for key, found in live.items():
+        if key in known or access.owners(found) or not tracking.belongs_to(found, identity):
+            continue
+        hook = is_hook(found)
+        yield ResourceState(
+            key=key,
+            version=access.version(found),
+            wave=wave(found),
+            hook=hook,
+            status=None if hook else SyncStatus.OUT_OF_SYNC,
+            requires_pruning=not hook,
+            counts=not hook and not compare_options_of(found).ignore_extraneous,
+        )
+
+
+def _other_app(found: Manifest | None, identity: str) -> str:
+    tracked = tracking.tracking_of(found) if found is not None else None
+    if found is None or tracked is None or not tracking.self_referenced(found):
+        return ""
+    return tracked.app if tracked.app != identity else ""

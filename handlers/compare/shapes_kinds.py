@@ -1,0 +1,124 @@
+"""The shape of each built-in kind that needs one; see `shapes` for what a shape is."""
+
+from __future__ import annotations
+
+from handlers.compare.shapes import (
+    METADATA,
+    PLAIN,
+    QUANTITIES,
+    QUANTITY,
+    SET,
+    TCP,
+    Shape,
+    atomic,
+    by,
+    record,
+    spec,
+)
+from handlers.compare.shapes_pods import (
+    CLAIM_TEMPLATE,
+    JOB_SPEC,
+    POD_SPEC,
+    POD_TEMPLATE,
+    PVC_SPEC,
+    TEMPLATED,
+)
+from handlers.manifest.kinds import GroupKind
+
+_RBAC = "rbac.authorization.k8s.io"
+_ADMISSION = "admissionregistration.k8s.io"
+
+_LIMIT = Shape(
+    fields={
+        "default": QUANTITIES,
+        "defaultRequest": QUANTITIES,
+        "max": QUANTITIES,
+        "min": QUANTITIES,
+        "maxLimitRequestRatio": QUANTITIES,
+    },
+    computed=frozenset({"default", "defaultRequest"}),
+)
+_EXACTLY = record(defaults={"allocationMode": "ExactCount", "count": 1})
+_CLAIM = spec(record(devices=record(requests=atomic(record(exactly=_EXACTLY)))))
+_TARGET = record(target=record(value=QUANTITY, averageValue=QUANTITY))
+_METRIC = record(
+    resource=_TARGET,
+    containerResource=_TARGET,
+    pods=_TARGET,
+    object=_TARGET,
+    external=_TARGET,
+)
+_PEERS = atomic(record(ports=atomic(TCP)))
+_SUBJECT = record(defaults={"apiGroup": _RBAC, "namespace": ""})
+_BINDING = record(subjects=atomic(_SUBJECT), roleRef=record())
+_RULE = record(defaults={"scope": "*"})
+_WEBHOOK = record(rules=atomic(_RULE), matchConditions=by("name"))
+_MATCH = record(resourceRules=atomic(_RULE), excludeResourceRules=atomic(_RULE))
+_SELECTED = record(fieldRef=PLAIN, resource=PLAIN)
+_SUBSETS = atomic(record(ports=atomic(TCP), addresses=atomic(_SELECTED)))
+_DEFINED = record(defaults={"served": True, "storage": False})
+
+_SHAPES: dict[GroupKind, Shape] = {
+    GroupKind("", "Pod"): spec(POD_SPEC),
+    GroupKind("", "PodTemplate"): record(template=POD_TEMPLATE),
+    GroupKind("", "ReplicationController"): TEMPLATED,
+    GroupKind("apps", "Deployment"): TEMPLATED,
+    GroupKind("apps", "ReplicaSet"): TEMPLATED,
+    GroupKind("apps", "DaemonSet"): TEMPLATED,
+    GroupKind("apps", "StatefulSet"): spec(
+        record(template=POD_TEMPLATE, volumeClaimTemplates=atomic(CLAIM_TEMPLATE))
+    ),
+    GroupKind("batch", "Job"): spec(JOB_SPEC),
+    GroupKind("batch", "CronJob"): spec(record(jobTemplate=spec(JOB_SPEC))),
+    GroupKind("", "Service"): spec(record(ports=by("port", "protocol", each=TCP))),
+    GroupKind("", "ServiceAccount"): record(secrets=by("name")),
+    GroupKind("", "Endpoints"): record(subsets=_SUBSETS),
+    GroupKind("", "PersistentVolumeClaim"): spec(PVC_SPEC),
+    GroupKind("", "PersistentVolume"): spec(record(capacity=QUANTITIES)),
+    GroupKind("", "ResourceQuota"): spec(record(hard=QUANTITIES)),
+    GroupKind("", "LimitRange"): spec(record(limits=atomic(_LIMIT))),
+    GroupKind("", "Node"): spec(record(podCIDRs=SET)),
+    GroupKind("autoscaling", "HorizontalPodAutoscaler"): spec(record(metrics=atomic(_METRIC))),
+    GroupKind("discovery.k8s.io", "EndpointSlice"): record(ports=atomic(TCP)),
+    GroupKind("networking.k8s.io", "NetworkPolicy"): spec(record(ingress=_PEERS, egress=_PEERS)),
+    GroupKind("node.k8s.io", "RuntimeClass"): record(overhead=record(podFixed=QUANTITIES)),
+    GroupKind("storage.k8s.io", "CSIStorageCapacity"): record(
+        capacity=QUANTITY, maximumVolumeSize=QUANTITY
+    ),
+    GroupKind("resource.k8s.io", "ResourceClaim"): _CLAIM,
+    GroupKind("resource.k8s.io", "ResourceClaimTemplate"): spec(_CLAIM),
+    GroupKind("storage.k8s.io", "CSINode"): spec(record(drivers=by("name"))),
+    GroupKind(_RBAC, "RoleBinding"): _BINDING,
+    GroupKind(_RBAC, "ClusterRoleBinding"): _BINDING,
+    GroupKind(_ADMISSION, "MutatingWebhookConfiguration"): record(
+        webhooks=by("name", each=_WEBHOOK)
+    ),
+    GroupKind(_ADMISSION, "ValidatingWebhookConfiguration"): record(
+        webhooks=by("name", each=_WEBHOOK)
+    ),
+    GroupKind(_ADMISSION, "ValidatingAdmissionPolicy"): spec(
+        record(matchConstraints=_MATCH, matchConditions=by("name"), variables=by("name"))
+    ),
+    GroupKind(_ADMISSION, "MutatingAdmissionPolicy"): spec(
+        record(matchConstraints=_MATCH, matchConditions=by("name"), variables=by("name"))
+    ),
+    GroupKind(_ADMISSION, "ValidatingAdmissionPolicyBinding"): spec(
+        record(matchResources=_MATCH, validationActions=SET)
+    ),
+    GroupKind("apiextensions.k8s.io", "CustomResourceDefinition"): spec(
+        record(versions=atomic(_DEFINED))
+    ),
+}
+_WITH_METADATA = {
+    kind: Shape(fields={**shape.fields, "metadata": METADATA}) for kind, shape in _SHAPES.items()
+}
+_OTHER = record(metadata=METADATA)
+
+
+def shape_of(kind: GroupKind) -> Shape:
+    return _WITH_METADATA.get(kind, _OTHER)
+
+
+def is_built_in(kind: GroupKind) -> bool:
+    """Kubernetes' own groups have no dot, or end in `.k8s.io`; their servers drop empty fields."""
+    return "." not in kind.group or kind.group.endswith(".k8s.io")
