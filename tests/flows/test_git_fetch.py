@@ -75,7 +75,7 @@ async def test_changed_paths_name_both_sides_of_a_rename(
     after = repository.commit({"a/old.yaml": None, "c/new.yaml": b"same"})
     await git.fetch(repository.url)
     changed = await git.changed_paths(repository.url, Revision(before), Revision(after))
-    assert changed == {"a/old.yaml", "c/new.yaml"}
+    assert changed == frozenset({"a/old.yaml", "c/new.yaml"})
 
 
 async def test_changed_paths_from_a_commit_nobody_knows_is_none(
@@ -96,7 +96,7 @@ async def test_a_forced_push_moves_the_branch(git: Mirrors, repository: Reposito
     await git.fetch(repository.url)
     assert await git.resolve(repository.url, "main") == first
     changed = await git.changed_paths(repository.url, Revision(second), Revision(first))
-    assert changed == {"a"}
+    assert changed == frozenset({"a"})
 
 
 async def test_a_moved_tag_is_followed(git: Mirrors, repository: Repository) -> None:
@@ -191,8 +191,7 @@ async def test_a_login_opens_the_repository(
     settings = MirrorSettings(folder=tmp_path / "git")
     async with Mirrors(settings, SecretCredentials(lambda: secrets)) as git:
         assert await git.resolve(url, "main") == commit
-    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert PASSWORD.encode() not in kept
+    assert PASSWORD.encode() not in everything_below(tmp_path)
 
 
 async def test_a_wrong_password_names_the_secret_and_hides_it(
@@ -292,6 +291,10 @@ def processes_with(text: str) -> list[str]:
         if text.encode() in line and folder.name != str(os.getpid()):
             found.append(folder.name)
     return found
+
+
+def everything_below(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
 def leftovers(folder: Path) -> list[Path]:

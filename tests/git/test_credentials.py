@@ -1,0 +1,112 @@
+"""Which Secret belongs to which URL, and that nothing of it is ever shown."""
+
+import pytest
+
+from agent.git.credentials import SECRET_TYPE, Credential, Secret, credential_for, split_user
+
+URL = "https://git.example/team/shop.git"
+
+
+def repository(name: str = "own", **data: str) -> Secret:
+    labels = {SECRET_TYPE: "repository"}
+    return Secret(namespace="argocd", name=name, labels=labels, data={"url": URL} | data)
+
+
+def lent(name: str, url: str, **data: str) -> Secret:
+    labels = {SECRET_TYPE: "repo-creds"}
+    return Secret(namespace="argocd", name=name, labels=labels, data={"url": url} | data)
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    ["https://git.example/team/shop", "HTTPS://Git.Example/Team/Shop.git/", URL],
+    ids=["without .git", "upper case", "as written"],
+)
+def test_every_spelling_of_the_url_finds_the_secret(spelling: str) -> None:
+    found = credential_for([repository(username="kim", password="p")], spelling)
+    assert found is not None
+    assert (found.secret, found.username) == ("argocd/own", "kim")
+
+
+def test_no_secret_fits_another_url() -> None:
+    assert credential_for([repository(username="kim")], "https://git.example/team/other") is None
+
+
+def test_the_longest_prefix_lends_its_user() -> None:
+    secrets = [
+        lent("host", "https://git.example", username="host"),
+        lent("team", "https://git.example/team", username="team"),
+    ]
+    found = credential_for(secrets, URL)
+    assert found is not None
+    assert found.username == "team"
+
+
+def test_a_repository_with_a_user_borrows_none() -> None:
+    secrets = [repository(username="own"), lent("host", "https://git.example", username="host")]
+    found = credential_for(secrets, URL)
+    assert found is not None
+    assert found.username == "own"
+
+
+def test_a_repository_without_a_user_borrows_it_and_keeps_its_settings() -> None:
+    secrets = [repository(insecure="true"), lent("host", "https://git.example", username="host")]
+    found = credential_for(secrets, URL)
+    assert found is not None
+    assert (found.username, found.insecure, found.secret) == ("host", True, "argocd/host")
+
+
+def test_a_secret_without_a_project_wins_over_one_with() -> None:
+    secrets = [repository("a", username="a", project="shop"), repository("b", username="b")]
+    found = credential_for(secrets, URL)
+    assert found is not None
+    assert found.username == "b"
+
+
+@pytest.mark.parametrize(
+    ("data", "header"),
+    [
+        ({"username": "kim", "password": "p"}, "Basic a2ltOnA="),
+        ({"password": "token"}, "Basic eC1hY2Nlc3MtdG9rZW46dG9rZW4="),
+        ({"bearerToken": "t"}, "Bearer t"),
+        ({}, ""),
+    ],
+    ids=["user and password", "a token alone", "bearer", "nothing"],
+)
+def test_the_header(data: dict[str, str], header: str) -> None:
+    found = credential_for([repository(**data)], URL)
+    assert found is not None
+    assert found.authorization == header
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        ({"sshPrivateKey": "-----BEGIN"}, "SSH"),
+        ({"insecure": "perhaps"}, "insecure"),
+        ({"username": "kim", "password": "p\nHost: evil"}, "line break"),
+    ],
+    ids=["ssh key", "boolean", "line break"],
+)
+def test_a_secret_that_cannot_be_used_says_why(data: dict[str, str], says: str) -> None:
+    found = credential_for([repository(**data)], URL)
+    assert found is not None
+    assert says in found.problem
+
+
+def test_what_is_not_acted_on_is_listed() -> None:
+    found = credential_for([repository(tlsClientCertData="x", depth="1")], URL)
+    assert found is not None
+    assert found.ignored == ("tlsClientCertData", "depth")
+
+
+def test_nothing_shows_a_password() -> None:
+    secret = repository(username="kim", password="hide-me", bearerToken="me-too")
+    assert "hide-me" not in repr(secret) + repr(credential_for([secret], URL))
+    assert "me-too" not in repr(secret) + repr(credential_for([secret], URL))
+
+
+def test_a_user_in_the_url_is_taken_out_of_it() -> None:
+    url, credential = split_user("https://kim:p%40ss@git.example:8443/x.git")
+    assert url == "https://git.example:8443/x.git"
+    assert credential == Credential(username="kim", password="p@ss")
