@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from handlers.compare.change import Difference, Outcome, Verdict, masked
-from handlers.compare.fields import owned_fields
+from handlers.compare.fields import Fields, owned_fields
 from handlers.compare.normalise import (
     IDENTITY,
     SERVER_METADATA,
@@ -30,13 +30,13 @@ _NOT_COMPARED = frozenset({"apiVersion", "kind", "metadata", "status"})
 _NOT_COMPARED_METADATA = SERVER_METADATA | IDENTITY
 
 
-def diff(desired: Manifest, live: Manifest) -> Outcome:
-    """Compare as the server would merge; `live` may hold `managedFields` (see `fields`)."""
+def diff(desired: Manifest, live: Manifest, owned: Fields | None = None) -> Outcome:
+    """Compare as the server would merge; `owned`: else of `live`'s managedFields."""
     if api_version(desired) != api_version(live):
         doubt = f"apiVersion is {api_version(desired)}, read as {api_version(live)}"
         return Outcome(verdict=Verdict.UNCERTAIN, doubts=(doubt,))
     kind = GroupKind.of(desired)
-    owned = owned_fields(live)
+    owned = owned_fields(live) if owned is None else owned
     walk = Walk(known=owned is not None, drops_empty=is_built_in(kind))
     wanted, found = normalise(desired), without_aggregated_rules(live)
     where = Where(shape_of(kind), owned)

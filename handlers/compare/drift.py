@@ -16,13 +16,16 @@ from bus.identity import ResourceKey
 from bus.status import SyncStatus
 from handlers.compare.change import ChangeKind, Difference, Outcome, Verdict
 from handlers.compare.diff import diff
+from handlers.compare.fields import parse_fields
 from handlers.manifest import access, tracking
 from handlers.manifest.access import Manifest
 from handlers.manifest.hooks import is_hook
 from handlers.manifest.options import compare_options_of
 from handlers.manifest.order import wave
+from handlers.manifest.tracking import TrackingId
+from handlers.ports import LiveObject
 
-LiveObjects = Mapping[ResourceKey, Manifest]
+LiveObjects = Mapping[ResourceKey, LiveObject]
 
 
 class ResourceState(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +91,7 @@ def resolve(comparison: Comparison, answers: Mapping[ResourceKey, Outcome]) -> C
 
 
 def _wanted(
-    key: ResourceKey, manifest: Manifest, found: Manifest | None, identity: str
+    key: ResourceKey, manifest: Manifest, found: LiveObject | None, identity: str
 ) -> ResourceState:
     state = ResourceState(
         key=key,
@@ -97,10 +100,16 @@ def _wanted(
         live=found is not None,
         shared_with=_other_app(found, identity),
     )
-    if found is None:
-        whole = Difference(path="", kind=ChangeKind.MISSING)
-        return _judged(state, Outcome(verdict=Verdict.DIFFERENT, differences=(whole,)))
-    return _judged(state, diff(manifest, found))
+    return _judged(state, _outcome(manifest, found))
+
+
+def _outcome(manifest: Manifest, found: LiveObject | None) -> Outcome:
+    """The index keeps no body of objects that nobody tracks: those at least lack our annotation."""
+    if found is not None and found.body:
+        return diff(manifest, found.manifest, parse_fields(found.owned))
+    path = "" if found is None else f'metadata.annotations["{tracking.TRACKING_ID}"]'
+    lacking = Difference(path=path, kind=ChangeKind.MISSING)
+    return Outcome(verdict=Verdict.DIFFERENT, differences=(lacking,))
 
 
 def _judged(state: ResourceState, outcome: Outcome) -> ResourceState:
@@ -134,22 +143,27 @@ def _extraneous(
     live: LiveObjects, known: Iterable[ResourceKey], identity: str
 ) -> Iterator[ResourceState]:
     for key, found in live.items():
-        if key in known or access.owners(found) or not tracking.belongs_to(found, identity):
+        if key in known or found.owners or not found.body:
             continue
-        hook = is_hook(found)
-        yield ResourceState(
-            key=key,
-            version=access.version(found),
-            wave=wave(found),
-            hook=hook,
-            status=None if hook else SyncStatus.OUT_OF_SYNC,
-            requires_pruning=not hook,
-            counts=not hook and not compare_options_of(found).ignore_extraneous,
-        )
+        manifest = found.manifest
+        if tracking.belongs_to(manifest, identity):
+            yield _extra(key, manifest)
 
 
-def _other_app(found: Manifest | None, identity: str) -> str:
-    tracked = tracking.tracking_of(found) if found is not None else None
-    if found is None or tracked is None or not tracking.self_referenced(found):
-        return ""
-    return tracked.app if tracked.app != identity else ""
+def _extra(key: ResourceKey, manifest: Manifest) -> ResourceState:
+    hook = is_hook(manifest)
+    return ResourceState(
+        key=key,
+        version=access.version(manifest),
+        wave=wave(manifest),
+        hook=hook,
+        status=None if hook else SyncStatus.OUT_OF_SYNC,
+        requires_pruning=not hook,
+        counts=not hook and not compare_options_of(manifest).ignore_extraneous,
+    )
+
+
+def _other_app(found: LiveObject | None, identity: str) -> str:
+    """The index keeps bodies of self-referenced objects: a copied annotation has none."""
+    tracked = TrackingId.parse(found.tracking) if found is not None and found.body else None
+    return tracked.app if tracked is not None and tracked.app != identity else ""

@@ -29,6 +29,12 @@ def owned_fields(live: Manifest, manager: str = MANAGER) -> Fields | None:
     return None
 
 
+def parse_fields(owned: bytes) -> Fields | None:
+    """The field set as the index of live objects keeps it; empty: we never applied the object."""
+    fields: Fields | None = msgspec.json.decode(owned, type=dict[str, Any]) if owned else None
+    return fields
+
+
 def only_own_fields(live: Manifest, manager: str = MANAGER) -> dict[str, Any]:
     """A copy without the field sets of other managers: what the index of live objects keeps."""
     metadata = {k: v for k, v in mapping(live, "metadata").items() if k != "managedFields"}

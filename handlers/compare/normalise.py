@@ -68,16 +68,19 @@ def _metadata(written: Manifest) -> dict[str, Any]:
         if key not in SERVER_METADATA and value is not None
     }
     for field in ("labels", "annotations"):
-        words = mapping(written, field)
-        if not words:
-            metadata.pop(field, None)
-            continue
-        metadata[field] = {
-            key: _as_text(value)
-            for key, value in words.items()
-            if value is not None and key != LAST_APPLIED
-        }
+        metadata.pop(field, None)
+        words = _words(mapping(written, field))
+        if words:
+            metadata[field] = words
     return metadata
+
+
+def _words(written: Manifest) -> dict[str, str]:
+    return {
+        key: _as_text(value)
+        for key, value in written.items()
+        if value is not None and key != LAST_APPLIED
+    }
 
 
 def _without_empty_address(service: dict[str, Any]) -> dict[str, Any]:
