@@ -141,7 +141,7 @@ func (w *directoryWalk) file(name string) error {
 		return err
 	}
 	if strings.HasSuffix(name, ".jsonnet") {
-		return w.objects.addJsonnet(w.call, w.params.Jsonnet, name, content)
+		return w.objects.addJsonnet(w.call, w.params.Jsonnet, name, nil)
 	}
 	if w.taken += len(content); w.taken > w.params.MaxBytes {
 		return &Failure{Reason: InputTooLarge, File: name,

@@ -33,25 +33,23 @@ func jsonnetOp(call *Call) (Answer, error) {
 	if err := call.params(&params); err != nil {
 		return Answer{}, err
 	}
-	snippet := call.Body
-	if len(snippet) == 0 {
-		var err error
-		if snippet, err = call.Files.Read(params.File); err != nil {
+	if len(call.Body) == 0 {
+		if _, err := call.Files.Read(params.File); err != nil {
 			return Answer{}, err
 		}
 	}
 	if params.Raw {
-		value, err := evaluateJsonnet(call, params.jsonnetParams, params.File, snippet)
+		value, err := evaluateJsonnet(call, params.jsonnetParams, params.File, call.Body)
 		return Answer{Body: value}, err
 	}
 	objects := &Objects{limit: call.Limits.OutputBytes}
-	if err := objects.addJsonnet(call, params.jsonnetParams, params.File, snippet); err != nil {
+	if err := objects.addJsonnet(call, params.jsonnetParams, params.File, call.Body); err != nil {
 		return Answer{}, err
 	}
 	return objects.answer(), nil
 }
 
-// addJsonnet adds the object, or the objects of the array, that the snippet evaluates to.
+// addJsonnet adds the object, or the objects of the array, that the snippet or else the file evaluates to.
 func (o *Objects) addJsonnet(call *Call, params jsonnetParams, file string, snippet []byte) error {
 	value, err := evaluateJsonnet(call, params, file, snippet)
 	if err != nil {
@@ -71,7 +69,12 @@ func evaluateJsonnet(call *Call, params jsonnetParams, file string, snippet []by
 	vm.Importer(&jsonnetImporter{files: call.Files, libs: append(params.Libs, ""), loaded: map[string]jsonnet.Contents{}})
 	bindJsonnet(params.ExtVars, vm.ExtVar, vm.ExtCode)
 	bindJsonnet(params.Tlas, vm.TLAVar, vm.TLACode)
-	value, err := vm.EvaluateAnonymousSnippet(file, string(snippet))
+	value, err := "", error(nil)
+	if len(snippet) > 0 {
+		value, err = vm.EvaluateAnonymousSnippet(file, string(snippet))
+	} else {
+		value, err = vm.EvaluateFile(file)
+	}
 	if err != nil {
 		trouble := asFailure(err, JsonnetFailed)
 		trouble.File = file

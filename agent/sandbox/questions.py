@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from agent.sandbox.frames import Failure, Named, Reply, Said
 from agent.sandbox.reasons import SandboxReason
-from handlers.render.readset import Files, OutsideRepositoryError, Place, listing, locate
+from handlers.render.readset import Files, OutsideRepositoryError, Place, listing, locate, seen_by
 
 
 class Questions:
@@ -42,8 +42,7 @@ class Questions:
 
     def _look(self, tree: Files, path: str) -> Place:
         place = locate(tree, path)
-        for key in (path, place.path, *place.links):
-            self.read_set[key] = place.seen
+        self.read_set |= seen_by(tree, path, place)
         return place
 
     def _list(self, tree: Files, path: str, place: Place) -> Reply:

@@ -20,6 +20,7 @@ from agent.sandbox.reasons import SandboxError, SandboxReason
 
 LAST_WORDS = 64 << 10
 _STREAM_BUFFER = 1 << 20
+_DYING = 2.0
 _NO_MEMORY = ("out of memory", "cannot allocate memory", "stack exceeds", "failed to create new OS")
 
 
@@ -144,8 +145,12 @@ class Worker:
 
     async def _obituary(self) -> SandboxError:
         """Why the process ended, from its last words; they may hold user data and stay here."""
-        self.kill()
-        await self._process.wait()
+        try:
+            async with asyncio.timeout(_DYING):  # a kill now would hide the exit status
+                await self._process.wait()
+        except TimeoutError:
+            self.kill()
+            await self._process.wait()
         self._stderr.seek(0)
         words = self._stderr.read(LAST_WORDS).decode(errors="replace")
         if any(sign in words for sign in _NO_MEMORY):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bus.status import Reason
 from handlers.application.spec import Source
 from handlers.ports import EntryKind, Tree
-from handlers.render.readset import FOLDER, OutsideRepositoryError, Place, locate
+from handlers.render.readset import FOLDER, OutsideRepositoryError, Place, locate, seen_by
 from handlers.render.recipe import RenderError, SourceType
 
 CHART = "Chart.yaml"
@@ -51,8 +51,7 @@ def looked_for(source: Source, folder: str, app_name: str, tree: Tree) -> dict[s
         paths += [inside(folder, name) for name in (CHART, *KUSTOMIZATIONS)]
     read_set: dict[str, str] = {}
     for path in paths:
-        place = _place(path, tree)
-        read_set |= dict.fromkeys((path, place.path, *place.links), place.seen)
+        read_set |= seen_by(tree, path, _place(path, tree))
     return read_set
 
 

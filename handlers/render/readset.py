@@ -2,7 +2,8 @@
 
 A mapping of keys to what was seen there, symbolic links followed:
 
-    path      -> object id of the file, "tree" for a folder, "" where there was nothing
+    path      -> object id of the file, "tree" for a folder, "" where there was nothing;
+                 where links were followed, "@" and the place they lead to
     path + /  -> digest of the names and kinds in that folder ("/" is the root's listing)
 
 Folders are recorded by their names only: a change inside a file of a listed folder is seen by the
@@ -66,7 +67,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def seen(self) -> str:
         """The value of this place in a read set."""
-        return FOLDER if self.kind == FOLDER else self.oid
+        here = FOLDER if self.kind == FOLDER else self.oid
+        return f"{here}@{self.path}" if self.links else here
 
 
 def locate(tree: Files, path: str) -> Place:
@@ -84,6 +86,14 @@ def locate(tree: Files, path: str) -> Place:
         links = (*links, link)
         path = _follow(tree, link, path)
     return Place(path=path, links=links)
+
+
+def seen_by(tree: Files, path: str, place: Place) -> dict[str, str]:
+    """The read set's part for `path`, which led to `place`: itself, each link, and the place."""
+    seen = {path: place.seen}
+    for key in (place.path, *place.links) if place.links else ():
+        seen[key] = locate(tree, key).seen
+    return seen
 
 
 def holds(read_set: Mapping[str, str], tree: Files) -> bool:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agent.store.readers import Readers
 from bus.identity import AppKey
-from handlers.render.readset import OutsideRepositoryError, holds, listing, locate
+from handlers.render.readset import OutsideRepositoryError, holds, listing, locate, seen_by
 from tests.sandbox.trees import Link, WrittenTree
 
 Files = dict[str, str | bytes | Link]
@@ -33,7 +33,7 @@ def read(tree: WrittenTree, wished: list[tuple[str, bool]]) -> dict[str, str]:
             place = locate(tree, path)
         except OutsideRepositoryError:
             continue
-        seen |= dict.fromkeys((path, place.path, *place.links), place.seen)
+        seen |= seen_by(tree, path, place)
         if listed and place.kind == "tree":
             names = listing(tree.list(place.path))
             seen |= {f"{path}/": names, f"{place.path}/": names}

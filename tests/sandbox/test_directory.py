@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from agent.sandbox import Sandbox
@@ -11,7 +13,7 @@ CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
 
 
 async def test_documents_and_lists_become_objects_with_their_origin(sandbox: Sandbox) -> None:
-    files = {
+    files: dict[str, str | bytes | Link] = {
         "app/b.yml": "---\n# nothing\n---\n" + CONFIG % "one" + "--- # next\n" + CONFIG % "two",
         "app/a.json": b'{"kind":"List","apiVersion":"v1","items":['
         b'{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"}}]}',
@@ -73,7 +75,7 @@ async def test_a_broken_file_that_is_no_manifest_is_passed_over(sandbox: Sandbox
     ids=["flat", "recurse", "exclude", "include"],
 )
 async def test_recurse_include_exclude(
-    sandbox: Sandbox, fields: dict[str, object], expected: list[str]
+    sandbox: Sandbox, fields: dict[str, Any], expected: list[str]
 ) -> None:
     files = {
         "app/top.yaml": CONFIG % "top",

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestDocumentsAreCutAsKubernetesCutsThem(t *testing.T) {
+	text := "\ufeff# only words\n---\n--- # named\na: 1\n---x: not a cut\n---\n\n"
+	found := documents([]byte(text), kubernetesSeparator)
+	if len(found) != 2 || found[1].index != 2 || found[1].line != 2 {
+		t.Fatalf("found %+v", found)
+	}
+	if !strings.Contains(string(found[1].text), "---x") {
+		t.Errorf("the line after the cut is gone: %q", found[1].text)
+	}
+}
+
+func TestHelmCutsAtAnyThreeDashes(t *testing.T) {
+	found := documents([]byte("a: 1\n---b: 2\n---\nc: 3"), helmSeparator)
+	if len(found) != 3 || string(found[1].text) != "b: 2\n" {
+		t.Fatalf("found %+v", found)
+	}
+}
+
+func TestLinesOfErrorsCountFromTheTopOfTheFile(t *testing.T) {
+	for cut, separator := range map[string]separator{"kubernetes": kubernetesSeparator, "helm": helmSeparator} {
+		objects := &Objects{limit: 1000}
+		err := objects.addText("x.yaml", []byte("kind: A\n---\nkind: B\na: b: c\n"), separator)
+		trouble := asFailure(err, WorkerFailed)
+		if trouble.Line != 4 || trouble.Document != 2 || !strings.Contains(trouble.Message, "line 4") {
+			t.Errorf("%s: %+v", cut, trouble)
+		}
+	}
+}
+
+func TestAnObjectNeedsAKind(t *testing.T) {
+	for _, text := range []string{"a: 1", "kind: ''", "kind: [a]", "- a", "text", "kind: List\nitems: [{a: 1}]"} {
+		objects := &Objects{limit: 1000}
+		if err := objects.addText("x", []byte(text), kubernetesSeparator); err == nil {
+			t.Errorf("%q was taken as an object", text)
+		}
+	}
+}
