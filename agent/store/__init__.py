@@ -1,1 +1,1 @@
-"""What the agent remembers: Applications and Secrets (the cluster's), artifacts and renders (caches)."""
+"""What the agent remembers: Applications and Secrets from the cluster, artifacts and renders."""

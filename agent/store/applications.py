@@ -42,10 +42,9 @@ class Patching(Protocol):
 class Applications:
     """Index by key and by repository; `listener` hears of changes that others made."""
 
-    def __init__(self, patching: Patching, namespace: str, listener: Listener) -> None:
+    def __init__(self, patching: Patching) -> None:
+        self.listener: Listener = _nobody
         self._patching = patching
-        self._namespace = namespace
-        self._listener = listener
         self._apps: dict[AppKey, Application] = {}
         self._by_repository: dict[RepositoryKey, set[AppKey]] = {}
         self._projects: dict[str, AppProject] = {}
@@ -101,14 +100,14 @@ class Applications:
         before = self._apps.get(app.key)
         self._malformed.pop(app.key, None)
         if self._keep(app):
-            self._listener(before, app)
+            self.listener(before, app)
 
     def remove_application(self, key: AppKey) -> None:
         self._malformed.pop(key, None)
         before = self._apps.pop(key, None)
         if before is not None:
             self._unindex(before)
-            self._listener(before, None)
+            self.listener(before, None)
 
     def keep_only(self, keys: Iterable[AppKey]) -> None:
         """After a list: whatever it did not name is gone."""
@@ -141,7 +140,7 @@ class Applications:
         self._malformed[app.key] = problem
         log.warning("application is malformed", app=str(app.key), problem=problem)
         if self._keep(app):
-            self._listener(before, app)
+            self.listener(before, app)
 
     def _keep(self, app: Application) -> Application | None:
         """Index `app` unless something newer is known; None where it is not news."""
@@ -161,6 +160,10 @@ class Applications:
         for source in (app.spec.source, *app.spec.sources):
             if source is not None:
                 self._by_repository.get(RepositoryKey.of(source.repo_url), set()).discard(app.key)
+
+
+def _nobody(before: Application | None, after: Application | None) -> None:
+    """Until somebody listens."""
 
 
 def _newer(app: Application, before: Application) -> bool:

@@ -24,6 +24,10 @@ class _Named(msgspec.Struct, frozen=True):
     metadata: Metadata
 
 
+def _nobody() -> None:
+    """Nobody wants to know."""
+
+
 @dataclass(slots=True)
 class Feed:
     """A sink of three functions; `keep_only` gets the names of a complete list."""
@@ -31,7 +35,7 @@ class Feed:
     put_one: Callable[[bytes], None]
     remove_one: Callable[[AppKey], None]
     keep_only: Callable[[set[AppKey]], None]
-    listed: Callable[[], None]
+    listed: Callable[[], None] = _nobody
     """Called after each complete list: the first one makes the store ready."""
     _seen: set[AppKey] | None = field(default=None, init=False)
 
@@ -52,30 +56,27 @@ class Feed:
         self.listed()
 
 
-def application_feed(applications: Applications, listed: Callable[[], None]) -> Feed:
+def application_feed(applications: Applications) -> Feed:
     return Feed(
         put_one=applications.put_application,
         remove_one=applications.remove_application,
         keep_only=applications.keep_only,
-        listed=listed,
     )
 
 
-def project_feed(applications: Applications, listed: Callable[[], None]) -> Feed:
+def project_feed(applications: Applications) -> Feed:
     return Feed(
         put_one=applications.put_project,
         remove_one=lambda key: applications.remove_project(key.name),
         keep_only=lambda keys: applications.keep_projects({key.name for key in keys}),
-        listed=listed,
     )
 
 
-def secret_feed(secrets: Secrets, listed: Callable[[], None]) -> Feed:
+def secret_feed(secrets: Secrets) -> Feed:
     return Feed(
         put_one=secrets.put,
         remove_one=lambda key: secrets.remove(key.name),
         keep_only=lambda keys: secrets.keep_only({key.name for key in keys}),
-        listed=listed,
     )
 
 

@@ -1,0 +1,82 @@
+"""What only the leader does: run the rooms, poll, and turn what the watches see into asks.
+
+Told to stop, it drains: the inboxes take no more, the lanes finish or meet the deadline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+
+import structlog
+from handlers.routes import house_plan
+
+from agent.hearing import Hearing
+from agent.ingress.pending import PendingAsks
+from agent.ingress.timer import PollTimer, Schedule
+from agent.observe.observer import HouseObserver
+from agent.parts import Parts
+from agent.rooms import open_rooms
+from bus.dispatcher import Dispatcher
+from bus.events import Event
+from bus.jetstream import Bus, DispatchOptions
+
+log = structlog.get_logger()
+
+
+async def act(parts: Parts, stop: asyncio.Event, acting: asyncio.Event) -> None:
+    """Until `stop` is set and the house is drained; `acting` is set while the rooms are open."""
+    plan = house_plan(open_rooms(parts))
+    await parts.bus.provision(plan)
+    observer = HouseObserver(metrics=parts.metrics, spans=parts.spans)
+    dispatcher = parts.bus.dispatcher(plan, observer, _options(parts))
+    pending = PendingAsks(parts.bus.publish)
+    hearing = Hearing(
+        applications=parts.applications,
+        index=parts.live.index,
+        pending=pending,
+        control_namespace=parts.settings.namespace,
+    )
+    async with asyncio.TaskGroup() as tasks:
+        helpers = [
+            tasks.create_task(pending.run(), name="pending-asks"),
+            tasks.create_task(poll_timer(parts).run(), name="poll-timer"),
+            tasks.create_task(_stop(dispatcher, stop), name="drain-on-stop"),
+        ]
+        with hearing.open():
+            acting.set()
+            log.info("acting", applications=len(parts.applications.all()))
+            await dispatcher.run()
+        acting.clear()
+        for helper in helpers:
+            helper.cancel()
+
+
+def poll_timer(parts: Parts) -> PollTimer:
+    poll = parts.settings.poll
+    schedule = Schedule(
+        interval=poll.interval,
+        jitter=poll.jitter,
+        random=Random(),  # noqa: S311  spreads load, guards nothing
+    )
+    return PollTimer(apps=parts.applications, publish=Publishing(parts.bus), schedule=schedule)
+
+
+class Publishing:
+    """`Bus.publish` as the front door and the timer want it: once per message id, no answer."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def __call__(self, *events: Event, message_id: str = "") -> None:
+        await self._bus.publish(*events, message_id=message_id)
+
+
+def _options(parts: Parts) -> DispatchOptions:
+    settings = parts.settings
+    return DispatchOptions(concurrency=settings.concurrency, drain_seconds=settings.drain_deadline)
+
+
+async def _stop(dispatcher: Dispatcher, stop: asyncio.Event) -> None:
+    await stop.wait()
+    dispatcher.stop()

@@ -1,0 +1,133 @@
+"""The agent's life: open the front door, watch, wait for the Lease, act; drain when told to stop.
+
+The watches and the front door run from the start, so that a standby is warm and says what it waits
+for. Only the holder of the Lease acts (acting.py). Every running thing is a named task of a
+TaskGroup here or there; opening and closing is parts.py's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import structlog
+
+from agent.acting import Publishing, act
+from agent.ingress.server import FrontDoor, serving
+from agent.ingress.take import TakeDelivery
+from agent.ingress.webhooks.verify import read_secrets
+from agent.kube.leader import LeaseTerms, lead
+from agent.kube.watch import KindWatch
+from agent.observe.lag import watch_lag
+from agent.parts import Parts
+from agent.store import feeds
+
+log = structlog.get_logger()
+
+_STORES = ("Application", "AppProject", "Secret")
+
+
+@dataclass(slots=True, kw_only=True)
+class Agent:
+    """`run` returns when `stop` is set and the work is drained; `port` is the front door's."""
+
+    parts: Parts
+    identity: str
+    """Who holds the Lease: unique per process."""
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    acting: asyncio.Event = field(default_factory=asyncio.Event)
+    port: int = 0
+    _listed: dict[str, asyncio.Event] = field(
+        default_factory=lambda: {name: asyncio.Event() for name in _STORES}
+    )
+
+    async def run(self) -> None:
+        """Raises LeadershipLostError where another agent took over: start again, as a standby."""
+        self._require()
+        http = self.parts.settings.http
+        async with serving(self._front_door().application(), http.host, http.port) as self.port:
+            log.info("front door open", host=http.host, port=self.port)
+            async with asyncio.TaskGroup() as tasks:
+                watching = [tasks.create_task(work, name=name) for name, work in self._watching()]
+                await self._lead_until_stopped()
+                for task in watching:
+                    task.cancel()
+
+    async def _lead_until_stopped(self) -> None:
+        """A standby stops at once; who acts is waited for, because it drains by itself."""
+        async with asyncio.TaskGroup() as tasks:
+            leading = tasks.create_task(self._lead(), name="leading")
+            stopping = tasks.create_task(self.stop.wait(), name="stopping")
+            await asyncio.wait((leading, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if not self.acting.is_set():
+                leading.cancel()
+            stopping.cancel()
+
+    async def _lead(self) -> None:
+        settings = self.parts.settings
+        if not settings.lease.enabled:
+            await self._act()
+            return
+        terms = LeaseTerms(
+            namespace=settings.namespace, name=settings.lease.name, identity=self.identity
+        )
+        await lead(self.parts.client, terms, self._act)
+
+    async def _act(self) -> None:
+        ready = self.parts.readiness
+        ready.hold("lease")
+        await self.parts.live.synced()
+        ready.hold("live state")
+        for listed in self._listed.values():
+            await listed.wait()
+        await act(self.parts, self.stop, self.acting)
+
+    def _require(self) -> None:
+        """What has to hold before this agent is ready, each with the words that `/readyz` says."""
+        ready = self.parts.readiness
+        ready.require("bus", self._bus_state)
+        ready.wait_for("live state", "the cluster's objects are not listed yet")
+        ready.wait_for("lease", "waiting for the Lease: another agent acts, or is just ending")
+        for name in _STORES:
+            ready.wait_for(name, f"the {name}s are not listed yet")
+
+    def _bus_state(self) -> str:
+        connected = self.parts.bus.is_connected
+        self.parts.metrics.bus_connected.set(connected)
+        return "" if connected else "NATS is away; the agent reconnects by itself"
+
+    def _watching(self) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
+        parts, namespace = self.parts, self.parts.settings.namespace
+        applications, secrets = parts.applications, parts.secrets
+        followed = (
+            (feeds.applications_of(namespace), feeds.application_feed(applications)),
+            (feeds.projects_of(namespace), feeds.project_feed(applications)),
+            (feeds.secrets_of(namespace), feeds.secret_feed(secrets)),
+        )
+        for subject, feed in followed:
+            feed.listed = partial(self._have_listed, subject.name)
+            watch = KindWatch(parts.client, subject, feed)
+            yield f"watch {subject.name} of {namespace}", watch.run()
+        yield "live state", parts.live.run()
+        yield "loop lag", watch_lag(parts.metrics.loop_lag)
+
+    def _have_listed(self, name: str) -> None:
+        self.parts.readiness.hold(name)
+        self._listed[name].set()
+
+    def _front_door(self) -> FrontDoor:
+        parts = self.parts
+        take = TakeDelivery(
+            apps=parts.applications,
+            publish=Publishing(parts.bus),
+            secrets=lambda: read_secrets(parts.secrets.setting),
+        )
+        return FrontDoor(
+            take=take,
+            readiness=parts.readiness,
+            metrics=parts.metrics,
+            body_limit=parts.settings.webhook.body_limit,
+        )

@@ -1,0 +1,56 @@
+"""Hearing: while we act, what the watches see becomes asks.
+
+Opening it asks for every Application as if it were new: whatever happened while nobody listened is
+found by looking, not by remembering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from agent.ingress.apps import asks_for as asks_for_app
+from agent.ingress.live import asks_for as asks_for_change
+from agent.ingress.pending import PendingAsks
+from agent.kube.index import LiveChange, LiveIndex
+from agent.store.applications import Applications
+from bus.identity import AppKey
+from handlers.application.application import Application
+from handlers.manifest.tracking import app_identity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hearing:
+    applications: Applications
+    index: LiveIndex
+    pending: PendingAsks
+    control_namespace: str
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        listeners = self.applications.listener, self.index.listener
+        self.applications.listener, self.index.listener = self._app_changed, self._live_changed
+        for app in self.applications.all():
+            self._app_changed(None, app)
+        try:
+            yield
+        finally:
+            self.applications.listener, self.index.listener = listeners
+
+    def _app_changed(self, before: Application | None, after: Application | None) -> None:
+        self.pending.put(*asks_for_app(before, after))
+
+    def _live_changed(self, change: LiveChange) -> None:
+        self.pending.put(*asks_for_change(change, self._app_of, self._is_deleting))
+
+    def _app_of(self, identity: str) -> AppKey | None:
+        """`name`, or `namespace_name` for an Application outside the control namespace."""
+        namespace, underscore, name = identity.partition("_")
+        key = AppKey(namespace, name) if underscore else AppKey(self.control_namespace, identity)
+        known = self.applications.get(key) is not None
+        return key if known and app_identity(key, self.control_namespace) == identity else None
+
+    def _is_deleting(self, key: AppKey) -> bool:
+        app = self.applications.get(key)
+        return app is not None and app.deleting

@@ -1,0 +1,131 @@
+"""The opened adapters of one agent, in the order in which they need each other.
+
+    bus -> sandbox -> git -> cluster -> stores
+
+Whatever is opened here is closed in reverse by the same exit stack. No part is used before it is
+whole, and no task is started: running is app.py's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+from agent.buses import open_bus
+from agent.git.credentials import SecretCredentials
+from agent.git.mirrors import Mirrors, MirrorSettings
+from agent.kube.client import KubeClient, kube_client
+from agent.kube.cluster import KubeCluster
+from agent.kube.config import connect
+from agent.kube.index import LiveIndex
+from agent.kube.live import Extent, Live
+from agent.kube.transport import RequestSeen
+from agent.observe.app_info import AppInfo
+from agent.observe.health import Readiness
+from agent.observe.metrics import Metrics, make_metrics
+from agent.observe.tracing import JsonFile, Spans
+from agent.sandbox.binary import sandbox_binary
+from agent.sandbox.limits import SandboxLimits
+from agent.sandbox.pool import Sandbox
+from agent.settings import Settings
+from agent.store.applications import Applications
+from agent.store.artifacts import ArtifactStore
+from agent.store.patching import ApplicationPatches
+from agent.store.redis import RedisArtifacts
+from agent.store.refs import RefNotes
+from agent.store.renders import RenderStore
+from agent.store.secrets import Secrets
+from bus.jetstream import Bus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    settings: Settings
+    metrics: Metrics
+    readiness: Readiness
+    spans: Spans
+    bus: Bus
+    sandbox: Sandbox
+    mirrors: Mirrors
+    client: KubeClient
+    live: Live
+    cluster: KubeCluster
+    applications: Applications
+    secrets: Secrets
+    artifacts: ArtifactStore
+    renders: RenderStore
+    refs: RefNotes
+
+
+@asynccontextmanager
+async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
+    """Raises what its part raises, each naming what to do: KubeConfigError, CarrierError ..."""
+    metrics, secrets = make_metrics(), Secrets()
+    state = settings.state_dir
+    async with AsyncExitStack() as stack:
+        spans = _spans(settings)
+        stack.callback(spans.close)
+        bus = await stack.enter_async_context(open_bus(settings))
+        sandbox = await stack.enter_async_context(_sandbox(settings))
+        mirrors = await stack.enter_async_context(_mirrors(state, secrets))
+        client = await stack.enter_async_context(_client(settings, metrics))
+        index = LiveIndex(settings.namespace)
+        live = Live(client, index, Extent(namespaces=settings.destination_namespaces))
+        applications = Applications(ApplicationPatches(client))
+        metrics.registry.register(AppInfo(applications))
+        yield Parts(
+            settings=settings,
+            metrics=metrics,
+            readiness=Readiness(),
+            spans=spans,
+            bus=bus,
+            sandbox=sandbox,
+            mirrors=mirrors,
+            client=client,
+            live=live,
+            cluster=KubeCluster(client, live),
+            applications=applications,
+            secrets=secrets,
+            artifacts=ArtifactStore.open(state / "artifacts", shared=_shared(settings, stack)),
+            renders=RenderStore.open(state / "renders"),
+            refs=RefNotes(),
+        )
+
+
+def _spans(settings: Settings) -> Spans:
+    file = settings.trace.file
+    return Spans(BatchSpanProcessor(JsonFile(file)) if file else None, source=settings.agent)
+
+
+def _sandbox(settings: Settings) -> Sandbox:
+    chosen = settings.sandbox
+    limits = SandboxLimits(
+        workers=chosen.workers, deadline=chosen.deadline, memory_bytes=chosen.memory
+    )
+    return Sandbox(sandbox_binary(chosen.binary), limits)
+
+
+def _mirrors(state: Path, secrets: Secrets) -> Mirrors:
+    return Mirrors(MirrorSettings(folder=state / "mirrors"), SecretCredentials(secrets.all))
+
+
+@asynccontextmanager
+async def _client(settings: Settings, metrics: Metrics) -> AsyncIterator[KubeClient]:
+    def seen(request: RequestSeen) -> None:
+        metrics.kube_requests.labels(request.verb, str(request.code)).inc()
+
+    connection = await connect(settings.kube.kubeconfig, settings.kube.context)
+    async with kube_client(connection, ceiling=settings.kube.ceiling, observe=seen) as client:
+        yield client
+
+
+def _shared(settings: Settings, stack: AsyncExitStack) -> RedisArtifacts | None:
+    if settings.redis.url is None:
+        return None
+    redis = RedisArtifacts.at(settings.redis.url.get_secret_value())
+    stack.push_async_callback(redis.aclose)
+    return redis
