@@ -12,9 +12,7 @@ never from a pool's. A child belongs to no event loop: one loop may start it and
 
 import asyncio
 import os
-import random
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -30,9 +28,6 @@ Fact = Callable[[], Awaitable[bool]]
 _TAIL_BYTES = 4096
 _LOOK_EVERY = 0.02
 _INHERITED = ("PATH", "HOME", "TMPDIR", "LANG")
-# Linux hands out 32768 and up to outgoing connections; a port from below is not taken between
-# choosing and binding.
-_FREE_PORTS = range(10_000, 32_000)
 # Become the user, ask for SIGKILL when the parent dies (a change of user would take that back),
 # leave if it died before we asked, become the program. prctl's first option is PR_SET_PDEATHSIG.
 _DIE_WITH_PARENT = """
@@ -144,34 +139,6 @@ class Child:
         code = self._process.poll() if self._process is not None else 0
         if code is not None:
             raise _not_ready(self.program, f"ended with code {code}")
-
-
-def free_port() -> int:
-    """A loopback port that nobody listens on now."""
-    for port in random.sample(_FREE_PORTS, 200):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-    raise ChildNotReadyError("no free loopback port found in 200 tries")
-
-
-def answers_tcp(port: int, host: str = "127.0.0.1") -> Fact:
-    """The weakest sign of life: somebody accepts connections."""
-
-    async def ready() -> bool:
-        try:
-            async with asyncio.timeout(1):
-                _, writer = await asyncio.open_connection(host, port)
-        except (OSError, TimeoutError):
-            return False
-        writer.close()
-        return True
-
-    return ready
 
 
 async def until(fact: Fact) -> None:

@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from agent.child import Child, ChildNotReadyError, Program, answers_tcp, free_port
+from agent.child import Child, ChildNotReadyError, Program
+from agent.loopback import answers_tcp, free_port
 
 
 def nats_child(folder: Path, port: int) -> Child:

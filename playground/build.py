@@ -11,10 +11,9 @@ import sys
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
 
 from playground.compiling import Build, BuildError, Progress, Step, Watcher, run_builds
+from playground.screen import watching
 from playground.toolchain import (
     MODULES,
     ToolMissingError,
@@ -50,13 +49,14 @@ def build_sandbox(watch: Watcher) -> Path:
     return build.folder / SANDBOX_PROGRAM
 
 
-def missing_builds() -> tuple[Build, ...]:
-    """What a run of everything would have to build now."""
-    cluster = () if find_control_plane() is not None else (control_plane_build(),)
-    sandbox = sandbox_build()
-    if os.environ.get(SANDBOX_VARIABLE) or sandbox.folder.is_dir():
-        return cluster
-    return (*cluster, sandbox)
+def missing_builds(*, cluster: bool = True, sandbox: bool = True) -> tuple[Build, ...]:
+    """What of the wanted would have to be built now."""
+    missing = []
+    if cluster and find_control_plane() is None:
+        missing.append(control_plane_build())
+    if sandbox and not os.environ.get(SANDBOX_VARIABLE):
+        missing.append(sandbox_build())
+    return tuple(build for build in missing if not build.folder.is_dir())
 
 
 def control_plane_build() -> Build:
@@ -106,10 +106,8 @@ def main() -> int:
         console.print("control plane and sandbox are built")
         return 0
     try:
-        if console.is_terminal:
-            _run_with_bar(builds, console)
-        else:
-            run_builds(builds, _plain_lines())
+        with watching(console) as watch:
+            run_builds(builds, watch)
     except (BuildError, ToolMissingError) as error:
         console.print(str(error), markup=False, style="red")
         return 1
@@ -143,45 +141,6 @@ def _kubernetes_flags() -> str:
 def _is_source(file: Path) -> bool:
     built = file.parts[0] == "bin"
     return not built and not file.name.endswith("_test.go") and "testdata" not in file.parts
-
-
-def _run_with_bar(builds: tuple[Build, ...], console: Console) -> None:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[left]}"),
-        TimeElapsedColumn(),
-    )
-    with Bar(*columns, console=console) as bar:
-        task = bar.add_task("one-time build", total=None, left="")
-
-        def watch(progress: Progress) -> None:
-            title = f"[{progress.step}/{progress.steps}] {progress.doing}"
-            left = f"about {_spoken(progress.left)} left"
-            bar.update(
-                task, description=title, completed=progress.done, total=progress.total, left=left
-            )
-
-        run_builds(builds, watch)
-
-
-def _plain_lines() -> Watcher:
-    """One line when something new is done: a log is read later."""
-    said = ""
-
-    def watch(progress: Progress) -> None:
-        nonlocal said
-        if progress.doing == said:
-            return
-        said = progress.doing
-        place = f"[{progress.step}/{progress.steps}]"
-        sys.stderr.write(f"{place} {progress.doing}, about {_spoken(progress.left)} left\n")
-
-    return watch
-
-
-def _spoken(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
 
 
 if __name__ == "__main__":

@@ -74,7 +74,8 @@ def run_builds(builds: Sequence[Build], watch: Watcher) -> None:
                 gauge.skip(build)
             else:
                 _build(build, gauge)
-    gauge.tell("done")
+    if builds:
+        gauge.tell("done")
 
 
 class _Gauge:

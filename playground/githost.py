@@ -1,9 +1,8 @@
 """A Git host on loopback: clone, fetch and push over HTTP, logins, signed webhooks after a push.
 
-Repositories come and go at run time. A commit can be written straight into the bare repository,
-which is what most tests want, or pushed with any Git client; both are announced alike, by one task
-that delivers in order and keeps what became of each delivery. The host can go down and come back
-on its port. Its loop may be another than the caller's.
+Repositories come and go at run time. What the helper commits and what a Git client pushes is
+announced alike. The host can go down and come back on its port; its loop may be another than the
+caller's.
 """
 
 import asyncio
@@ -11,94 +10,21 @@ import base64
 import hmac
 import shutil
 import socket
-import uuid
 from collections.abc import Coroutine
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import aiohttp
-import msgspec
 from aiohttp import web
 
-from agent.child import free_port
+from agent.loopback import free_port
 from playground import cgi, gitstore
-from playground.gitstore import NOTHING, Changes
-from playground.pushes import Push, Webhook, headers, payload
+from playground.deliveries import Deliveries
+from playground.gitrepository import Login, Repository
+
+__all__ = ["GitHost", "Login", "Repository"]
 
 _BODY_LIMIT = 1 << 30
-_DELIVERY_TIMEOUT = aiohttp.ClientTimeout(total=10)
-
-
-class Login(msgspec.Struct, frozen=True, kw_only=True):
-    user: str
-    password: str
-
-
-class Delivery(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one webhook: the receiver's status, or why there is none."""
-
-    id: str
-    push: Push
-    status: int | None
-    error: str = ""
-
-
-class Repository:
-    """A repository of the host. Any thread may use it."""
-
-    def __init__(self, host: "GitHost", name: str, branch: str) -> None:
-        self.name = name
-        self.branch = branch
-        self.login: Login | None = None
-        self.webhook: Webhook | None = None
-        self.deliveries: list[Delivery] = []
-        self._host = host
-
-    @property
-    def url(self) -> str:
-        return f"{self._host.url}/{self.name}.git"
-
-    @property
-    def folder(self) -> Path:
-        return self._host.folder / f"{self.name}.git"
-
-    def commit(self, changes: Changes, *, branch: str = "", message: str = "change") -> str:
-        """As a push of one commit would: None removes a path; announced; returns its id."""
-        before = gitstore.references(self.folder)
-        made = gitstore.commit(self.folder, changes, branch or self.branch, message)
-        self.announce(before)
-        return made
-
-    def read(self, path: str, *, branch: str = "") -> bytes | None:
-        return gitstore.read(self.folder, path, f"refs/heads/{branch or self.branch}")
-
-    def head(self, branch: str = "") -> str:
-        return gitstore.references(self.folder)[f"refs/heads/{branch or self.branch}"]
-
-    def announce(self, before: dict[str, str]) -> None:
-        """Queue a webhook for every reference that is not where it was before."""
-        after = gitstore.references(self.folder)
-        for name in sorted(before.keys() | after.keys()):
-            old, new = before.get(name, NOTHING), after.get(name, NOTHING)
-            if old != new and self.webhook is not None:
-                self._host.deliver(self, self._push(name, old, new), str(uuid.uuid4()))
-
-    def redeliver(self, delivery: Delivery) -> None:
-        """The same push with the same delivery id, as a person can ask of a real host."""
-        self._host.deliver(self, delivery.push, delivery.id)
-
-    def _push(self, reference: str, before: str, after: str) -> Push:
-        return Push(
-            repository=self.name,
-            clone_url=self.url,
-            reference=reference,
-            before=before,
-            after=after,
-            forced=gitstore.is_forced(self.folder, before, after),
-            commits=gitstore.commits_between(self.folder, before, after),
-        )
 
 
 class GitHost:
@@ -108,10 +34,9 @@ class GitHost:
         self.folder = folder
         self._port = free_port()
         self._repositories: dict[str, Repository] = {}
-        self._pushes: asyncio.Queue[tuple[Repository, Push, str]] = asyncio.Queue()
+        self._deliveries = Deliveries()
         self._receiving = asyncio.Lock()
         self._runner: web.AppRunner | None = None
-        self._deliverer: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
@@ -122,7 +47,10 @@ class GitHost:
         """An empty repository; `login` is asked for on every request."""
         if name in self._repositories:
             raise FileExistsError(f"{self.url} already has a repository {name}")
-        repository = Repository(self, name, branch)
+        path = f"{name}.git"
+        repository = Repository(
+            name, f"{self.url}/{path}", self.folder / path, branch, self._deliveries.put
+        )
         repository.login = login
         gitstore.create_repository(repository.folder, branch)
         self._repositories[name] = repository
@@ -139,16 +67,10 @@ class GitHost:
     async def up(self) -> None:
         await self._at_home(self._listen())
 
-    def deliver(self, repository: Repository, push: Push, delivery: str) -> None:
-        """Queue it. From any thread."""
-        if self._loop is not None:
-            waiting = (repository, push, delivery)
-            self._loop.call_soon_threadsafe(self._pushes.put_nowait, waiting)
-
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
         await self._listen()
-        self._deliverer = self._loop.create_task(self._deliver_all(), name="webhook deliveries")
+        await self._deliveries.__aenter__()
         return self
 
     async def __aexit__(
@@ -158,15 +80,9 @@ class GitHost:
         trace: TracebackType | None,
     ) -> None:
         try:
-            await self._stop_delivering()
+            await self._deliveries.__aexit__(kind, error, trace)
         finally:
             await self._close()
-
-    async def _stop_delivering(self) -> None:
-        if self._deliverer is not None:
-            self._deliverer.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._deliverer
 
     async def _listen(self) -> None:
         if self._runner is not None:
@@ -203,7 +119,7 @@ class GitHost:
 
     async def _receive(self, request: web.Request, repository: Repository) -> web.Response:
         async with self._receiving:
-            before = gitstore.references(repository.folder)
+            before = repository.references()
             answer = await self._ask_git(request)
             repository.announce(before)
             return answer
@@ -220,30 +136,6 @@ class GitHost:
         )
         said = await asyncio.to_thread(cgi.answer, self.folder, asked)
         return web.Response(status=said.status, headers=said.headers, body=said.body)
-
-    async def _deliver_all(self) -> None:
-        async with aiohttp.ClientSession(timeout=_DELIVERY_TIMEOUT) as session:
-            while True:
-                repository, push, delivery = await self._pushes.get()
-                status, error = await _deliver(session, repository, push, delivery)
-                repository.deliveries.append(
-                    Delivery(id=delivery, push=push, status=status, error=error)
-                )
-
-
-async def _deliver(
-    session: aiohttp.ClientSession, repository: Repository, push: Push, delivery: str
-) -> tuple[int | None, str]:
-    webhook = repository.webhook
-    if webhook is None:
-        return None, "the webhook was removed"
-    body = payload(push, repository.branch)
-    signed = headers(body, webhook.secret, delivery)
-    try:
-        async with session.post(webhook.url, data=body, headers=signed) as answer:
-            return answer.status, ""
-    except (aiohttp.ClientError, TimeoutError) as error:
-        return None, repr(error)
 
 
 def _acknowledge_now(request: web.Request) -> None:

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import aiohttp
 
-from agent.child import Child, Fact, answers_tcp, free_port, until
+from agent.child import Child, Fact, until
+from agent.loopback import answers_tcp, free_port
 from playground import programs
 from playground.certificates import make_authority, make_serving_pair, make_signing_key
 from playground.kubeapi import Access, KubeApi, kube_api

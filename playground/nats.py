@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from agent.child import free_port
 from agent.embedded import nats_child
+from agent.loopback import free_port
 from playground.server import Server
 
 

@@ -17,7 +17,8 @@ from contextlib import asynccontextmanager, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from agent.child import Child, Fact, Program, free_port
+from agent.child import Child, Fact, Program
+from agent.loopback import free_port
 from playground.server import Server
 from playground.toolchain import ToolMissingError
 

@@ -5,7 +5,8 @@ from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from agent.child import Child, Program, answers_tcp, free_port
+from agent.child import Child, Program
+from agent.loopback import answers_tcp, free_port
 from playground.server import Server
 from playground.toolchain import ToolMissingError
 

@@ -6,18 +6,32 @@ keeps tests apart is theirs: a stream prefix, a key prefix, a repository, a name
 
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from playground.background import BackgroundLoop
-from playground.build import build_control_plane, build_sandbox, say_nothing
+from playground.build import build_control_plane, build_sandbox, missing_builds, say_nothing
+from playground.compiling import BuildError, run_builds
 from playground.githost import GitHost
 from playground.kubernetes import ControlPlane
 from playground.kubernetes import control_plane as open_control_plane
 from playground.nats import nats_server
 from playground.redis import redis_server
+from playground.screen import watching
 from playground.server import Server
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Build before the first test, not inside it: a cold build takes longer than a test may."""
+    if session.config.option.collectonly:
+        return
+    wanted = {name for item in session.items for name in getattr(item, "fixturenames", ())}
+    missing = missing_builds(cluster="control_plane" in wanted, sandbox="sandbox_binary" in wanted)
+    with suppress(BuildError), watching(Console(stderr=True)) as watch:  # the fixture says it again
+        run_builds(missing, watch)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.child import Child, ChildNotReadyError, Fact, Program, answers_tcp, free_port
+from agent.child import Child, ChildNotReadyError, Fact, Program
+from agent.loopback import answers_tcp, free_port
 from tests.support import eventually
 
 pytestmark = pytest.mark.flow

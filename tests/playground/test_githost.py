@@ -12,7 +12,8 @@ import orjson
 import pytest
 from aiohttp import web
 
-from playground.githost import GitHost, Login, Repository
+from playground.githost import GitHost
+from playground.gitrepository import Login, Repository
 from playground.pushes import Webhook
 from tests.support import eventually
 

@@ -1,0 +1,43 @@
+"""Ports on 127.0.0.1 for the servers we start, and whether somebody answers there."""
+
+import asyncio
+import random
+import socket
+
+from agent.child import Fact
+
+# Linux hands out 32768 and up to outgoing connections; a port from below is not taken between
+# choosing and binding.
+_FREE_PORTS = range(10_000, 32_000)
+
+
+class NoFreePortError(RuntimeError):
+    """Nothing was free to listen on."""
+
+
+def free_port() -> int:
+    """A loopback port that nobody listens on now."""
+    for port in random.sample(_FREE_PORTS, 200):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise NoFreePortError("no free loopback port found in 200 tries")
+
+
+def answers_tcp(port: int, host: str = "127.0.0.1") -> Fact:
+    """The weakest sign of life: somebody accepts connections."""
+
+    async def ready() -> bool:
+        try:
+            async with asyncio.timeout(1):
+                _, writer = await asyncio.open_connection(host, port)
+        except (OSError, TimeoutError):
+            return False
+        writer.close()
+        return True
+
+    return ready
