@@ -1,0 +1,153 @@
+"""The world of an application: what Git wants beside what the cluster has, ready to be decided on.
+
+It joins the comparison with the objects themselves and with what the project permits. Where the
+comparison cannot tell, or says "different" about what the last sync applied, the server is asked
+(see handler); its answer is good for as long as both sides stay what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from bus.identity import Digest, ResourceKey, digest_of
+from bus.status import SyncStatus
+from handlers.compare.change import Outcome, Verdict
+from handlers.compare.drift import Comparison, ResourceState, compare, resolve
+from handlers.manifest import access
+from handlers.manifest.access import Manifest
+from handlers.manifest.hooks import is_hook
+from handlers.ports import LiveObject
+from handlers.render.recipe import RenderRecord
+
+
+class State(StrEnum):
+    SAME = "same"
+    CHANGED = "changed"
+    MISSING = "missing"
+    EXTRA = "extra"
+    """In the cluster, ours, and no longer in Git."""
+    LEAVING = "leaving"
+    """Extra, and already being deleted."""
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What the server may be asked: whether applying this would change that."""
+
+    desired: Digest
+    uid: str
+    resource_version: str
+
+
+Answers = Mapping[Question, Outcome]
+
+
+class Pair(msgspec.Struct, frozen=True, kw_only=True):
+    """One object; `desired` is None for extra objects, `live` for missing ones."""
+
+    key: ResourceKey
+    state: State
+    said: ResourceState
+    desired: Manifest | None = None
+    live: LiveObject | None = None
+    permitted: bool = True
+
+
+class World(msgspec.Struct, frozen=True, kw_only=True):
+    """Pairs in order of their keys, and what Git has besides."""
+
+    record: RenderRecord
+    pairs: tuple[Pair, ...]
+    hooks: tuple[Manifest, ...] = ()
+
+    @property
+    def status(self) -> SyncStatus:
+        """An object that is being deleted already is as wanted: it needs nothing more from us."""
+        counted = tuple(
+            one.said for one in self.pairs if one.permitted and one.state is not State.LEAVING
+        )
+        return Comparison(counted).status
+
+    def of(self, *states: State) -> tuple[Pair, ...]:
+        return tuple(one for one in self.pairs if one.state in states)
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read of Git and the cluster: `lives` holds the tracked objects and the desired."""
+
+    record: RenderRecord
+    desired: Sequence[Manifest]
+    lives: Mapping[ResourceKey, LiveObject]
+    identity: str
+    forbidden: frozenset[ResourceKey] = frozenset()
+    """What the project does not permit: neither applied nor pruned."""
+
+    @property
+    def wanted(self) -> Mapping[ResourceKey, Manifest]:
+        return {access.key(one): one for one in self.desired if not is_hook(one)}
+
+
+def compared(found: Found, answers: Answers) -> Comparison:
+    """Locally, and with what the server has said before."""
+    comparison = compare(found.desired, found.lives, found.identity)
+    known = {
+        key: answers[question]
+        for key, question in questions(comparison, found).items()
+        if question in answers
+    }
+    return resolve(comparison, known)
+
+
+def questions(
+    comparison: Comparison, found: Found, *, deployed: bool = True
+) -> Mapping[ResourceKey, Question]:
+    """What the server could tell.
+
+    `deployed` says that this very state was applied before; where it was not, a difference is
+    believed: it is applied in any case.
+    """
+    doubtful = frozenset(comparison.doubtful)
+    asked = {
+        state.key
+        for state in comparison.resources
+        if state.key in doubtful and (deployed or state.verdict is Verdict.UNCERTAIN)
+    }
+    wanted = found.wanted
+    return {
+        key: _question(wanted[key], found.lives[key])
+        for key in asked
+        if key in wanted and found.lives[key].body
+    }
+
+
+def joined(comparison: Comparison, found: Found) -> World:
+    wanted = found.wanted
+    pairs = tuple(
+        Pair(
+            key=said.key,
+            state=_state(said, found.lives.get(said.key)),
+            said=said,
+            desired=wanted.get(said.key),
+            live=found.lives.get(said.key),
+            permitted=said.key not in found.forbidden,
+        )
+        for said in comparison.resources
+        if not said.hook and (said.key in wanted or said.key not in found.forbidden)
+    )
+    hooks = tuple(one for one in found.desired if is_hook(one))
+    return World(record=found.record, pairs=pairs, hooks=hooks)
+
+
+def _question(desired: Manifest, live: LiveObject) -> Question:
+    content = msgspec.json.encode(desired, order="deterministic")
+    return Question(digest_of(content), live.uid, live.resource_version)
+
+
+def _state(said: ResourceState, live: LiveObject | None) -> State:
+    if live is None:
+        return State.MISSING
+    if said.requires_pruning:
+        return State.LEAVING if live.deleting else State.EXTRA
+    return State.SAME if said.status is SyncStatus.SYNCED else State.CHANGED
