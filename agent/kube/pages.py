@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from agent.kube.client import KubeClient, Query
+from agent.kube.client import KubeClient
 from agent.kube.errors import read_status
+from agent.kube.transport import Query
 from handlers.ports import ClusterUnreachableError
 
 PAGE = 500

@@ -19,10 +19,11 @@ from typing import Protocol
 import msgspec
 import structlog
 
-from agent.kube.client import KubeClient, Query
+from agent.kube.client import KubeClient
 from agent.kube.errors import ForbiddenError, GoneError, NotFoundError, refusal
 from agent.kube.lines import Lines, LineTooLongError
 from agent.kube.pages import pages
+from agent.kube.transport import Query
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError
 
 _log = structlog.get_logger(__name__)

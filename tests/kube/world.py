@@ -8,11 +8,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.kube.client import KubeClient, Observer, kube_client
+from agent.kube.client import KubeClient, kube_client
 from agent.kube.cluster import KubeCluster
 from agent.kube.config import connect
 from agent.kube.index import LiveIndex
 from agent.kube.live import Extent, Live
+from agent.kube.transport import Observer
 from bus.identity import ResourceKey
 
 _PATIENCE = 60

@@ -1,0 +1,165 @@
+"""One request to an API server and its answer: headers, deadlines, throttle, observer, errors.
+
+Every request but a stream has a deadline for all of it, waits its turn in the throttle, and is told
+to the observer. A 429 is tried again when the server asks for that; everything else is for the
+caller to decide. Foreign exceptions end here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+
+import aiohttp
+import msgspec
+
+from agent.kube.config import Connection
+from agent.kube.errors import read_status, refusal
+from agent.kube.throttle import Throttle
+from handlers.ports import ClusterUnreachableError
+
+JSON = "application/json"
+
+_TRIES = 4
+_LONGEST_PAUSE = 5.0
+_LARGEST_ANSWER = 256 * 1024 * 1024
+
+Query = Mapping[str, str]
+Observer = Callable[["RequestSeen"], None]
+
+
+class RequestSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """One answered request, for metrics. `code` is 0 where nothing answered."""
+
+    verb: str
+    path: str
+    code: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    verb: str
+    """As Kubernetes names it: get, list, watch, patch, create, update, delete."""
+    method: str
+    path: str
+    query: Query
+    body: bytes | None = None
+    content_type: str = JSON
+    accept: str = JSON
+
+
+class Transport:
+    """An open connection to one API server."""
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        connection: Connection,
+        throttle: Throttle,
+        observe: Observer | None = None,
+    ) -> None:
+        self._session = session
+        self._connection = connection
+        self._throttle = throttle
+        self._observe = observe
+
+    @property
+    def url(self) -> str:
+        return self._connection.url
+
+    async def call(self, request: Request) -> bytes:
+        for left in reversed(range(_TRIES)):
+            async with self._throttle:
+                code, body, pause = await self._once(request)
+            if code < 400:
+                return body
+            if code != 429 or not left or pause > _LONGEST_PAUSE:
+                raise refusal(code, body)
+            await asyncio.sleep(pause)
+        raise AssertionError("the last try returns or raises")
+
+    @asynccontextmanager
+    async def stream(
+        self, request: Request, *, silence: float
+    ) -> AsyncIterator[aiohttp.StreamReader]:
+        """The open body of an answer without end; `silence` seconds without a byte end it."""
+        limits = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=silence)
+        async with self._open(request, limits) as answer:
+            if answer.status != 200:
+                raise refusal(answer.status, await _read(answer.content))
+            yield answer.content
+
+    async def _once(self, request: Request) -> tuple[int, bytes, float]:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        async with self._open(request, self._session.timeout) as answer:
+            body = await _read(answer.content)
+            now = loop.time()
+            if answer.status == 429:
+                self._throttle.limit.overloaded(now)
+            else:
+                self._throttle.limit.answered(now, now - began)
+            return answer.status, body, _pause(answer, body)
+
+    @asynccontextmanager
+    async def _open(
+        self, request: Request, limits: aiohttp.ClientTimeout
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        loop = asyncio.get_running_loop()
+        began, code = loop.time(), 0
+        try:
+            with _translated(self.url):
+                headers = {**await self._connection.headers(), "Accept": request.accept}
+                if request.body is not None:
+                    headers["Content-Type"] = request.content_type
+                async with self._session.request(
+                    request.method,
+                    self.url + request.path,
+                    params=request.query,
+                    data=request.body,
+                    headers=headers,
+                    timeout=limits,
+                    server_hostname=self._connection.server_name,
+                    proxy=self._connection.proxy,
+                ) as answer:
+                    code = answer.status
+                    yield answer
+        finally:
+            self._tell(request, code, loop.time() - began)
+
+    def _tell(self, request: Request, code: int, seconds: float) -> None:
+        if self._observe is not None:
+            seen = RequestSeen(verb=request.verb, path=request.path, code=code, seconds=seconds)
+            self._observe(seen)
+
+
+async def _read(content: aiohttp.StreamReader) -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in content.iter_any():
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > _LARGEST_ANSWER:
+            raise ClusterUnreachableError(f"an answer of more than {_LARGEST_ANSWER} bytes")
+    return b"".join(chunks)
+
+
+@contextmanager
+def _translated(url: str) -> Iterator[None]:
+    try:
+        yield
+    except TimeoutError as error:
+        raise ClusterUnreachableError(f"{url} did not answer in time") from error
+    except (aiohttp.ClientError, OSError) as error:
+        raise ClusterUnreachableError(f"{url}: {str(error) or type(error).__name__}") from error
+
+
+def _pause(answer: aiohttp.ClientResponse, body: bytes) -> float:
+    """Seconds that the server asks us to wait, or 1."""
+    if answer.status != 429:
+        return 0.0
+    said = answer.headers.get("Retry-After", "")
+    return float(said) if said.isdigit() else read_status(body).details.retry_after or 1.0

@@ -1,0 +1,256 @@
+"""The index follows a real cluster: changes by others, lost connections, kinds that come and go."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from agent.kube.index import LiveChange
+from agent.kube.pages import pages
+from agent.kube.watch import KindWatch, State, Subject
+from bus.identity import AppKey, ResourceKey
+from handlers.ports import ApplyOptions
+from playground.kubeapi import KubeApi
+from playground.kubernetes import ControlPlane
+from tests.kube.world import House, following, opened, until
+
+pytestmark = pytest.mark.flow
+
+
+@pytest.fixture
+async def house(control_plane: ControlPlane, namespace: str) -> AsyncIterator[House]:
+    async with opened(control_plane.kubeconfig, namespaces=(namespace,)) as house, following(house):
+        yield house
+
+
+@pytest.fixture
+async def api(control_plane: ControlPlane) -> AsyncIterator[KubeApi]:
+    async with control_plane.api() as api:
+        yield api
+
+
+def config_map(name: str, **data: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+def tracked(namespace: str, name: str, **data: str) -> dict[str, Any]:
+    tracking = {"argocd.argoproj.io/tracking-id": f"shop:/ConfigMap:{namespace}/{name}"}
+    metadata = {"name": name, "namespace": namespace, "annotations": tracking}
+    return {**config_map(name, **data), "metadata": metadata}
+
+
+def key_of(namespace: str, name: str) -> ResourceKey:
+    return ResourceKey("", "ConfigMap", namespace, name)
+
+
+async def test_what_others_do_is_seen(house: House, api: KubeApi, namespace: str) -> None:
+    maps, key = f"/api/v1/namespaces/{namespace}/configmaps", key_of(namespace, "one")
+    await api.create(maps, config_map("one"))
+    await until(lambda: house.live.get(key) is not None)
+    created = house.version(key)
+
+    await api.patch(f"{maps}/one", {"data": {"colour": "red"}})
+    await until(lambda: house.version(key) != created)
+
+    await api.delete(f"{maps}/one")
+    await until(lambda: house.live.get(key) is None)
+
+
+async def test_an_edit_by_hand_is_told_and_our_own_apply_is_not(
+    house: House, api: KubeApi, namespace: str
+) -> None:
+    heard: list[LiveChange] = []
+    house.live.index.listener = heard.append
+    ours = await house.cluster.apply(tracked(namespace, "ours", colour="blue"), ApplyOptions())
+    later = await house.cluster.apply(tracked(namespace, "later", colour="blue"), ApplyOptions())
+
+    maps = f"/api/v1/namespaces/{namespace}/configmaps"
+    await api.patch(f"{maps}/later", {"data": {"colour": "red"}})
+    await until(lambda: bool(heard))
+
+    assert [change.before for change in heard if change.before == ours] == []
+    (change,) = [change for change in heard if change.before == later]
+    assert change.after is not None
+    assert change.after.manifest["data"] == {"colour": "red"}
+
+
+async def test_an_event_longer_than_64_kib_arrives(
+    house: House, api: KubeApi, namespace: str
+) -> None:
+    maps, key = f"/api/v1/namespaces/{namespace}/configmaps", key_of(namespace, "large")
+
+    await api.create(maps, tracked(namespace, "large", text="x" * 500_000))
+    await until(lambda: house.live.get(key) is not None)
+
+    (large,) = house.live.tracked(AppKey("argocd", "shop"))
+    assert len(large.body) > 500_000
+
+
+async def test_a_list_is_walked_in_pages(house: House, api: KubeApi, namespace: str) -> None:
+    maps = f"/api/v1/namespaces/{namespace}/configmaps"
+    for number in range(5):
+        await api.create(maps, config_map(f"map-{number}"))
+
+    sizes = [len(page.items or ()) async for page in pages(house.client, maps, size=2)]
+
+    assert sum(sizes) >= 5
+    assert max(sizes) == 2
+
+
+async def test_a_forgotten_version_leads_to_a_new_list(
+    house: House, api: KubeApi, control_plane: ControlPlane, namespace: str
+) -> None:
+    await control_plane.restart_api_server()  # a new one remembers nothing from before its start
+    maps = f"/api/v1/namespaces/{namespace}/configmaps"
+    await api.create(maps, config_map("kept"))
+    states: list[State] = []
+    sink = Recorder()
+    subject = Subject(name="ConfigMap", path=maps, query={})
+    watch = KindWatch(house.client, subject, sink, states.append)
+    watch._version = "1"
+
+    async with running(watch):
+        await until(lambda: sink.lists == 1)
+
+    assert states[:2] == [State.WATCHING, State.LISTING]
+    assert sink.puts >= 1
+
+
+async def test_after_a_crash_of_the_api_server_the_index_equals_the_cluster(
+    house: House, api: KubeApi, control_plane: ControlPlane, namespace: str
+) -> None:
+    maps = f"/api/v1/namespaces/{namespace}/configmaps"
+    for name in ("kept", "changed", "deleted"):
+        await api.create(maps, config_map(name))
+    await until(lambda: house.live.get(key_of(namespace, "deleted")) is not None)
+
+    control_plane.kill_api_server()
+    try:
+        await until(lambda: not all_watching(house))
+    finally:
+        await control_plane.start_api_server()
+    async with control_plane.api() as again:
+        await again.patch(f"{maps}/changed", {"data": {"colour": "red"}})
+        await again.delete(f"{maps}/deleted")
+        await again.create(maps, config_map("created"))
+        listed = await again.get(maps)
+
+    there = {it["metadata"]["name"]: it["metadata"]["resourceVersion"] for it in listed["items"]}
+    await until(lambda: versions(house, namespace) == there)
+    assert "created" in there
+
+
+async def test_a_kind_comes_and_goes_with_its_definition(
+    house: House, api: KubeApi, namespace: str
+) -> None:
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    group = f"{namespace}.example"
+    await api.create(definitions, definition(group))
+    await until(lambda: house.live.kind(group, "Toy") is not None)
+    assert f"{group}/v1/Toy" in house.live.api_versions()
+
+    toy = {"apiVersion": f"{group}/v1", "kind": "Toy", "metadata": {"name": "bear"}}
+    await api.create(f"/apis/{group}/v1/namespaces/{namespace}/toys", toy)
+    key = ResourceKey(group, "Toy", namespace, "bear")
+    await until(lambda: house.live.get(key) is not None)
+
+    await api.delete(f"{definitions}/toys.{group}")
+    await until(lambda: house.live.kind(group, "Toy") is None)
+    assert house.live.get(key) is None
+
+
+async def test_what_is_never_of_use_is_not_watched(
+    house: House, control_plane: ControlPlane
+) -> None:
+    async with opened(control_plane.kubeconfig) as whole, following(whole):
+        followed = {f"{scope.group}/{scope.kind}" for scope in whole.live._followed}
+
+    assert {"/ConfigMap", "apps/Deployment", "rbac.authorization.k8s.io/ClusterRole"} <= followed
+    assert followed.isdisjoint({"/Event", "events.k8s.io/Event", "coordination.k8s.io/Lease"})
+    assert house.live.kube_version().startswith("v1.")
+    assert {"v1", "v1/Pod", "apps/v1", "apps/v1/Deployment"} <= set(house.live.api_versions())
+
+
+async def test_cancelling_leaves_no_task_and_no_connection(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    async with opened(control_plane.kubeconfig, namespaces=(namespace,)) as house:
+        async with following(house):
+            assert watching_tasks()
+        assert watching_tasks() == []
+
+
+async def test_a_cancelled_apply_gives_its_place_back(house: House, namespace: str) -> None:
+    task = asyncio.ensure_future(
+        house.cluster.apply(tracked(namespace, "one", colour="blue"), ApplyOptions())
+    )
+    throttle = house.client._transport._throttle
+    while not throttle.open:
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+
+    assert throttle.open == 0
+    done = await house.cluster.apply(tracked(namespace, "one", colour="red"), ApplyOptions())
+    assert done.manifest["data"] == {"colour": "red"}
+
+
+class Recorder:
+    def __init__(self) -> None:
+        self.puts = 0
+        self.lists = 0
+
+    def begin_list(self) -> None:
+        self.puts = 0
+
+    def put(self, raw: bytes) -> None:
+        self.puts += 1
+
+    def remove(self, raw: bytes) -> None:
+        pass
+
+    def end_list(self, resource_version: str) -> None:
+        self.lists += 1
+
+
+class running:  # noqa: N801  reads as a verb
+    """A watch in a task of its own, cancelled at the end."""
+
+    def __init__(self, watch: KindWatch) -> None:
+        self._task = asyncio.ensure_future(watch.run())
+
+    async def __aenter__(self) -> None:
+        pass
+
+    async def __aexit__(self, *_: object) -> None:
+        self._task.cancel()
+        await asyncio.wait([self._task])
+
+
+def all_watching(house: House) -> bool:
+    return all(it.watch.state is State.WATCHING for it in house.live._followed.values())
+
+
+def watching_tasks() -> list[str]:
+    names = [task.get_name() for task in asyncio.all_tasks()]
+    return [name for name in names if name.startswith(("watch", "live state"))]
+
+
+def versions(house: House, namespace: str) -> dict[str, str]:
+    found = house.live.index.of_kind("", "ConfigMap")
+    return {it.key.name: it.resource_version for it in found if it.key.namespace == namespace}
+
+
+def definition(group: str) -> dict[str, Any]:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"plural": "toys", "singular": "toy", "kind": "Toy", "listKind": "ToyList"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"toys.{group}"},
+        "spec": {"group": group, "names": names, "scope": "Namespaced", "versions": [version]},
+    }
