@@ -19,7 +19,13 @@ import aiohttp
 from agent.child import Child, Fact, until
 from agent.loopback import answers_tcp, free_port
 from playground import programs
-from playground.certificates import make_authority, make_serving_pair, make_signing_key
+from playground.certificates import (
+    KeyPair,
+    make_authority,
+    make_client_pair,
+    make_serving_pair,
+    make_signing_key,
+)
 from playground.kubeapi import Access, KubeApi, kube_api
 from playground.programs import ClusterFiles
 
@@ -35,11 +41,17 @@ _DEFAULT = "/api/v1/namespaces/default"
 
 
 class ControlPlane:
-    """A running cluster: its address and its administrator, and the ways to break it."""
+    """A running cluster, and the ways to break it.
 
-    def __init__(self, access: Access, kubeconfig: Path, api_server: Child) -> None:
+    Its administrator can be reached by token (`access`, `kubeconfig`) and by client `certificate`.
+    """
+
+    def __init__(
+        self, access: Access, kubeconfig: Path, certificate: KeyPair, api_server: Child
+    ) -> None:
         self.access = access
         self.kubeconfig = kubeconfig
+        self.certificate = certificate
         self._api_server = api_server
 
     @property
@@ -79,7 +91,7 @@ async def control_plane(
         configs = _write_kubeconfigs(files.folder, accesses)
         if controllers:
             await _open_controllers(stack, files, configs)
-        cluster = ControlPlane(accesses[_ADMIN], configs[_ADMIN], api_server)
+        cluster = ControlPlane(accesses[_ADMIN], configs[_ADMIN], files.admin, api_server)
         await _until_usable(cluster, nodes=_NODES if controllers else ())
         yield cluster
 
@@ -124,6 +136,7 @@ def _write_files(folder: Path, binaries: Path, tokens: Mapping[str, str]) -> Clu
         folder=folder,
         binaries=binaries,
         authority_file=authority.certificate_file,
+        admin=make_client_pair(authority, folder, _ADMIN, _GROUPS[_ADMIN]),
         serving=make_serving_pair(authority, folder, ("kubernetes", "kubernetes.default.svc")),
         signing_key_file=make_signing_key(folder / "service-accounts.key"),
         tokens_file=tokens_file,

@@ -21,6 +21,7 @@ class ClusterFiles(msgspec.Struct, frozen=True, kw_only=True):
     binaries: Path
     authority_file: Path
     serving: KeyPair
+    admin: KeyPair
     signing_key_file: Path
     tokens_file: Path
 

@@ -1,3 +1,6 @@
+import ssl
+
+import aiohttp
 import pytest
 
 from playground.kubeapi import Access, KubeApi, KubeApiError, kube_api
@@ -104,6 +107,17 @@ async def test_the_api_server_comes_back_with_its_data_after_a_crash(
     await control_plane.start_api_server()
     async with control_plane.api() as api:
         assert (await api.get(f"{path}/kept"))["data"] == {"a": "b"}
+
+
+async def test_the_administrators_certificate_is_accepted(control_plane: ControlPlane) -> None:
+    trust = ssl.create_default_context(cafile=str(control_plane.access.ca_file))
+    pair = control_plane.certificate
+    trust.load_cert_chain(pair.certificate_file, pair.key_file)
+    async with (
+        aiohttp.ClientSession(control_plane.url) as session,
+        session.get("/api/v1/namespaces/kube-system/secrets", ssl=trust) as answer,
+    ):
+        assert answer.status == 200
 
 
 async def test_a_stranger_is_refused(control_plane: ControlPlane, namespace: str) -> None:

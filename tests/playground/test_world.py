@@ -28,6 +28,15 @@ async def test_a_part_that_was_not_chosen_is_an_error(tmp_path: Path) -> None:
             _ = world.nats
 
 
+async def test_a_part_that_fails_to_open_closes_the_others(tmp_path: Path) -> None:
+    (tmp_path / "redis").write_text("a file where the folder should be")
+    with pytest.raises(ExceptionGroup) as failed:
+        async with open_world({Part.NATS, Part.REDIS}, tmp_path):
+            pass
+    assert failed.group_contains(FileExistsError)
+    assert not servers_below(tmp_path)
+
+
 async def test_a_world_without_a_folder_leaves_none() -> None:
     async with open_world({Part.REDIS}) as world:
         assert world.folder.exists()
@@ -69,3 +78,15 @@ async def test_postgres_is_ready_when_it_is_open_and_gone_after(tmp_path: Path) 
 
 def exists(pid: int | None) -> bool:
     return Path(f"/proc/{pid}").exists()
+
+
+def servers_below(folder: Path) -> list[str]:
+    lines = [said for process in Path("/proc").glob("[0-9]*") for said in command_line(process)]
+    return [line.decode() for line in lines if str(folder).encode() in line]
+
+
+def command_line(process: Path) -> list[bytes]:
+    try:
+        return [(process / "cmdline").read_bytes()]
+    except OSError:
+        return []  # it ended meanwhile
