@@ -41,6 +41,10 @@ _STATUS = {
     Outcome.UNAVAILABLE: 503,
 }
 
+_EVENT_HEADERS = {
+    Provider.GITHUB: github.EVENT_HEADER,
+    Provider.GITLAB: gitlab.EVENT_HEADER,
+}
 _PARSERS = {Provider.GITHUB: github.parse, Provider.GITLAB: gitlab.parse}
 
 
@@ -50,16 +54,18 @@ class Received(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     outcome: Outcome
     message: str
     provider: str = ""
+    event: str = ""
+    """The host's own name for it, where it is not a push."""
     push: Push | None = None
 
 
 def provider_of(headers: Mapping[str, str]) -> Provider | None:
     """By the header that only this host sends. `headers` have lower-case names."""
-    if github.EVENT_HEADER in headers:
-        return Provider.GITHUB
-    if gitlab.EVENT_HEADER in headers:
-        return Provider.GITLAB
-    return None
+    return next((p for p, header in _EVENT_HEADERS.items() if header in headers), None)
+
+
+def event_of(provider: Provider, headers: Mapping[str, str]) -> str:
+    return headers[_EVENT_HEADERS[provider]]
 
 
 def receive(headers: Mapping[str, str], body: bytes, secrets: Secrets) -> Received:
@@ -94,5 +100,6 @@ def _read(provider: Provider, headers: Mapping[str, str], body: bytes) -> Receiv
             outcome=Outcome.IGNORED,
             message="nothing to do for this event: only pushes of branches and tags matter",
             provider=provider,
+            event=event_of(provider, headers),
         )
     return Received(outcome=Outcome.ACCEPTED, message="push", provider=provider, push=push)

@@ -1,0 +1,109 @@
+"""`gitops health`: the health of objects as the agent sees it, or as a script of yours does."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from agent.sandbox.pool import Sandbox
+from agent.sandbox.reasons import SandboxError
+from bus.status import HealthStatus
+from cli import say
+from cli.inputs import Document, InputError, Manifests, read_bytes
+from cli.sandbox import NoSandboxError
+from handlers.health.assess import assess
+from handlers.health.states import Health
+from handlers.manifest import access
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command(
+    epilog="Exit codes: 0 assessed, 1 something is not Healthy (--exit-code), 2 bad input."
+)
+def health(
+    files: Annotated[list[str], typer.Argument(help="Files with objects; `-` reads stdin.")],
+    lua: Annotated[
+        str, typer.Option(metavar="SCRIPT", help="A health script as in argocd-cm: gets `obj`.")
+    ] = "",
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="One line of JSON per object.")] = False,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="Exit 1 if any is not Healthy.")
+    ] = False,
+) -> None:
+    """The health of each object in FILES."""
+    try:
+        answers, bad = asyncio.run(_assess_all(files, lua, as_json=as_json))
+    except (InputError, NoSandboxError) as e:
+        say.stop(str(e))
+    if bad:
+        raise typer.Exit(say.Exit.BAD_INPUT)
+    unhealthy = any(found and found.status != HealthStatus.HEALTHY for found in answers)
+    raise typer.Exit(say.Exit.NO if exit_code and unhealthy else say.Exit.FINE)
+
+
+async def _assess_all(
+    files: list[str], lua: str, *, as_json: bool
+) -> tuple[list[Health | None], bool]:
+    """Every answer, and whether an input was refused."""
+    script = read_bytes(lua).decode("utf-8", "replace") if lua else ""
+    answers: list[Health | None] = []
+    bad = False
+    async with Manifests() as manifests:
+        async for found in manifests.each(files):
+            if isinstance(found, InputError):
+                say.complain(str(found))
+                bad = True
+                continue
+            for document in found:
+                answer = await _one(document, script, manifests)
+                _say(document, answer, as_json=as_json)
+                answers.append(answer)
+    return answers, bad
+
+
+async def _one(document: Document, script: str, manifests: Manifests) -> Health | None:
+    if not script:
+        return assess(document.manifest)
+    return await by_script(await manifests.sandbox(), script, document)
+
+
+async def by_script(sandbox: Sandbox, script: str, document: Document) -> Health:
+    """Argo CD's contract: `obj` in, `{status, message}` out; any other status is Unknown."""
+    body = msgspec.json.encode(document.manifest)
+    try:
+        answer = msgspec.json.decode(await sandbox.evaluate("lua", {"script": script}, body))
+    except SandboxError as e:
+        raise InputError(f"{document.file}, document {document.number}: {e.message}") from e
+    return _health(answer)
+
+
+def _health(answer: Any) -> Health:
+    said = answer if isinstance(answer, dict) else {}
+    try:
+        return Health(HealthStatus(said.get("status", "")), str(said.get("message", "")))
+    except ValueError:
+        return Health(HealthStatus.UNKNOWN, "Lua returned an invalid health status")
+
+
+def _say(document: Document, answer: Health | None, *, as_json: bool) -> None:
+    manifest = document.manifest
+    if as_json:
+        say.line(
+            {
+                "file": document.file,
+                "kind": access.kind(manifest),
+                "name": access.name(manifest),
+                "status": answer.status if answer else None,
+                "message": answer.message if answer else "",
+            }
+        )
+        return
+    status = answer.status if answer else "-"
+    about = f"{access.kind(manifest)}/{access.name(manifest)}"
+    message = f"  {answer.message}" if answer and answer.message else ""
+    say.text(f"{status:<12} {about}{message}")

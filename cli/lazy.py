@@ -1,0 +1,64 @@
+"""Groups of verbs whose modules are imported when they are called, not when they are listed.
+
+`gitops --help` shall answer at once, and one command shall not pay for the libraries of another.
+So the first words are looked up in a table; what follows belongs to the Typer of the verb's module.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+_HELP = frozenset({"-h", "--help"})
+USAGE_ERROR = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verb:
+    """`module` has a Typer named `app`."""
+
+    module: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """`name` as it is typed, e.g. `gitops agent`."""
+
+    name: str
+    summary: str
+    verbs: Mapping[str, Verb | Group]
+    notes: str = ""
+
+    def run(self, arguments: Sequence[str]) -> int:
+        """The exit code; a verb's own Typer leaves by SystemExit."""
+        first, *rest = [*arguments] or ["--help"]
+        if first in _HELP:
+            sys.stdout.write(self.help())
+            return 0
+        found = self.verbs.get(first)
+        match found:
+            case None:
+                sys.stderr.write(self._unknown(first))
+                return USAGE_ERROR
+            case Group():
+                return found.run(rest)
+            case Verb():
+                app = importlib.import_module(found.module).app
+                app(args=rest, prog_name=f"{self.name} {first}")
+                return 0
+
+    def help(self) -> str:
+        width = max(map(len, self.verbs)) + 2
+        rows = [f"  {name:<{width}}{verb.summary}" for name, verb in self.verbs.items()]
+        usage = f"Usage: {self.name} COMMAND [OPTIONS] [ARGUMENTS]"
+        parts = [usage, self.summary, "Commands:\n" + "\n".join(rows), self.notes]
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+    def _unknown(self, word: str) -> str:
+        near = difflib.get_close_matches(word, self.verbs, n=1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        return f"{self.name}: no command {word!r}{meant}\nTry: {self.name} --help\n"
