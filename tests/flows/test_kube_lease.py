@@ -1,0 +1,198 @@
+"""Who acts and who may: leadership by Lease, and the API server's own word on rights."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+from structlog.testing import capture_logs
+
+from agent.kube.client import KubeClient, kube_client
+from agent.kube.config import connect
+from agent.kube.errors import ForbiddenError
+from agent.kube.leader import LeadershipLostError, LeaseTerms, lead
+from agent.kube.rights import Right, missing, who_am_i
+from handlers.ports import ApplyOptions
+from playground.kubernetes import ControlPlane
+from tests.kube.world import following, opened, until
+
+pytestmark = pytest.mark.flow
+
+
+@pytest.fixture
+async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
+    connection = await connect(control_plane.kubeconfig)
+    async with kube_client(connection) as client:
+        yield client
+
+
+class Agent:
+    """Acts until told to stop, and says in which state it is."""
+
+    def __init__(self, client: KubeClient, terms: LeaseTerms) -> None:
+        self.acting = asyncio.Event()
+        self.stop = asyncio.Event()
+        self.ended = ""
+        self._client, self._terms = client, terms
+
+    async def run(self) -> None:
+        try:
+            await lead(self._client, self._terms, self._act)
+        except LeadershipLostError as error:
+            self.ended = str(error)
+
+    async def _act(self) -> None:
+        self.acting.set()
+        try:
+            await self.stop.wait()
+        finally:
+            self.acting.clear()
+
+
+def terms_of(namespace: str, identity: str) -> LeaseTerms:
+    return LeaseTerms(
+        namespace=namespace,
+        name="agent",
+        identity=identity,
+        duration=2.0,
+        deadline=1.5,
+        retry=0.1,
+    )
+
+
+@asynccontextmanager
+async def contending(client: KubeClient, namespace: str, identity: str) -> AsyncIterator[Agent]:
+    agent = Agent(client, terms_of(namespace, identity))
+    task = asyncio.ensure_future(agent.run())
+    try:
+        yield agent
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def test_one_acts_and_the_other_waits_and_says_so(client: KubeClient, namespace: str) -> None:
+    async with contending(client, namespace, "one") as one:
+        await until(one.acting.is_set)
+        with capture_logs() as logs:
+            async with contending(client, namespace, "other") as other:
+                await until(lambda: any("waiting" in it["event"] for it in logs))
+                assert not other.acting.is_set()
+
+    (said,) = [it for it in logs if "waiting" in it["event"]]
+    assert said["holder"] == "one"
+
+
+async def test_a_released_lease_is_taken_over(client: KubeClient, namespace: str) -> None:
+    async with (
+        contending(client, namespace, "one") as one,
+    ):
+        await until(one.acting.is_set)
+        async with contending(client, namespace, "other") as other:
+            one.stop.set()
+            await until(other.acting.is_set)
+
+            assert not one.acting.is_set()
+            assert one.ended == ""
+
+
+async def test_a_lease_whose_holder_died_expires(client: KubeClient, namespace: str) -> None:
+    """The dead one's clock was an hour ahead: nobody compares it with ours."""
+    spec = {
+        "holderIdentity": "dead",
+        "leaseDurationSeconds": 1,
+        "renewTime": "2999-01-01T00:00:00.000000Z",
+    }
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": spec}
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+    body = msgspec.json.encode({**lease, "metadata": {"name": "agent", "namespace": namespace}})
+    await client.create(path, body)
+
+    async with contending(client, namespace, "heir") as heir:
+        await until(heir.acting.is_set)
+
+    found = msgspec.json.decode(await client.get(f"{path}/agent"))
+    assert found["spec"]["leaseTransitions"] == 1
+
+
+async def test_who_loses_the_lease_is_stopped(client: KubeClient, namespace: str) -> None:
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/agent"
+    async with contending(client, namespace, "one") as one:
+        await until(one.acting.is_set)
+
+        usurped = {"spec": {"holderIdentity": "usurper", "leaseDurationSeconds": 60}}
+        await client.merge_patch(path, usurped)
+
+        await until(lambda: one.ended == "usurper leads")
+        assert not one.acting.is_set()
+
+
+async def test_who_cannot_renew_stops_before_another_may_begin(
+    client: KubeClient, control_plane: ControlPlane, namespace: str
+) -> None:
+    async with contending(client, namespace, "one") as one:
+        await until(one.acting.is_set)
+        control_plane.kill_api_server()
+        try:
+            await until(lambda: not one.acting.is_set())
+        finally:
+            await control_plane.start_api_server()
+
+
+async def test_rights_are_the_api_servers_own_word(
+    control_plane: ControlPlane, namespace: str, tmp_path: Path
+) -> None:
+    kubeconfig = await limited(control_plane, namespace, tmp_path)
+    read = Right(verb="list", resource="configmaps", namespace=namespace)
+    write = Right(verb="patch", resource="deployments", group="apps", namespace=namespace)
+
+    async with kube_client(await connect(kubeconfig)) as client:
+        assert await who_am_i(client) == f"system:serviceaccount:{namespace}:limited"
+        assert await missing(client, [read, write]) == (write,)
+    assert str(write) == f"patch deployments.apps in namespace {namespace}"
+
+
+async def test_a_kind_we_may_not_list_is_skipped_with_one_warning(
+    control_plane: ControlPlane, namespace: str, tmp_path: Path
+) -> None:
+    kubeconfig = await limited(control_plane, namespace, tmp_path)
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "key", "namespace": namespace},
+        "stringData": {"token": "hunter2"},
+    }
+    with capture_logs() as logs:
+        async with opened(kubeconfig, namespaces=(namespace,)) as house, following(house):
+            maps = house.live.index.of_kind("", "ConfigMap")
+            assert [it.key.name for it in maps] == ["kube-root-ca.crt"]
+            assert "/Secret" in house.live.unlisted()
+            with pytest.raises(ForbiddenError) as refused:
+                await house.cluster.apply(secret, ApplyOptions())
+
+    assert refused.value.permanent
+    (warned,) = [it for it in logs if it.get("kind") == "Secret"]
+    assert 'cannot list resource "secrets"' in warned["cause"]
+    assert "hunter2" not in str(logs) + refused.value.message
+
+
+async def limited(control_plane: ControlPlane, namespace: str, folder: Path) -> Path:
+    """A kubeconfig of a ServiceAccount that may list and watch ConfigMaps, and no more."""
+    rbac = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}"
+    accounts = f"/api/v1/namespaces/{namespace}/serviceaccounts"
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]}
+    subject = {"kind": "ServiceAccount", "name": "limited", "namespace": namespace}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "limited"}
+    named = {"metadata": {"name": "limited"}}
+    async with control_plane.api() as api:
+        await api.create(accounts, named)
+        await api.create(f"{rbac}/roles", {**named, "rules": [rule]})
+        await api.create(f"{rbac}/rolebindings", {**named, "subjects": [subject], "roleRef": role})
+        answer = await api.create(f"{accounts}/limited/token", {"spec": {}})
+    token = answer["status"]["token"]
+    access = msgspec.structs.replace(control_plane.access, token=token)
+    return access.write_kubeconfig(folder / "limited.kubeconfig")
