@@ -46,7 +46,7 @@ async def test_what_was_used_last_is_kept(tmp_path: Path) -> None:
     ]
 
 
-async def test_half_a_file_of_a_crash_is_swept(tmp_path: Path) -> None:
+def test_half_a_file_of_a_crash_is_swept(tmp_path: Path) -> None:
     (tmp_path / "ab").mkdir()
     (tmp_path / "ab" / "x.part").write_bytes(b"half")
     ArtifactStore.open(tmp_path)

@@ -1,0 +1,32 @@
+"""Which revision an application wants right now."""
+
+from typing import Any
+
+import pytest
+
+from handlers.render.wanted import pinned_revision, wanted_revision
+from tests.application.build import application
+
+OPERATION = {"sync": {"revision": "c0ffee"}}
+
+
+def state(phase: str) -> dict[str, Any]:
+    return {"status": {"operationState": {"phase": phase, "operation": OPERATION}}}
+
+
+@pytest.mark.parametrize(
+    ("parts", "wanted"),
+    [
+        ({}, "main"),
+        ({"operation": OPERATION}, "c0ffee"),
+        ({"operation": {"sync": {}}}, "main"),
+        (state("Running"), "c0ffee"),
+        (state("Terminating"), "c0ffee"),
+        (state("Succeeded"), "main"),
+    ],
+    ids=["source", "asked for", "asked for anything", "running", "terminating", "over"],
+)
+def test_a_pin_holds_while_its_operation_lives(parts: dict[str, Any], wanted: str) -> None:
+    app = application(**parts)
+    assert wanted_revision(app) == wanted
+    assert pinned_revision(app) == (wanted if wanted != "main" else "")
