@@ -1,0 +1,25 @@
+"""`gitops demo`: the whole house on real parts of this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def demo(
+    *,
+    once: Annotated[bool, typer.Option("--once", help="End after the last stage.")] = False,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write what was expected and seen to FILE."),
+    ] = None,
+) -> None:
+    """Play the main job live: pushes, an edit by hand, a removed file, a broken manifest.
+
+    Exit code 0 only if every stage held, 1 if one did not, 130 when interrupted.
+    """
+    from playground.demo.main import run_demo  # noqa: PLC0415  seconds of imports, for this only
+
+    raise typer.Exit(run_demo(once=once, json_file=json_file))

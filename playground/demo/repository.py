@@ -1,0 +1,155 @@
+"""What the demo's Git repository holds: three applications, one of each kind of source. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+NAMESPACE = "argocd"
+APPLICATIONS = ("guestbook", "shop", "podinfo")
+IMAGE = "registry.example/web"
+
+_DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: guestbook
+spec:
+  replicas: 2
+  selector: {{matchLabels: {{app: guestbook}}}}
+  template:
+    metadata: {{labels: {{app: guestbook}}}}
+    spec:
+      containers:
+        - name: web
+          image: registry.example/web:{tag}
+          ports: [{{containerPort: 8080}}]
+          resources: {{requests: {{cpu: 100m, memory: 64Mi}}}}
+"""
+
+_SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata: {name: guestbook}
+spec:
+  selector: {app: guestbook}
+  ports: [{port: 80, targetPort: 8080}]
+"""
+
+BANNER = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: guestbook-banner}
+data:
+  text: "This file is removed from Git later on, and its object with it."
+"""
+
+BROKEN = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: guestbook
+spec:
+  replicas: 2
+   selector: {matchLabels: {app: guestbook}}
+"""
+
+_CHART = {
+    "shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\nappVersion: '1.0'\n",
+    "shop/values.yaml": "replicas: 1\nimage: {repository: registry.example/shop, tag: '1.0'}\n",
+    "shop/values-demo.yaml": "replicas: 2\n",
+    "shop/templates/deployment.yaml": """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ .Release.Name }}
+  labels: {app: {{ .Release.Name }}, chart: {{ .Chart.Name }}-{{ .Chart.Version }}}
+spec:
+  replicas: {{ .Values.replicas }}
+  selector: {matchLabels: {app: {{ .Release.Name }}}}
+  template:
+    metadata: {labels: {app: {{ .Release.Name }}}}
+    spec:
+      containers:
+        - name: shop
+          image: {{ .Values.image.repository }}:{{ .Values.image.tag }}
+""",
+    "shop/templates/config.yaml": """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: {{ .Release.Name }}-settings}
+data:
+  replicas: {{ .Values.replicas | quote }}
+""",
+}
+
+_KUSTOMIZATION = {
+    "podinfo/base/kustomization.yaml": "resources: [deployment.yaml, settings.yaml]\n",
+    "podinfo/base/deployment.yaml": """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: podinfo}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: podinfo}}
+  template:
+    metadata: {labels: {app: podinfo}}
+    spec:
+      containers: [{name: podinfo, image: registry.example/podinfo}]
+""",
+    "podinfo/base/settings.yaml": """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {colour: blue}
+""",
+    "podinfo/overlays/demo/kustomization.yaml": """\
+resources: [../../base]
+namePrefix: demo-
+images: [{name: registry.example/podinfo, newTag: "6.1"}]
+replicas: [{name: podinfo, count: 2}]
+""",
+}
+
+
+def guestbook_deployment(tag: str) -> str:
+    return _DEPLOYMENT.format(tag=tag)
+
+
+def first_commit() -> dict[str, str]:
+    return {
+        "guestbook/deployment.yaml": guestbook_deployment("1.0"),
+        "guestbook/service.yaml": _SERVICE,
+        "guestbook/banner.yaml": BANNER,
+        **_CHART,
+        **_KUSTOMIZATION,
+    }
+
+
+def applications(url: str) -> tuple[dict[str, Any], ...]:
+    """Argo CD Applications, as a user of Argo CD would write them."""
+    return (
+        _application("guestbook", url, {"path": "guestbook"}),
+        _application("shop", url, {"path": "shop", "helm": {"valueFiles": ["values-demo.yaml"]}}),
+        _application("podinfo", url, {"path": "podinfo/overlays/demo"}),
+    )
+
+
+def _application(name: str, url: str, source: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {
+            "name": name,
+            "namespace": NAMESPACE,
+            "finalizers": ["resources-finalizer.argocd.argoproj.io"],
+        },
+        "spec": {
+            "project": "default",
+            "source": {"repoURL": url, "targetRevision": "main", **source},
+            "destination": {"server": "https://kubernetes.default.svc", "namespace": "demo"},
+            "syncPolicy": {
+                "automated": {"prune": True, "selfHeal": True},
+                "syncOptions": ["CreateNamespace=true"],
+            },
+        },
+    }

@@ -1,0 +1,88 @@
+"""The timeline: facts as lines with the milliseconds since what began them. Pure.
+
+A chain begins with a push, a change in the cluster or a new Application; every fact names its chain
+(`correlation`), and the id of a chain's first event holds its moment (UUID version 7).
+"""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime
+
+import msgspec
+
+from bus.envelope import Envelope
+from bus.events import (
+    Compared,
+    Event,
+    HealthAssessed,
+    ManifestsRendered,
+    OperationFinished,
+    OperationStarted,
+    RefreshFailed,
+    RenderFailed,
+    ResourcesApplied,
+    RevisionResolved,
+    SyncSkipped,
+)
+
+_VERSION_BY_TIME = 7
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    time: datetime
+    after_ms: float | None
+    """Milliseconds since the chain began; None where its id does not tell."""
+    about: str
+    what: str
+    bad: bool = False
+
+
+def line_of(envelope: Envelope, fact: Event) -> Line:
+    began = moment_of(envelope.correlation)
+    after = (envelope.time - began).total_seconds() * 1000 if began else None
+    about = envelope.subject.rpartition("/")[2].removesuffix(".git")
+    bad = isinstance(fact, RefreshFailed | RenderFailed)
+    return Line(time=envelope.time, after_ms=after, about=about, what=words_of(fact), bad=bad)
+
+
+def moment_of(event_id: str) -> datetime | None:
+    """When an event was first published, from its id."""
+    try:
+        found = uuid.UUID(event_id)
+    except ValueError:
+        return None
+    if found.version != _VERSION_BY_TIME:
+        return None
+    return datetime.fromtimestamp((found.int >> 80) / 1000, UTC)
+
+
+def words_of(fact: Event) -> str:  # noqa: PLR0911  one line a kind of fact
+    match fact:
+        case RevisionResolved():
+            return f"commit {fact.revision[:7]} touches {fact.touched} of {fact.watching}"
+        case ManifestsRendered():
+            how = "still as rendered" if fact.cached else "rendered"
+            return f"{fact.objects} objects {how} at {fact.revision[:7]}"
+        case Compared():
+            return f"{fact.status}: {_drift(fact)}"
+        case OperationStarted():
+            who = "automated sync" if fact.automated else f"sync by {fact.initiated_by}"
+            return f"{who} to {fact.revision[:7]} starts"
+        case ResourcesApplied():
+            return f"{fact.applied} applied, {fact.pruned} pruned, {len(fact.failed)} failed"
+        case OperationFinished():
+            return f"sync {fact.phase} {fact.message}".strip()
+        case HealthAssessed():
+            return f"health {fact.before} -> {fact.status} {fact.message}".strip()
+        case RenderFailed() | RefreshFailed():
+            return f"{fact.reason}: {fact.message}"
+        case SyncSkipped():
+            return f"no sync: {fact.message}"
+        case _:
+            return fact.name
+
+
+def _drift(fact: Compared) -> str:
+    counts = {"changed": fact.changed, "missing": fact.missing, "to prune": fact.extra}
+    return ", ".join(f"{n} {word}" for word, n in counts.items() if n) or "nothing differs"

@@ -1,0 +1,92 @@
+"""The house on real parts, for flow tests: `house` runs, `quiet_house` is yet to be started."""
+
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from agent.settings import Settings
+from playground.background import BackgroundLoop
+from playground.githost import GitHost
+from playground.kubernetes import ControlPlane
+from playground.pushes import Webhook
+from tests.flows.house import House
+from tests.support import eventually
+
+DEFINITIONS = Path(__file__).parents[2] / "deploy" / "base" / "crds"
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+WEBHOOK_SECRET = "a secret of the flow tests"
+
+
+@pytest.fixture(scope="session")
+def definitions(background: BackgroundLoop, control_plane: ControlPlane) -> ControlPlane:
+    """The cluster with our CustomResourceDefinitions in it."""
+    background.call(install_definitions(control_plane))
+    return control_plane
+
+
+async def install_definitions(control_plane: ControlPlane) -> None:
+    async with control_plane.api() as api:
+        for file in sorted(DEFINITIONS.glob("*.yaml")):
+            body = yaml.safe_load(file.read_text())
+            await api.apply(f"{CRDS}/{body['metadata']['name']}", body)
+        for plural in ("applications", "appprojects"):
+            await eventually(lambda p=plural: api.exists(f"/apis/argoproj.io/v1alpha1/{p}"))
+
+
+@pytest.fixture
+async def quiet_house(
+    definitions: ControlPlane,
+    git_host: GitHost,
+    nats_url: str,
+    sandbox_binary: Path,
+    namespace: str,
+    tmp_path: Path,
+) -> AsyncIterator[House]:
+    """Everything but the agent: start it with `async with house.running()`."""
+    token = uuid.uuid4().hex[:8]
+    destination = f"{namespace}-apps"
+    settings = Settings(
+        account="flows",
+        agent=f"t{token}",
+        namespace=namespace,
+        destination_namespaces=(namespace, destination),
+        state_dir=tmp_path / "state",
+        kube={"kubeconfig": definitions.kubeconfig},
+        nats={"url": nats_url},
+        http={"port": 0},
+        sandbox={"binary": sandbox_binary, "workers": 1},
+        lease={"enabled": False},
+    )
+    async with definitions.api() as api:
+        await api.create_namespace(destination)
+        repository = git_host.create(f"{token}/apps")
+        yield House(
+            settings=settings,
+            repository=repository,
+            api=api,
+            namespace=namespace,
+            destination=destination,
+        )
+        await api.delete(f"/api/v1/namespaces/{destination}")
+
+
+@pytest.fixture
+async def house(quiet_house: House) -> AsyncIterator[House]:
+    """The agent acts, and hears of pushes by signed webhooks."""
+    await quiet_house.api.create(
+        f"/api/v1/namespaces/{quiet_house.namespace}/secrets",
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "argocd-secret"},
+            "stringData": {"webhook.github.secret": WEBHOOK_SECRET},
+        },
+    )
+    async with quiet_house.running() as agent:
+        url = f"http://127.0.0.1:{agent.port}/api/webhook"
+        quiet_house.repository.webhook = Webhook(url=url, secret=WEBHOOK_SECRET)
+        yield quiet_house
+        quiet_house.repository.webhook = None
