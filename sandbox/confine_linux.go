@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -15,6 +16,8 @@ import (
 // reserves more than a gigabyte that it does not use. The collector aims below it, so that only a real
 // excess meets the hard limit, where the runtime dies; the agent then sees why from its last words.
 func confine(memory uint64) []string {
+	runtime.LockOSThread() // the filter wants a thread that has given up new privileges
+	defer runtime.UnlockOSThread()
 	debug.SetMemoryLimit(int64(memory / 4 * 3))
 	debug.SetMaxStack(64 << 20)
 	var done []string

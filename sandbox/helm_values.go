@@ -49,6 +49,9 @@ func valueFile(files *Files, root, written string) ([]byte, error) {
 		return nil, failure(RemoteFile, "the values file %s is remote; rendering has no network: copy it into the repository",
 			withoutPassword(written))
 	}
+	if strings.HasPrefix(written, "$") {
+		return nil, failure(RequestInvalid, "the values file %s belongs to another source; this version renders one source", written)
+	}
 	name, err := resolve(root, written)
 	if err != nil {
 		return nil, err

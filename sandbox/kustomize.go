@@ -59,7 +59,7 @@ func kustomizeFailure(files *Files, root string, err error) error {
 	if errors.As(err, &known) {
 		return known
 	}
-	message := strings.ReplaceAll(err.Error(), repositoryFolder+"/", "")
+	message := strings.NewReplacer(repositoryFolder+"/", "", "'"+repositoryFolder+"'", "'.'").Replace(err.Error())
 	result := failure(KustomizeFailed, "%s", message)
 	result.File = root
 	if found := fileInKustomizeError.FindStringSubmatch(message); found != nil {

@@ -13,6 +13,8 @@ from asyncio.subprocess import PIPE, Process
 from pathlib import Path
 from typing import IO
 
+import msgspec
+
 from agent.sandbox import frames
 from agent.sandbox.limits import SandboxLimits
 from agent.sandbox.questions import Questions
@@ -57,6 +59,9 @@ class Worker:
             raise SandboxError(
                 SandboxReason.WORKER_DIED, f"cannot start the sandbox worker {binary}: {error}"
             ) from error
+        except asyncio.CancelledError:
+            stderr.close()
+            raise
         worker = cls(process, stderr, limits)
         await worker._greet()
         return worker
@@ -81,6 +86,10 @@ class Worker:
             raise await self._obituary() from error
         except frames.FrameLimitError as error:
             raise SandboxError(SandboxReason.OUTPUT_TOO_LARGE, str(error)) from error
+        except msgspec.DecodeError as error:
+            raise SandboxError(
+                SandboxReason.WORKER_FAILED, f"the sandbox worker broke the protocol: {error}"
+            ) from error
         finally:
             if not answered:
                 self.kill()
@@ -129,8 +138,10 @@ class Worker:
         await self._send(frames.encode(request, body))
         while True:
             said, content = await self._receive()
-            if not said.ask:
+            if not said.ask and said.id == request.id:
                 return said, content
+            if not said.ask:
+                raise msgspec.DecodeError("an answer to another request")
             await self._send(frames.encode(*questions.answer(said)))
 
     async def _send(self, frame: bytes) -> None:

@@ -74,6 +74,10 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 def locate(tree: Files, path: str) -> Place:
     """Follow `path` to what it means. Raises OutsideRepositoryError."""
     links: tuple[str, ...] = ()
+    if ".." in path.split("/"):
+        raise OutsideRepositoryError(path)
+    if path.startswith("/") or "\0" in path:
+        return Place(path=path)
     while len(links) <= MAX_LINKS:
         if path == "":
             return Place(path="", kind=FOLDER, links=links)

@@ -1,3 +1,5 @@
+import io
+import tarfile
 from typing import Any
 
 import pytest
@@ -142,6 +144,31 @@ async def test_vendored_dependencies_follow_their_conditions(sandbox: Sandbox) -
     ]
 
 
+async def test_a_dependency_may_be_an_archive(sandbox: Sandbox) -> None:
+    files: dict[str, str | bytes] = {
+        **chart(),
+        "chart/Chart.yaml": CHART + "dependencies: [{name: db, version: 1.0.0}]\n",
+        "chart/charts/db-1.0.0.tgz": archive(
+            {
+                "db/Chart.yaml": "apiVersion: v2\nname: db\nversion: 1.0.0\n",
+                "db/templates/x.yaml": SHOW,
+            }
+        ),
+    }
+    rendered = await sandbox.render(helm(), WrittenTree(files))
+    assert rendered.origins[0].file == "chart/charts/db/templates/x.yaml"
+
+
+def archive(files: dict[str, str]) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        for name, text in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text)
+            tar.addfile(entry, io.BytesIO(text.encode()))
+    return packed.getvalue()
+
+
 async def test_what_helmignore_names_is_not_part_of_the_chart(sandbox: Sandbox) -> None:
     files = chart() | {"chart/.helmignore": "*.bak\n", "chart/templates/show.yaml.bak": "{{ nope"}
     rendered = await sandbox.render(helm(), WrittenTree(files))
@@ -190,6 +217,7 @@ async def test_what_helmignore_names_is_not_part_of_the_chart(sandbox: Sandbox) 
             "",
             "size",
         ),
+        ({}, {"valueFiles": ["$other/x.yaml"]}, "InvalidSpec", "", "another source"),
         ({"chart/Chart.yaml": "name: x"}, {}, "TemplateFailed", "chart/Chart.yaml", "version"),
         ({}, {"parameters": [{"name": "a[x]", "value": "1"}]}, "TemplateFailed", "", "a[x]"),
     ],
@@ -202,6 +230,7 @@ async def test_what_helmignore_names_is_not_part_of_the_chart(sandbox: Sandbox) 
         "outside",
         "remote",
         "schema",
+        "other-source",
         "chart",
         "set",
     ],

@@ -91,6 +91,17 @@ def test_locate_refuses_to_leave_the_repository(target: str) -> None:
         locate(WrittenTree({"a/link": Link(target)}), "a/link")
 
 
+@pytest.mark.parametrize("path", ["..", "../x", "a/../../x"])
+def test_locate_refuses_a_path_that_leads_out(path: str) -> None:
+    with pytest.raises(OutsideRepositoryError):
+        locate(WrittenTree({"a": "text"}), path)
+
+
+@pytest.mark.parametrize("path", ["/a", "/etc/passwd", "a\0b", "a/b/c"])
+def test_locate_finds_nothing_where_no_file_can_be(path: str) -> None:
+    assert locate(WrittenTree({"a": "text"}), path).kind == ""
+
+
 def test_locate_ends_in_a_ring_of_links() -> None:
     assert locate(WrittenTree({"a": Link("b"), "b": Link("a")}), "a").kind == ""
 
