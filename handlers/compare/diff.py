@@ -17,6 +17,7 @@ from handlers.compare.normalise import (
     IDENTITY,
     SERVER_METADATA,
     normalise,
+    with_given_address,
     without_aggregated_rules,
 )
 from handlers.compare.shapes import PLAIN
@@ -38,7 +39,8 @@ def diff(desired: Manifest, live: Manifest, owned: Fields | None = None) -> Outc
     kind = GroupKind.of(desired)
     owned = owned_fields(live) if owned is None else owned
     walk = Walk(known=owned is not None, drops_empty=is_built_in(kind))
-    wanted, found = normalise(desired), without_aggregated_rules(live)
+    wanted = with_given_address(normalise(desired), live)
+    found = without_aggregated_rules(live)
     where = Where(shape_of(kind), owned)
     walk.record(_body(wanted), _body(found), (), where)
     walk.record(

@@ -12,7 +12,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any
 
-from handlers.manifest.access import Manifest, kind, mapping, text
+from handlers.manifest.access import Manifest, get, kind, mapping, text
 from handlers.manifest.kinds import GroupKind
 from handlers.manifest.redact import LAST_APPLIED, is_secret
 
@@ -37,8 +37,6 @@ def normalise(desired: Manifest) -> dict[str, Any]:
     shown["metadata"] = _metadata(mapping(desired, "metadata"))
     if is_secret(desired):
         return encode_string_data(shown)
-    if kind(desired) == "Service":
-        return _without_empty_address(shown)
     return without_aggregated_rules(shown)
 
 
@@ -83,12 +81,12 @@ def _words(written: Manifest) -> dict[str, str]:
     }
 
 
-def _without_empty_address(service: dict[str, Any]) -> dict[str, Any]:
+def with_given_address(service: dict[str, Any], live: Manifest) -> dict[str, Any]:
     """Charts write `clusterIP: ""`, which means: whichever the server has given."""
-    if "clusterIP" not in mapping(service, "spec") or text(service, "spec", "clusterIP"):
+    address = text(live, "spec", "clusterIP")
+    if kind(service) != "Service" or get(service, "spec", "clusterIP") != "" or not address:
         return service
-    kept = {key: value for key, value in service["spec"].items() if key != "clusterIP"}
-    return {**service, "spec": kept}
+    return {**service, "spec": {**service["spec"], "clusterIP": address}}
 
 
 def _canonical_base64(value: object) -> str:

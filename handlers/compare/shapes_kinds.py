@@ -39,6 +39,9 @@ _LIMIT = Shape(
     computed=frozenset({"default", "defaultRequest"}),
 )
 _EXACTLY = record(defaults={"allocationMode": "ExactCount", "count": 1})
+_DEVICE = record(capacity=Shape(each=record(value=QUANTITY)))
+_BARE_POD_SPEC = Shape(fields={**POD_SPEC.fields, "tolerations": SET})
+"""Admission adds tolerations to pods, though the list is atomic."""
 _CLAIM = spec(record(devices=record(requests=atomic(record(exactly=_EXACTLY)))))
 _TARGET = record(target=record(value=QUANTITY, averageValue=QUANTITY))
 _METRIC = record(
@@ -59,7 +62,7 @@ _SUBSETS = atomic(record(ports=atomic(TCP), addresses=atomic(_SELECTED)))
 _DEFINED = record(defaults={"served": True, "storage": False})
 
 _SHAPES: dict[GroupKind, Shape] = {
-    GroupKind("", "Pod"): spec(POD_SPEC),
+    GroupKind("", "Pod"): spec(_BARE_POD_SPEC),
     GroupKind("", "PodTemplate"): record(template=POD_TEMPLATE),
     GroupKind("", "ReplicationController"): TEMPLATED,
     GroupKind("apps", "Deployment"): TEMPLATED,
@@ -87,6 +90,7 @@ _SHAPES: dict[GroupKind, Shape] = {
     ),
     GroupKind("resource.k8s.io", "ResourceClaim"): _CLAIM,
     GroupKind("resource.k8s.io", "ResourceClaimTemplate"): spec(_CLAIM),
+    GroupKind("resource.k8s.io", "ResourceSlice"): spec(record(devices=atomic(_DEVICE))),
     GroupKind("storage.k8s.io", "CSINode"): spec(record(drivers=by("name"))),
     GroupKind(_RBAC, "RoleBinding"): _BINDING,
     GroupKind(_RBAC, "ClusterRoleBinding"): _BINDING,

@@ -68,8 +68,11 @@ class Walk:
             self._extra_fields(desired, live, path, where)
 
     def _absent(self, wanted: Any, path: Path, owned: Fields | None) -> None:
-        """Desired and not there; `owned` is of the field itself."""
-        if _is_empty(wanted) and owned is not None:
+        """Desired and not there; `owned` is of the field itself.
+
+        Built-in kinds keep no empty list, and nobody owns one.
+        """
+        if _is_empty(wanted) and (owned is not None or (wanted == [] and self._drops_empty)):
             return
         if _is_empty(wanted) and self._drops_empty and not self._known:
             self.doubts.append(written(path))
