@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 _EXEC_TIMEOUT = 60
-_LOOK_AT_TOKEN_EVERY = 30.0
+_LOOK_AT_TOKEN_EVERY = 60.0
 
 AuthHeaders = Callable[[], Awaitable[Mapping[str, str]]]
 

@@ -18,7 +18,8 @@ _LEAST = 2.0
 _SLOWDOWN = 8.0
 _DECREASE = 0.7
 _FORGET = 1.001
-_TOO_SHORT_TO_JUDGE = 0.05
+_SLOW = 1.0
+_ROUND = 0.2
 
 
 class Limit:
@@ -36,13 +37,13 @@ class Limit:
 
     def overloaded(self, now: float) -> None:
         """At most one step down per round of answers: they all tell of the same moment."""
-        if now - self._decided > max(self._best, _TOO_SHORT_TO_JUDGE):
+        if now - self._decided > _ROUND:
             self._value = max(min(_LEAST, self._ceiling), self._value * _DECREASE)
             self._decided = now
 
     def answered(self, now: float, seconds: float) -> None:
         self._best = min(self._best * _FORGET, seconds)
-        if seconds > max(self._best * _SLOWDOWN, 1.0):
+        if seconds > max(self._best * _SLOWDOWN, _SLOW):
             self.overloaded(now)
         else:
             self._value = min(self._ceiling, self._value + 1 / self._value)
