@@ -12,10 +12,10 @@ from typing import Annotated, Any
 
 import typer
 
+from agent.sandbox.binary import SandboxMissingError
 from cli import say
 from cli.inputs import Document, InputError, Manifests
 from cli.pairs import Pair, pair_up
-from cli.sandbox import NoSandboxError
 from handlers.compare.change import ChangeKind, Difference, Outcome, Verdict
 from handlers.compare.diff import diff as compare
 from handlers.manifest.access import Manifest, annotation, mapping
@@ -43,7 +43,7 @@ def diff(
         sets = [(d, [one]) for d, one in zip(desired, live, strict=True)]
     try:
         raise typer.Exit(asyncio.run(_diff_all(sets, as_json=as_json)))
-    except NoSandboxError as e:
+    except SandboxMissingError as e:
         say.stop(str(e))
 
 

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from agent.sandbox.binary import SandboxMissingError
 from agent.sandbox.pool import Sandbox
 from agent.sandbox.reasons import SandboxError
 from bus.status import HealthStatus
 from cli import say
 from cli.inputs import Document, InputError, Manifests, read_bytes
-from cli.sandbox import NoSandboxError
 from handlers.health.assess import assess
 from handlers.health.states import Health
 from handlers.manifest import access
@@ -38,7 +38,7 @@ def health(
     """The health of each object in FILES."""
     try:
         answers, bad = asyncio.run(_assess_all(files, lua, as_json=as_json))
-    except (InputError, NoSandboxError) as e:
+    except (InputError, SandboxMissingError) as e:
         say.stop(str(e))
     if bad:
         raise typer.Exit(say.Exit.BAD_INPUT)

@@ -18,10 +18,24 @@ USAGE_ERROR = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verb:
-    """`module` has a Typer named `app`."""
+    """What it does is `app`, a Typer in `module`, or a function there that takes nothing."""
 
     module: str
     summary: str
+    function: str = ""
+
+    def run(self, name: str, arguments: Sequence[str]) -> int:
+        found = importlib.import_module(self.module)
+        if not self.function:
+            found.app(args=list(arguments), prog_name=name)
+            return 0
+        if not arguments:
+            code: int = getattr(found, self.function)()
+            return code
+        asked = arguments[0] in _HELP
+        usage = f"Usage: {name}\n\n{self.summary}\n"
+        (sys.stdout if asked else sys.stderr).write(usage)
+        return 0 if asked else USAGE_ERROR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +61,7 @@ class Group:
             case Group():
                 return found.run(rest)
             case Verb():
-                app = importlib.import_module(found.module).app
-                app(args=rest, prog_name=f"{self.name} {first}")
-                return 0
+                return found.run(f"{self.name} {first}", rest)
 
     def help(self) -> str:
         width = max(map(len, self.verbs)) + 2

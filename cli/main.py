@@ -10,7 +10,9 @@ AGENT = Group(
     name="gitops agent",
     summary="Run the agent; check what it can reach; show its settings.",
     verbs={
-        "run": Verb(module="cli.run", summary="Run the agent until it is told to stop."),
+        "run": Verb(
+            module="cli.run", function="run_agent", summary="Run the agent until told to stop."
+        ),
         "check": Verb(module="cli.check", summary="What these settings reach, and may do there."),
         "settings": Verb(module="cli.settings", summary="The settings in force, secrets masked."),
     },

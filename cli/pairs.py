@@ -7,6 +7,7 @@ hold exactly one object, those two, whatever they are called.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+
 import msgspec
 
 from bus.identity import ResourceKey

@@ -3,41 +3,27 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
+from agent.sandbox.binary import sandbox_binary
 from agent.sandbox.limits import SandboxLimits
 from agent.sandbox.pool import Sandbox
 
 VARIABLE = "GITOPS_SANDBOX_BINARY"
-PROGRAM = "gitops-sandbox"
-
-
-class NoSandboxError(Exception):
-    """The program that reads YAML and renders is nowhere to be found."""
 
 
 def open_sandbox() -> Sandbox:
-    """Not yet entered; raises NoSandboxError."""
-    return Sandbox(sandbox_program(), SandboxLimits(workers=1, deadline=60.0))
-
-
-def sandbox_program() -> Path:
-    """The one the variable names, one on PATH, or the one built for this work tree."""
+    """Not yet entered; raises SandboxMissingError where there is no program."""
     given = os.environ.get(VARIABLE)
-    found = given or shutil.which(PROGRAM) or _built()
-    if found is None or not Path(found).is_file():
-        raise NoSandboxError(
-            f"no {PROGRAM} at {given or 'PATH'}: build it with `make setup`, or set {VARIABLE}"
-        )
-    return Path(found)
+    found = Path(given) if given else _built()
+    return Sandbox(sandbox_binary(found), SandboxLimits(workers=1))
 
 
-def _built() -> str | None:
+def _built() -> Path | None:
     """In a work tree the playground builds it into the user's cache."""
     try:
         from playground.build import SANDBOX_PROGRAM, sandbox_build  # noqa: PLC0415  not installed everywhere
     except ImportError:
         return None
     program = sandbox_build().folder / SANDBOX_PROGRAM
-    return str(program) if program.is_file() else None
+    return program if program.is_file() else None

@@ -1,0 +1,118 @@
+"""`gitops plan`: in which order a sync would apply objects: waves, then kinds, then names."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from agent.sandbox.binary import SandboxMissingError
+from cli import say
+from cli.inputs import Document, InputError, Manifests
+from cli.render import rendered
+from handlers.manifest import access
+from handlers.manifest.hooks import is_hook
+from handlers.manifest.kinds import GroupKind
+from handlers.manifest.order import wave
+from handlers.manifest.redact import redact_text
+from handlers.ports import RepositoryError
+from handlers.sync.plan import Action, Step, Task
+from handlers.sync.plan import plan as order
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+_APPLICATION = GroupKind("argoproj.io", "Application")
+
+
+@app.command(epilog="Exit codes: 0 planned, 2 an input cannot be used.")
+def plan(
+    file: Annotated[
+        list[str], typer.Option("-f", "--file", help="Applications or manifests; repeatable.")
+    ],
+    repo: Annotated[
+        str, typer.Option(metavar="DIR", help="Files of the Applications; else their repoURL.")
+    ] = "",
+    revision: Annotated[str, typer.Option(help="Of --repo: this commit.")] = "",
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="One line of JSON per object.")] = False,
+) -> None:
+    """The steps in which objects would be applied; the next begins when the last is healthy.
+
+    An Application is rendered and planned by itself; the plain manifests of a file are one plan.
+    """
+    try:
+        raise typer.Exit(asyncio.run(_plan_all(file, repo, revision, as_json=as_json)))
+    except SandboxMissingError as e:
+        say.stop(str(e))
+
+
+async def _plan_all(files: Sequence[str], repo: str, revision: str, *, as_json: bool) -> say.Exit:
+    worst = say.Exit.FINE
+    async with Manifests() as manifests:
+        async for found in manifests.each(files):
+            try:
+                if isinstance(found, InputError):
+                    raise found
+                for file, objects in await _sets(found, manifests, repo, revision):
+                    _say(file, objects, as_json=as_json)
+            except (InputError, RepositoryError) as e:
+                say.complain(redact_text(str(e)))
+                worst = say.Exit.BAD_INPUT
+    return worst
+
+
+async def _sets(
+    documents: Sequence[Document], manifests: Manifests, repo: str, revision: str
+) -> list[tuple[str, Sequence[dict[str, Any]]]]:
+    """What is planned together: each Application's objects, and the plain manifests."""
+    apps = [one for one in documents if GroupKind.of(one.manifest) == _APPLICATION]
+    plain = [one.manifest for one in documents if one not in apps]
+    sets = [(one.file, await rendered(one, manifests, repo, revision)) for one in apps]
+    return [*sets, (documents[0].file, plain)] if plain else sets
+
+
+def steps_of(objects: Sequence[dict[str, Any]]) -> tuple[Step, ...]:
+    return order(_task(manifest) for manifest in objects if not is_hook(manifest))
+
+
+def _task(manifest: dict[str, Any]) -> Task:
+    return Task(
+        action=Action.APPLY,
+        key=access.key(manifest),
+        version=access.version(manifest),
+        manifest=manifest,
+        wave=wave(manifest),
+    )
+
+
+def _say(file: str, objects: Sequence[dict[str, Any]], *, as_json: bool) -> None:
+    steps = steps_of(objects)
+    if as_json:
+        for answer in _lines(file, steps):
+            say.line(answer)
+        return
+    for number, step in enumerate(steps, 1):
+        say.text(f"Step {number}: {step.phase.value}, wave {step.wave}")
+        for task in step.tasks:
+            space = f"{task.key.namespace}/" if task.key.namespace else ""
+            say.text(f"  {task.action.value} {task.key.kind} {space}{task.key.name}")
+    if hooks := sum(map(is_hook, objects)):
+        say.text(f"{hooks} hooks are not part of the plan: this version does not act on them yet")
+
+
+def _lines(file: str, steps: Sequence[Step]) -> Iterator[dict[str, object]]:
+    for number, step in enumerate(steps, 1):
+        for task in step.tasks:
+            yield {
+                "file": file,
+                "step": number,
+                "phase": step.phase.value,
+                "wave": step.wave,
+                "action": task.action.value,
+                "group": task.key.group,
+                "kind": task.key.kind,
+                "namespace": task.key.namespace,
+                "name": task.key.name,
+            }

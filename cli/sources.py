@@ -1,0 +1,71 @@
+"""Where the files of an Application come from.
+
+A folder as it stands, one revision of a local repository, or the repository it names itself.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pygit2
+
+from agent.git.credentials import SecretCredentials
+from agent.git.mirrors import Mirrors, MirrorSettings
+from agent.git.tree import GitTree, Objects
+from bus.identity import Revision
+from cli.directory import DirectoryTree
+from cli.inputs import InputError
+from handlers.application.application import Application
+from handlers.ports import Tree
+
+UNCOMMITTED = Revision("0" * 40)
+"""Stands for the revision where files are taken as they are."""
+
+
+class Files(msgspec.Struct, frozen=True):
+    tree: Tree
+    revision: Revision
+
+
+@asynccontextmanager
+async def files_of(app: Application, folder: str, revision: str) -> AsyncIterator[Files]:
+    """`folder` empty: fetch from `spec.source.repoURL`, without credentials. Raises InputError."""
+    if not folder:
+        async with _fetched(app, revision) as found:
+            yield found
+    else:
+        yield _local(Path(folder), revision)
+
+
+def _local(folder: Path, revision: str) -> Files:
+    if not folder.is_dir():
+        raise InputError(f"--repo {folder}: is not a directory")
+    if revision:
+        return _committed(folder, revision)
+    return Files(DirectoryTree(folder), UNCOMMITTED)
+
+
+def _committed(folder: Path, revision: str) -> Files:
+    try:
+        repository = pygit2.Repository(str(folder))
+        commit = repository.revparse_single(revision).peel(pygit2.Commit)
+    except (pygit2.GitError, KeyError, ValueError) as e:
+        raise InputError(f"--repo {folder}: has no revision {revision}: {e}") from e
+    return Files(GitTree(Objects(repository), str(commit.tree.id)), Revision(str(commit.id)))
+
+
+@asynccontextmanager
+async def _fetched(app: Application, revision: str) -> AsyncIterator[Files]:
+    if app.source is None:
+        raise InputError(f"{app.key}: spec.source is missing; say --repo DIR")
+    url = app.source.repo_url
+    with tempfile.TemporaryDirectory(prefix="gitops-render-") as folder:
+        settings = MirrorSettings(folder=Path(folder))
+        async with Mirrors(settings, SecretCredentials(lambda: ())) as mirrors:
+            await mirrors.fetch(url)
+            found = await mirrors.resolve(url, revision or app.source.target_revision)
+            yield Files(await mirrors.tree(url, found), found)

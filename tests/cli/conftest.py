@@ -1,0 +1,60 @@
+"""The command line as a person uses it: a process with arguments, two outputs and an exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@dataclass(frozen=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def answers(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+Gitops = Callable[..., Ran]
+
+
+@pytest.fixture
+def gitops(tmp_path: Path) -> Gitops:
+    """Runs `gitops ARGUMENTS` in an empty folder, without settings of this machine."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("GITOPS_")}
+
+    def run(*arguments: object, stdin: bytes = b"", **variables: object) -> Ran:
+        command = [sys.executable, "-c", "from cli.main import main; main()"]
+        ended = subprocess.run(
+            [*command, *map(str, arguments)],
+            cwd=tmp_path,
+            env={**clean, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+            | {name: str(value) for name, value in variables.items()},
+            input=stdin,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        return Ran(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+    return run
+
+
+@pytest.fixture
+def with_sandbox(gitops: Gitops, sandbox_binary: Path) -> Gitops:
+    def run(*arguments: object, stdin: bytes = b"") -> Ran:
+        return gitops(*arguments, stdin=stdin, GITOPS_SANDBOX_BINARY=sandbox_binary)
+
+    return run

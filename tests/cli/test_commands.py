@@ -1,0 +1,113 @@
+"""The table of commands: quick to list, clear about what it does not know."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.lazy import Group, Verb
+from cli.main import GITOPS
+from tests.cli.conftest import Gitops
+
+ROOT = Path(__file__).parent.parent.parent
+HEAVY = ("typer", "rich", "aiohttp", "nats", "pygit2", "kubernetes_asyncio", "msgspec", "agent")
+
+
+def verbs(group: Group = GITOPS) -> Iterator[Verb]:
+    for verb in group.verbs.values():
+        if isinstance(verb, Group):
+            yield from verbs(verb)
+        else:
+            yield verb
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = (
+        "import sys; from cli.main import GITOPS; GITOPS.run(['--help'])\n"
+        "print([name for name in sys.argv[1:] if name in sys.modules])"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program, *HEAVY],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+    assert ran.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("name", ["health", "diff", "webhook", "plan", "render", "events"])
+def test_offline_commands_do_not_import_the_cluster_client(name: str) -> None:
+    """It costs two seconds."""
+    program = f"import sys, cli.{name}; print('kubernetes_asyncio' in sys.modules)"
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+    assert ran.stdout.strip() == "False"
+
+
+def test_every_command_has_its_module() -> None:
+    for verb in verbs():
+        found = importlib.util.find_spec(verb.module)
+        assert found is not None, verb.module
+        assert found.origin is not None
+        defined = ast.parse(Path(found.origin).read_text())
+        names = {node.name for node in defined.body if isinstance(node, ast.FunctionDef)}
+        names |= {
+            target.id
+            for node in defined.body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        assert (verb.function or "app") in names, verb.module
+
+
+def test_help_lists_every_command(gitops: Gitops) -> None:
+    ran = gitops("--help")
+
+    assert ran.code == 0
+    assert all(name in ran.out for name in GITOPS.verbs)
+    assert gitops().out == ran.out
+
+
+@pytest.mark.parametrize("name", ["health", "diff", "render", "plan"])
+def test_the_help_of_a_command_says_its_exit_codes(gitops: Gitops, name: str) -> None:
+    assert "Exit codes:" in gitops(name, "--help").out
+
+
+def test_a_misspelt_command_is_met_with_the_right_one(gitops: Gitops) -> None:
+    ran = gitops("helth")
+
+    assert ran.code == 2
+    assert "did you mean health?" in ran.err
+
+
+def test_settings_are_shown_without_secrets(gitops: Gitops) -> None:
+    ran = gitops("agent", "settings", GITOPS_NATS_URL="nats://me:hush@nats:4222")
+
+    assert ran.code == 0
+    assert "GITOPS_NATS_URL" in ran.out
+    assert "hush" not in ran.out + ran.err
+
+
+def test_wrong_settings_are_told_at_once(gitops: Gitops) -> None:
+    ran = gitops("agent", "settings", GITOPS_HTTP_PORT="x", GITOPS_LOG_LEVEL="loud")
+
+    assert ran.code == 2
+    assert "GITOPS_HTTP_PORT" in ran.err
+    assert "GITOPS_LOG_LEVEL" in ran.err
