@@ -37,27 +37,32 @@ func documents(content []byte, cut separator) []document {
 	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
 	var found []document
 	current, number := document{}, 0
-	keep := func() {
-		if len(bytes.TrimSpace(current.text)) > 0 {
-			current.index = len(found) + 1
-			found = append(found, current)
-		}
-	}
 	for line := range bytes.Lines(content) {
-		rest, ends := cut(line)
-		if ends {
-			keep()
-			current = document{text: bytes.Clone(rest), line: number}
-			if len(bytes.TrimSpace(rest)) == 0 {
-				current.text = []byte("\n") // keeps the parser's line numbers counting from the dashes
-			}
+		if rest, ends := cut(line); ends {
+			found = keep(found, current)
+			current = begun(rest, number)
 		} else {
 			current.text = append(current.text, line...)
 		}
 		number++
 	}
-	keep()
-	return found
+	return keep(found, current)
+}
+
+// begun is a document after its dashes; an empty first line keeps the parser's lines counting from them.
+func begun(rest []byte, line int) document {
+	if len(bytes.TrimSpace(rest)) == 0 {
+		rest = []byte("\n")
+	}
+	return document{text: bytes.Clone(rest), line: line}
+}
+
+func keep(found []document, one document) []document {
+	if len(bytes.TrimSpace(one.text)) == 0 {
+		return found
+	}
+	one.index = len(found) + 1
+	return append(found, one)
 }
 
 func (d document) failure(file, message string) *Failure {

@@ -59,38 +59,37 @@ func helmOp(call *Call) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	crds, rendered, err := renderChart(loaded, values, root, params)
+	rendered, err := renderChart(loaded, values, root, params)
 	if err != nil {
 		return Answer{}, err
+	}
+	var crds []chart.CRD
+	if !params.SkipCrds {
+		crds = loaded.CRDObjects()
 	}
 	output := helmOutput{objects: &Objects{limit: call.Limits.OutputBytes}, root: root, skipTests: params.SkipTests}
-	if err := output.addAll(crds, rendered); err != nil {
-		return Answer{}, err
-	}
-	return output.objects.answer(), nil
+	err = output.addAll(crds, rendered)
+	return output.objects.answer(), err
 }
 
-func renderChart(loaded *chart.Chart, values map[string]any, root string, params helmParams) ([]chart.CRD, map[string]string, error) {
+func renderChart(loaded *chart.Chart, values map[string]any, root string, params helmParams) (map[string]string, error) {
 	capabilities, err := helmCapabilities(loaded, params)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := chartutil.ProcessDependencies(loaded, values); err != nil {
-		return nil, nil, asFailure(err, ChartInvalid)
+		return nil, asFailure(err, ChartInvalid)
 	}
 	release := common.ReleaseOptions{Name: params.ReleaseName, Namespace: params.Namespace, Revision: 1, IsInstall: true}
 	top, err := valuesutil.ToRenderValuesWithSchemaValidation(loaded, values, release, capabilities, params.SkipSchemaValidation)
 	if err != nil {
-		return nil, nil, asFailure(err, ValuesInvalid)
+		return nil, asFailure(err, ValuesInvalid)
 	}
 	rendered, err := engine.Render(loaded, top)
 	if err != nil {
-		return nil, nil, templateFailure(root, err)
+		return nil, templateFailure(root, err)
 	}
-	if params.SkipCrds {
-		return nil, rendered, nil
-	}
-	return loaded.CRDObjects(), rendered, nil
+	return rendered, nil
 }
 
 func helmCapabilities(loaded *chart.Chart, params helmParams) (*common.Capabilities, error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 )
 
@@ -39,16 +40,24 @@ func kustomizeOp(call *Call) (Answer, error) {
 		return Answer{}, kustomizeFailure(call.Files, root, err)
 	}
 	objects := &Objects{limit: call.Limits.OutputBytes}
+	if err := objects.addBuilt(disk.origin(root), built); err != nil {
+		return Answer{}, err
+	}
+	return objects.answer(), nil
+}
+
+// addBuilt adds the resources of a build; their origin is the kustomization that was built.
+func (o *Objects) addBuilt(file string, built resmap.ResMap) error {
 	for _, resource := range built.Resources() {
 		encoded, err := resource.MarshalJSON()
 		if err != nil {
-			return Answer{}, failure(KustomizeFailed, "%s: %s", resource.CurId(), err)
+			return failure(KustomizeFailed, "%s: %s", resource.CurId(), err)
 		}
-		if err := objects.addDocument(disk.origin(root), document{}, encoded); err != nil {
-			return Answer{}, err
+		if err := o.addDocument(file, document{}, encoded); err != nil {
+			return err
 		}
 	}
-	return objects.answer(), nil
+	return nil
 }
 
 var fileInKustomizeError = regexp.MustCompile(`in File: (\S+)`)

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"time"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -11,6 +13,9 @@ type luaParams struct {
 	UseOpenLibs bool                       `json:"useOpenLibs"`
 	Globals     map[string]json.RawMessage `json:"globals"` // besides obj; Argo CD's actions use actionParams
 }
+
+// luaDeadline is Argo CD's: a script of health or action that needs longer is broken.
+const luaDeadline = time.Second
 
 // luaOp runs a script on the object of the body, the global `obj`, and gives what it returns, as JSON.
 // The contract is Argo CD's: base, package and table libraries, a safe os; all others only with open libs,
@@ -22,11 +27,16 @@ func luaOp(call *Call) (Answer, error) {
 	}
 	state := newLuaState(params.UseOpenLibs)
 	defer state.Close()
-	state.SetContext(call.Context)
+	brief, cancel := context.WithTimeout(call.Context, luaDeadline)
+	defer cancel()
+	state.SetContext(brief)
 	if err := setLuaGlobals(state, call.Body, params.Globals); err != nil {
 		return Answer{}, err
 	}
 	if err := state.DoString(params.Script); err != nil {
+		if brief.Err() != nil {
+			return Answer{}, failure(DeadlineExceeded, "the script took longer than %s", luaDeadline)
+		}
 		return Answer{}, luaFailure(err)
 	}
 	encoded, err := json.Marshal(fromLua(state.Get(-1), 0))

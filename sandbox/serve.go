@@ -107,8 +107,8 @@ func evaluate(request Request, body []byte, files *Files) (answer Answer, err er
 		}
 	}()
 	answer, err = operation(&Call{Context: ctx, Params: request.Params, Body: body, Files: files, Limits: request.Limits})
-	if err != nil && files.refused != nil {
-		// Libraries bury or swallow why a file could not be had; the first refusal is the cause.
+	if files.refused != nil {
+		// Libraries bury why a file could not be had, or go on without it; the first refusal is the cause.
 		err = files.refused
 	}
 	if err != nil && ctx.Err() != nil {
