@@ -1,6 +1,7 @@
-"""Failures: how often a delivery ended in a bug, and when to try it again. Forgotten with the process.
+"""Failures: how often a delivery ended in a bug, and when to try it again.
 
 The server's own count is of no use here: it also counts every `Retry`, which may go on for days.
+The counts are forgotten with the process.
 """
 
 from __future__ import annotations

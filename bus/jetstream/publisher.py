@@ -57,6 +57,11 @@ class NatsPublisher:
         await self.connection.client.subscribe(f"{self._prefix}.*", cb=self._on_reply)
         self.connection.on_lost.append(self._on_lost)
 
+    @property
+    def in_flight(self) -> int:
+        """Messages sent whose reply is still awaited."""
+        return len(self._replies)
+
     async def publish(self, messages: Sequence[Message]) -> None:
         seconds = self.connection.settings.publish_seconds
         try:

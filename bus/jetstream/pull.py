@@ -27,7 +27,7 @@ _EXPIRES_SECONDS = 30.0
 _HEARTBEAT_SECONDS = 2.0
 _SILENT_SECONDS = 2.5 * _HEARTBEAT_SECONDS
 _NANO = 1_000_000_000
-_HEARTBEAT, _NO_RESPONDERS = "100", "503"
+_HEARTBEAT, _EXPIRED = "100", "408"
 _DRAIN_SECONDS = 5.0
 
 
@@ -125,9 +125,9 @@ class Pull:
     async def _on_status(self, status: str, headers: dict[str, str]) -> None:
         if status == _HEARTBEAT:
             return
-        unfilled = headers.get("Nats-Pending-Messages", "")
-        if status == _NO_RESPONDERS or not unfilled.isdigit():
-            self._broken = True  # the consumer or its stream is gone, or its leader has changed
+        if status == _EXPIRED:
+            unfilled = int(headers.get("Nats-Pending-Messages", self._asked))
+            self._asked = max(0, self._asked - unfilled)
+            await self._ask()
             return
-        self._asked = max(0, self._asked - int(unfilled))
-        await self._ask()
+        self._broken = True  # the consumer or its stream is gone, or its leader has changed

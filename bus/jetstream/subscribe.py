@@ -107,10 +107,12 @@ class FactReader:
             on_message=self._on_message,
         )
         await self._pull.open()
+        self.connection.on_back.append(self._pull.renew)
 
     async def close(self) -> None:
         pull, self._pull = self._pull, None
         if pull is not None:
+            self.connection.on_back.remove(pull.renew)
             await pull.drain()
 
     async def _next(self) -> NatsDelivery | None:

@@ -16,6 +16,7 @@ from bus.identity import AppKey
 from bus.jetstream import Bus, BusSettings, DispatchOptions
 from bus.observer import Hop, Outcome
 from bus.route import Route
+from tests.support import eventually
 
 APP = AppKey("argocd", "guestbook")
 
@@ -97,3 +98,14 @@ async def stored(bus: Bus, stream: str) -> int:
     """How many messages a stream holds."""
     info = await bus.connection.jetstream.stream_info(bus.scope.name(stream))
     return info.state.messages
+
+
+async def holds(bus: Bus, **expected: int) -> None:
+    """Wait until streams hold so many messages: the server acts on an ack when it can."""
+
+    async def so() -> bool:
+        found = {kind: await stored(bus, kind) for kind in expected}
+        assert found == expected
+        return True
+
+    await eventually(so)

@@ -1,3 +1,4 @@
+import contextlib
 from datetime import UTC, datetime
 
 import msgspec
@@ -54,9 +55,9 @@ def test_a_field_we_do_not_know_is_ignored() -> None:
 
 
 def test_a_type_we_do_not_know_is_refused_by_name() -> None:
-    with pytest.raises(UnknownTypeError, match="ask.dance.v1"):
+    with pytest.raises(UnknownTypeError, match="dance"):
         event_type("ask.dance.v1")
-    with pytest.raises(DecodeError, match="ask.dance.v1"):
+    with pytest.raises(DecodeError, match="dance"):
         decode(HEADERS | {"ce-type": "ask.dance.v1"}, DATA)
 
 
@@ -81,10 +82,8 @@ def test_what_is_no_event_is_refused_with_what_is_wrong(
 
 @given(st.binary(max_size=200), st.dictionaries(st.text(max_size=10), st.text(max_size=50)))
 def test_any_bytes_are_an_event_or_a_decode_error(data: bytes, headers: dict[str, str]) -> None:
-    try:
-        decode(HEADERS | headers, data)
-    except DecodeError as error:
-        assert str(error)
+    with contextlib.suppress(DecodeError):
+        assert isinstance(decode(HEADERS | headers, data)[1], RefreshApp)
 
 
 def test_an_event_that_carries_state_is_not_said() -> None:

@@ -1,0 +1,158 @@
+"""What the bus does when NATS dies, comes back, or does not let us in."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+import structlog
+
+from agent.loopback import free_port
+from bus.carrier import CarrierError
+from bus.events import RefreshApp, RenderFailed
+from bus.jetstream import Bus, BusSettings, CarrierUnreachableError
+from bus.observer import Outcome
+from bus.status import Reason
+from playground.server import Server
+from tests.bus.rooms import (
+    APP,
+    Door,
+    Watch,
+    always_open,
+    app,
+    dispatching,
+    holds,
+    route_of,
+    settings_of,
+)
+from tests.support import eventually
+
+pytestmark = pytest.mark.flow
+
+FAILED = RenderFailed(app=APP, reason=Reason.YAML_INVALID, message="line 3")
+
+
+def failed(number: int) -> RenderFailed:
+    return RenderFailed(app=app(number), reason=Reason.YAML_INVALID, message=f"line {number}")
+
+
+async def test_nothing_is_lost_when_nats_is_killed_and_comes_back(own_nats: Server) -> None:
+    """Published before, meanwhile and after; handled likewise; each heard, and stored once."""
+
+    async def render(ask: RefreshApp) -> tuple[RenderFailed]:
+        return (failed(int(ask.app.name.removeprefix("app-"))),)
+
+    report = always_open()
+    routes = route_of(render, RefreshApp), route_of(report, RenderFailed)
+    async with (
+        Bus.open(settings_of(own_nats.url, ack_wait=2)) as bus,
+        asyncio.TaskGroup() as tasks,
+    ):
+        await bus.provision()
+        async with dispatching(bus, *routes):
+            before = [RefreshApp(app=app(number)) for number in range(100)]
+            await bus.publish(*before)
+            await eventually(lambda: len(report.left) > 10)
+            own_nats.kill()
+            await eventually(lambda: not bus.is_connected)
+            during = [RefreshApp(app=app(number)) for number in range(100, 200)]
+            publishing = tasks.create_task(bus.publish(*during))
+            await own_nats.start()
+            await eventually(lambda: bus.is_connected)
+            await publishing
+            await bus.publish(*(RefreshApp(app=app(number)) for number in range(200, 300)))
+            await eventually(lambda: len({fact.app for fact in report.left}) == 300)
+            await holds(bus, ASK=0, FACT=300)
+
+
+async def test_work_that_outlives_the_servers_crash_is_finished_and_its_result_arrives(
+    own_nats: Server,
+) -> None:
+    door, report, watch = Door(says=(FAILED,)), always_open(), Watch()
+    routes = route_of(door, RefreshApp), route_of(report, RenderFailed)
+    async with Bus.open(settings_of(own_nats.url, ack_wait=2)) as bus:
+        await bus.provision()
+        async with dispatching(bus, *routes, watch=watch):
+            await bus.publish(RefreshApp(app=APP))
+            await eventually(lambda: door.came)
+            own_nats.kill()
+            await eventually(lambda: not bus.is_connected)
+            door.open.set()
+            await eventually(lambda: door.left)
+            await own_nats.start()
+            await eventually(lambda: report.left == [FAILED])
+            await eventually(lambda: watch.outcomes("refreshapp") == [Outcome.HANDLED])
+
+
+async def test_the_agent_says_when_nats_is_lost_and_when_it_is_back(own_nats: Server) -> None:
+    async with Bus.open(settings_of(own_nats.url)) as bus:
+        with structlog.testing.capture_logs() as logs:
+            own_nats.kill()
+            await eventually(lambda: not bus.is_connected)
+            await own_nats.start()
+            await eventually(lambda: bus.is_connected)
+    said = [(log["log_level"], log["event"]) for log in logs]
+    assert ("warning", "bus lost") in said
+    assert ("info", "bus back") in said
+
+
+async def test_a_room_goes_on_by_itself_although_its_consumer_was_deleted(own_nats: Server) -> None:
+    room = always_open()
+    async with Bus.open(settings_of(own_nats.url)) as bus:
+        await bus.provision()
+        async with dispatching(bus, route_of(room, RefreshApp, name="render")):
+            await bus.connection.jetstream.delete_consumer(bus.scope.name("ASK"), "render")
+            await bus.publish(RefreshApp(app=APP))
+            await eventually(lambda: room.left)
+
+
+async def test_a_nats_that_lost_its_disk_is_provisioned_again(
+    own_nats: Server, tmp_path: Path
+) -> None:
+    room = always_open()
+    async with Bus.open(settings_of(own_nats.url)) as bus:
+        await bus.provision()
+        async with dispatching(bus, route_of(room, RefreshApp)):
+            for kind in ("ASK", "CMD", "FACT", "UP", "DEAD"):
+                await bus.connection.jetstream.delete_stream(bus.scope.name(kind))
+            await bus.publish(RefreshApp(app=APP))
+            await eventually(lambda: room.left)
+
+
+async def test_a_publish_gives_up_at_its_deadline_and_says_what_was_not_stored(
+    own_nats: Server,
+) -> None:
+    async with Bus.open(settings_of(own_nats.url, publish_seconds=0.5)) as bus:
+        await bus.provision()
+        own_nats.kill()
+        with pytest.raises(CarrierError, match=r"did not store 1 messages .*ask\.render"):
+            await bus.publish(RefreshApp(app=APP))
+
+
+async def test_a_cancelled_publish_leaves_nothing_behind(own_nats: Server) -> None:
+    async with Bus.open(settings_of(own_nats.url)) as bus:
+        await bus.provision()
+        own_nats.kill()
+        await eventually(lambda: not bus.is_connected)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await bus.publish(RefreshApp(app=APP))
+        await own_nats.start()
+        await eventually(lambda: bus.is_connected)
+        await bus.publish(RefreshApp(app=APP))
+        assert bus.publisher.in_flight == 0
+
+
+async def test_nats_that_is_not_there_is_named_without_the_password() -> None:
+    url = f"nats://jane:secret@127.0.0.1:{free_port()}"
+    with pytest.raises(CarrierUnreachableError, match=r"NATS at 127\.0\.0\.1:\d+ ") as failure:
+        async with Bus.open(BusSettings(url=url, connect_seconds=0.3)):
+            pass
+    assert "secret" not in str(failure.value)
+
+
+def test_settings_do_not_show_their_secrets() -> None:
+    shown = repr(BusSettings(url="nats://nats:4222", password="hunter2", token="s3cr3t"))
+    assert "hunter2" not in shown
+    assert "s3cr3t" not in shown
