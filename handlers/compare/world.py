@@ -64,11 +64,14 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def status(self) -> SyncStatus:
-        """An object that is being deleted already is as wanted: it needs nothing more from us."""
-        counted = tuple(
-            one.said for one in self.pairs if one.permitted and one.state is not State.LEAVING
-        )
-        return Comparison(counted).status
+        """An object that is being deleted already is as wanted: it needs nothing more from us.
+
+        One that the project does not permit never is.
+        """
+        if not all(one.permitted for one in self.pairs):
+            return SyncStatus.OUT_OF_SYNC
+        counted = (one.said for one in self.pairs if one.state is not State.LEAVING)
+        return Comparison(tuple(counted)).status
 
     def of(self, *states: State) -> tuple[Pair, ...]:
         return tuple(one for one in self.pairs if one.state in states)

@@ -19,6 +19,7 @@ from handlers.application.spec import InitiatedBy, Operation, SyncOperation, Syn
 from handlers.application.status import OperationState
 from handlers.application.unsupported import SKIP_RECONCILE
 from handlers.sync import heal
+from handlers.sync.transitions import under_way
 
 
 class Outlook(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,9 +66,7 @@ def decide(app: Application, outlook: Outlook, now: datetime) -> Skip | Start:
 
 def is_operating(app: Application) -> bool:
     """Whether an operation is wanted or under way."""
-    state = app.status.operation_state
-    under_way = state is not None and not OperationPhase(state.phase).completed
-    return app.operation is not None or under_way
+    return app.operation is not None or under_way(app) is not None
 
 
 def last_attempt(app: Application, revision: Revision) -> OperationState | None:
@@ -109,6 +108,9 @@ def _needless(outlook: Outlook, policy: AutoSync, last: OperationState | None) -
             f"{len(outlook.extra)} objects are no longer in Git and automated prune is off; "
             "set spec.syncPolicy.automated.prune or sync by hand with prune",
         )
+    if not outlook.extra and not outlook.differing and outlook.status is SyncStatus.OUT_OF_SYNC:
+        message = "all that differs are objects that are no longer in Git and may not be pruned"
+        return _skip(Reason.ONLY_PRUNE_NEEDED, message)
     return None
 
 

@@ -80,11 +80,19 @@ def next_move(state: OperationState, view: View) -> Move:
     if state.finished_at:
         return _next_try(state, view.now)
     results = {key_of(one): one for one in results_of(state)}
+    refused = failures(results[key] for key in results.keys() - _planned(view.steps))
+    if refused:
+        return Finish(OperationPhase.FAILED, _failed(refused))
     for step in view.steps:
         move = _in_step(step, results, view)
         if move is not None:
             return move
     return Finish(OperationPhase.SUCCEEDED, SUCCESS)
+
+
+def _planned(steps: tuple[Step, ...]) -> frozenset[ResourceKey]:
+    """What is not planned and has failed was refused before anything was sent."""
+    return frozenset(task.key for step in steps for task in step.tasks)
 
 
 def results_of(state: OperationState) -> tuple[ResourceResult, ...]:

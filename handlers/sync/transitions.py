@@ -78,6 +78,22 @@ def repinned(state: OperationState, revision: Revision) -> OperationState:
     )
 
 
+def failed_to_start(app: Application, message: str, now: datetime) -> OperationState | None:
+    """The operation that is wanted or under way, ended before its desired state was known."""
+    state = under_way(app)
+    if state is None and app.operation is not None:
+        wanted = app.operation.sync.revision if app.operation.sync else ""
+        state = begun(app, app.operation, Revision(wanted), now)
+    if state is None:
+        return None
+    return finished(state, Finish(OperationPhase.ERROR, message), now)
+
+
+def under_way(app: Application) -> OperationState | None:
+    state = app.status.operation_state
+    return state if state is not None and not OperationPhase(state.phase).completed else None
+
+
 def operation_id(state: OperationState) -> str:
     return info_of(state.operation, OPERATION_ID)
 

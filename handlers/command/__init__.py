@@ -1,0 +1,1 @@
+"""Commands of people and of the service, written into the Application for everybody to see."""

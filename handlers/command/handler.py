@@ -1,0 +1,117 @@
+"""SyncNow, Terminate and RefreshThis: what a person or the service wants done.
+
+A command is written into the Application, as `kubectl` or `argocd` would, and a room is asked to
+look. From there on it makes no difference who wanted it. A repeated command finds its own id and
+does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from bus.events import (
+    Event,
+    RefreshApp,
+    RefreshNow,
+    RefreshRepository,
+    StepOperation,
+    SyncApp,
+    TerminateOperation,
+)
+from bus.status import OperationPhase
+from bus.verdicts import Reject, Retry
+from handlers.application.application import Application
+from handlers.ports import Apps, ClusterUnreachableError, StaleWriteError, StatusWrite
+from handlers.sync.transitions import COMMAND_ID, info_of, under_way
+
+_AWAY = 5.0
+_BUSY = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncNow:
+    apps: Apps
+
+    async def __call__(self, command: SyncApp) -> Sequence[Event]:
+        app = _known(self.apps, command)
+        if _is_known(app, command.id):
+            return (StepOperation(app=app.key),)
+        if under_way(app) is not None:
+            raise Retry("another operation is under way", after=_BUSY)
+        try:
+            await self.apps.set_operation(app, operation_of(app, command))
+        except StaleWriteError as error:
+            raise Retry("another operation is wanted already", after=_BUSY) from error
+        except ClusterUnreachableError as error:
+            raise Retry(str(error), after=_AWAY) from error
+        return (StepOperation(app=app.key),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terminate:
+    """Of an operation that has not begun yet nothing is left."""
+
+    apps: Apps
+
+    async def __call__(self, command: TerminateOperation) -> Sequence[Event]:
+        app = _known(self.apps, command)
+        state = under_way(app)
+        if state is None and app.operation is None:
+            return ()
+        status = app.status
+        if state is not None:
+            state = replace(state, phase=OperationPhase.TERMINATING)
+            status = replace(status, operation_state=state)
+        try:
+            await self.apps.write(app, StatusWrite(status=status, clear_operation=state is None))
+        except ClusterUnreachableError as error:
+            raise Retry(str(error), after=_AWAY) from error
+        return (StepOperation(app=app.key),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshThis:
+    apps: Apps
+
+    async def __call__(self, command: RefreshNow) -> Sequence[Event]:
+        app = _known(self.apps, command)
+        fetch = (RefreshRepository(repository=app.repository),) if app.repository else ()
+        return (*fetch, RefreshApp(app=app.key, hard=command.hard))
+
+
+def operation_of(app: Application, command: SyncApp) -> Mapping[str, Any]:
+    """`.operation` as Argo CD's API writes it."""
+    policy = app.spec.sync_policy
+    sync: dict[str, Any] = {
+        "prune": command.prune,
+        "dryRun": command.dry_run,
+        "syncOptions": list(policy.sync_options if policy else ()),
+        "resources": [
+            {"group": one.group, "kind": one.kind, "namespace": one.namespace, "name": one.name}
+            for one in command.resources
+        ],
+    }
+    if command.revision:
+        sync["revision"] = command.revision
+    return {
+        "sync": {name: value for name, value in sync.items() if value},
+        "initiatedBy": {"username": command.actor},
+        "info": [{"name": COMMAND_ID, "value": command.id}],
+    }
+
+
+def _known(apps: Apps, command: SyncApp | TerminateOperation | RefreshNow) -> Application:
+    app = apps.get(command.app)
+    if app is None:
+        raise Reject(f"there is no application {command.app}")
+    return app
+
+
+def _is_known(app: Application, command_id: str) -> bool:
+    state = app.status.operation_state
+    said = (app.operation, state.operation if state else None)
+    return any(one is not None and info_of(one, COMMAND_ID) == command_id for one in said)

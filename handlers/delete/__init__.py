@@ -1,0 +1,1 @@
+"""Deleting an Application together with what it deployed."""

@@ -1,0 +1,99 @@
+"""DeleteApp -> AppDeleted, when everything that the Application deployed is gone.
+
+One wave a call; the objects of a wave are deleted at once. Waiting is returning: the index asks
+again when an object has vanished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from bus.events import AppDeleted, DeleteApp, Event
+from bus.status import ConditionType
+from bus.verdicts import Retry
+from handlers.application import times
+from handlers.application.application import Application
+from handlers.application.conditions import revised
+from handlers.application.status import Condition
+from handlers.compare.handler import gathered
+from handlers.delete.cascade import Cascade, cascade, finalizers_of
+from handlers.ports import (
+    ApplyRefusedError,
+    Apps,
+    Clock,
+    Cluster,
+    ClusterUnreachableError,
+    LiveObject,
+    LiveState,
+    Renders,
+    StatusWrite,
+)
+from handlers.sync.tasks import options_of
+
+_AWAY = 5.0
+_REFUSED = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delete:
+    apps: Apps
+    live: LiveState
+    cluster: Cluster
+    renders: Renders
+    clock: Clock
+
+    async def __call__(self, ask: DeleteApp) -> Sequence[Event]:
+        app = self.apps.get(ask.app)
+        if app is None or not app.deleting:
+            return ()
+        try:
+            while (going := self._next(app)).wave:
+                if not await self._take_away(app, going):
+                    return ()
+            return await self._let_go(app)
+        except ClusterUnreachableError as error:
+            raise Retry(str(error), after=_AWAY) from error
+
+    def _next(self, app: Application) -> Cascade:
+        lives = self.live.tracked(app.key) if finalizers_of(app) else ()
+        return cascade(app, lives, options_of(app))
+
+    async def _take_away(self, app: Application, going: Cascade) -> bool:
+        """Whether the whole wave is gone already, so that the next may follow at once."""
+        staying = [one for one in going.wave if not one.deleting]
+        said = await gathered(self._delete(one, going.propagation) for one in staying)
+        for error in said:
+            if isinstance(error, ClusterUnreachableError):
+                raise error
+            if error is not None:
+                await self._tell(app, error)
+                raise Retry(str(error), after=_REFUSED)
+        return all(self.live.get(one.key) is None for one in going.wave)
+
+    async def _delete(
+        self, live: LiveObject, propagation: str
+    ) -> ApplyRefusedError | ClusterUnreachableError | None:
+        try:
+            await self.cluster.delete(live, propagation=propagation)
+        except (ApplyRefusedError, ClusterUnreachableError) as error:
+            return error
+        return None
+
+    async def _tell(self, app: Application, error: ApplyRefusedError) -> None:
+        type_ = ConditionType.DELETION_ERROR
+        found = Condition(type=type_, message=error.message)
+        now = times.written(self.clock.now())
+        conditions = revised(app.status.conditions, (type_,), (found,), now)
+        await self.apps.write(app, StatusWrite(status=replace(app.status, conditions=conditions)))
+
+    async def _let_go(self, app: Application) -> Sequence[Event]:
+        ours = finalizers_of(app)
+        await self.renders.forget(app.key)
+        if not ours:
+            return ()
+        await self.apps.write(app, StatusWrite(status=app.status, remove_finalizers=ours))
+        pruned = len(app.status.resources)
+        return (AppDeleted(app=app.key, project=app.spec.project, pruned=pruned),)

@@ -1,0 +1,1 @@
+"""The room that takes the next step of an operation."""

@@ -1,0 +1,266 @@
+"""Step: StepOperation -> ResourcesApplied, OperationFinished, or nothing.
+
+Goes on as far as it can without waiting, then writes once and returns: a sync of one wave costs its
+applies and one status write. An operation that waits for health is asked again by the room that
+sees the health; one that waits for its next try comes back by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from bus.events import Event, RefreshApp, StepOperation
+from bus.identity import ResourceKey, Revision
+from bus.status import OperationPhase
+from bus.verdicts import Retry
+from handlers.application import history, times
+from handlers.application.application import Application
+from handlers.application.conditions import blocking
+from handlers.application.spec import Operation
+from handlers.application.status import ApplicationStatus, OperationState
+from handlers.compare.handler import Worlds
+from handlers.compare.world import World
+from handlers.health.handler import health_fact
+from handlers.ports import (
+    Apps,
+    Clock,
+    ClusterUnreachableError,
+    Git,
+    RepositoryError,
+    StatusWrite,
+)
+from handlers.sync.apply.handler import Applier, Later, Orders
+from handlers.sync.decide import Start, decide
+from handlers.sync.observed import observed
+from handlers.sync.operation import (
+    Act,
+    Done,
+    Finish,
+    Pause,
+    Restart,
+    View,
+    Wait,
+    next_move,
+    policy_of,
+)
+from handlers.sync.outlook import outlook
+from handlers.sync.plan import plan
+from handlers.sync.results import Stand, Standing
+from handlers.sync.run import Run, applied, ended, started, terminating
+from handlers.sync.standing import defines, standings
+from handlers.sync.tasks import namespace_task, work_of
+from handlers.sync.transitions import (
+    begun,
+    failed_to_start,
+    finished,
+    repinned,
+    restarted,
+    told,
+    under_way,
+    waiting,
+)
+
+_AWAY = 5.0
+_PATIENCE = 10.0
+"""Seconds in which an object may become acceptable: its namespace or definition is on its way."""
+_AGAIN = 0.5
+
+Events = Sequence[Event]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    apps: Apps
+    worlds: Worlds
+    applier: Applier
+    git: Git
+    clock: Clock
+
+    async def __call__(self, ask: StepOperation) -> Events:
+        app = self.apps.get(ask.app)
+        if app is None or app.deleting:
+            return ()
+        try:
+            run = await self._take_up(app)
+            return await self._go(run) if isinstance(run, Run) else run
+        except ClusterUnreachableError as error:
+            raise Retry(str(error), after=_AWAY) from error
+
+    # --- which operation ----------------------------------------------------------------------
+
+    async def _take_up(self, app: Application) -> Run | Events:
+        """The operation under way, else the one wanted, else the one that the policy wants."""
+        world = await self.worlds.read(app)
+        if world is None:
+            return (RefreshApp(app=app.key),)
+        state = under_way(app)
+        if state is not None:
+            return self._resume(app, state, world)
+        if app.operation is not None:
+            return await self._by_hand(app, app.operation, world)
+        now = self.clock.now()
+        answer = decide(app, outlook(app, world), now)
+        if not isinstance(answer, Start):
+            return ()
+        return self._begin(app, answer.operation, world, world.record.revision)
+
+    def _resume(self, app: Application, state: OperationState, world: World) -> Run | Events:
+        if state.sync_result is None or not state.sync_result.revision:
+            state = repinned(state, world.record.revision)
+        began = times.read(state.started_at) or self.clock.now()
+        run = Run(app=app, state=state, world=world, began=began, resumed=True)
+        needed = run.revision == world.record.revision
+        ending = state.phase == OperationPhase.TERMINATING or state.finished_at
+        return run if needed or ending else (RefreshApp(app=app.key),)
+
+    async def _by_hand(self, app: Application, wanted: Operation, world: World) -> Run | Events:
+        revision = world.record.revision
+        if wanted.sync and wanted.sync.revision and app.source:
+            try:
+                revision = await self.git.resolve(app.source.repo_url, wanted.sync.revision)
+            except RepositoryError as error:
+                return await self._cannot_start(app, error.message)
+        if revision != world.record.revision:
+            return (RefreshApp(app=app.key),)
+        blocks = blocking(app.status.conditions)
+        if blocks:
+            return await self._cannot_start(app, f"{blocks[0].type}: {blocks[0].message}")
+        run = self._begin(app, wanted, world, revision)
+        return replace(run, taken=wanted)
+
+    def _begin(
+        self, app: Application, operation: Operation, world: World, revision: Revision
+    ) -> Run:
+        now = self.clock.now()
+        state = begun(app, operation, revision, now)
+        run = Run(app=app, state=state, world=world, began=now)
+        return run.say(started(run))
+
+    async def _cannot_start(self, app: Application, message: str) -> Events:
+        state = failed_to_start(app, message, self.clock.now())
+        if state is not None:
+            change = replace(app.status, operation_state=state)
+            await self.apps.write(app, StatusWrite(status=change, clear_operation=True))
+        return (StepOperation(app=app.key),)
+
+    # --- move by move -------------------------------------------------------------------------
+
+    async def _go(self, run: Run) -> Events:
+        while True:
+            fresh = self.apps.get(run.app.key)
+            if fresh is None:
+                return run.facts
+            run = terminating(run, fresh)
+            run, view = await self._view(run)
+            move = next_move(run.state, view)
+            match move:
+                case Act():
+                    run = await self._act(run, move)
+                case Restart():
+                    run = replace(run, state=restarted(run.state))
+                    if not run.revision:
+                        await self._write(run, self._status(run, run.state))
+                        return (*run.facts, RefreshApp(app=run.app.key))
+                case Wait():
+                    return await self._wait(run, move, view)
+                case Pause():
+                    raise Retry("waiting for the next try", after=move.seconds, say=run.facts)
+                case Finish():
+                    return await self._finish(run, move)
+                case Done():
+                    return run.facts
+                case _:
+                    assert_never(move)
+
+    async def _view(self, run: Run) -> tuple[Run, View]:
+        """The plan of what is left, and how stands what is done."""
+        work = work_of(run.world, run.sync, run.options)
+        space = run.app.spec.destination.namespace
+        there = self.applier.live.get(ResourceKey("", "Namespace", "", space)) is not None
+        extra = namespace_task(space, run.world, run.options, exists=there)
+        steps = plan((*work.tasks, *extra))
+        run = replace(run, state=told(run.state, work.settled)) if work.settled else run
+        standing: Mapping[ResourceKey, Standing] = {}
+        if not run.sync.dry_run:
+            standing = standings(steps, self.applier.live.get, self.applier.live.kind)
+        return run, View(steps=steps, standing=standing, now=self.clock.now())
+
+    async def _act(self, run: Run, act: Act) -> Run:
+        elapsed = (self.clock.now() - run.began).total_seconds()
+        orders = Orders(options=run.options, dry_run=run.sync.dry_run, patient=elapsed < _PATIENCE)
+        carried = await self.applier.carry_out(act, orders)
+        run = replace(run, state=told(run.state, carried.results))
+        if carried.results:
+            run = run.say(applied(run, act, carried.results))
+        if carried.later:
+            await self._come_back(run, carried.later)
+        if any(defines(task) and task.changed for task in act.tasks) and not orders.dry_run:
+            await self.applier.cluster.refresh_kinds()
+        world = await self.worlds.read(run.app)
+        return replace(run, world=world or run.world)
+
+    async def _come_back(self, run: Run, later: Sequence[Later]) -> None:
+        first = later[0]
+        message = f"waiting for {first.task.key.kind} {first.task.key.name}: {first.message}"
+        await self._write(run, self._status(run, waiting(run.state, message)))
+        raise Retry(message, after=_AGAIN, say=run.facts)
+
+    async def _wait(self, run: Run, move: Wait, view: View) -> Events:
+        """Written once; the ask for the next step comes with the next change of an object.
+
+        Definitions belong to nobody, so nobody asks for their sake: those are looked at again.
+        """
+        state = waiting(run.state, move.message)
+        await self._write(run, self._status(run, state))
+        unserved = any(
+            defines(task) and view.standing[task.key].stand is Stand.WAITING
+            for step in view.steps
+            for task in step.tasks
+        )
+        if unserved:
+            await self.applier.cluster.refresh_kinds()
+            raise Retry(move.message, after=_AGAIN, say=run.facts)
+        return run.facts
+
+    async def _finish(self, run: Run, end: Finish) -> Events:
+        now = self.clock.now()
+        state = finished(run.state, end, now)
+        status = self._status(run, state)
+        if not OperationPhase(state.phase).completed:
+            await self._write(run, status)
+            wait = policy_of(state).wait(state.retry_count)
+            raise Retry(state.message, after=wait, say=run.facts)
+        await self._write(run, status)
+        finish = ended(run, state, now)
+        again = run.resumed or not finish.automated
+        follow = (RefreshApp(app=run.app.key),) if again else ()
+        more = (StepOperation(app=run.app.key),) if self._is_asked_again(run) else ()
+        return (*run.facts, finish, *health_fact(run.app, status.health), *follow, *more)
+
+    # --- what is written ----------------------------------------------------------------------
+
+    def _status(self, run: Run, state: OperationState) -> ApplicationStatus:
+        """A dry run leaves no trace but its own results."""
+        if run.sync.dry_run or run.revision != run.world.record.revision:
+            return replace(run.app.status, operation_state=state)
+        failed = state.phase in (OperationPhase.FAILED, OperationPhase.ERROR)
+        error = state.message if failed else ""
+        project = self.apps.project(run.app.spec.project)
+        status = observed(run.app, project, run.world, self.clock.now(), error)
+        status = replace(status, operation_state=state)
+        if state.phase == OperationPhase.SUCCEEDED and not run.sync.resources:
+            kept = history.recorded(status.history, state, run.app.spec)
+            return replace(status, history=kept)
+        return status
+
+    async def _write(self, run: Run, status: ApplicationStatus) -> None:
+        ours = run.taken is not None and run.app.operation == run.taken
+        await self.apps.write(run.app, StatusWrite(status=status, clear_operation=ours))
+
+    def _is_asked_again(self, run: Run) -> bool:
+        fresh = self.apps.get(run.app.key)
+        return fresh is not None and fresh.operation is not None
