@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
+import msgspec
 import orjson
 
 from bus.identity import ResourceKey
@@ -82,7 +83,7 @@ def _is_definition(key: ResourceKey) -> bool:
 
 def _body(manifest: access.Manifest, metadata: Mapping[str, Any]) -> bytes:
     kept = {name: value for name, value in metadata.items() if name != "managedFields"}
-    return orjson.dumps({**manifest, "metadata": kept})
+    return _kept({**manifest, "metadata": kept})
 
 
 def _fingerprint(manifest: access.Manifest, metadata: Mapping[str, Any]) -> str:
@@ -95,8 +96,13 @@ def _fingerprint(manifest: access.Manifest, metadata: Mapping[str, Any]) -> str:
 def _owned(metadata: Mapping[str, Any]) -> bytes:
     for entry in access.items(metadata, "managedFields"):
         if _is_ours(entry):
-            return orjson.dumps(access.mapping(entry, "fieldsV1"))
+            return _kept(access.mapping(entry, "fieldsV1"))
     return b""
+
+
+def _kept(content: Mapping[str, Any]) -> bytes:
+    """Not by orjson: its bytes keep the whole buffer it wrote to, several times their length."""
+    return msgspec.json.encode(content)
 
 
 def _is_ours(entry: Mapping[str, Any]) -> bool:
