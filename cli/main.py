@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from cli.lazy import Group, Verb
@@ -36,4 +37,10 @@ GITOPS = Group(
 
 
 def main() -> None:
-    sys.exit(GITOPS.run(sys.argv[1:]))
+    try:
+        code = GITOPS.run(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read our answers has seen enough, e.g. `head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code)

@@ -42,6 +42,7 @@ def plan(
 
     An Application is rendered and planned by itself; the plain manifests of a file are one plan.
     """
+    say.as_it_comes()
     try:
         raise typer.Exit(asyncio.run(_plan_all(file, repo, revision, as_json=as_json)))
     except SandboxMissingError as e:

@@ -40,6 +40,7 @@ def render_command(
 
     A kind's scope is supposed, as no cluster is asked; nothing is written anywhere.
     """
+    say.as_it_comes()
     try:
         raise typer.Exit(asyncio.run(_render_all(file, repo, revision, as_json=as_json)))
     except SandboxMissingError as e:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Mapping
 from enum import IntEnum
@@ -10,12 +11,22 @@ from typing import NoReturn
 import msgspec
 import typer
 
+from agent.observe.logs import configure
+
 
 class Exit(IntEnum):
     FINE = 0
     NO = 1
     """The question was answered, and the answer is no: it differs, it cannot be reached."""
     BAD_INPUT = 2
+    INTERRUPTED = 130
+
+
+def as_it_comes() -> None:
+    """Each line leaves at once, also into a pipe; what adapters log goes to standard error."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
+    configure("warning", "auto", sys.stderr)
 
 
 def line(answer: Mapping[str, object]) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from agent.configuration import EXIT_CODE, InvalidSettingsError, effective, load, unknown_variables
 from agent.settings import Settings
@@ -29,7 +30,7 @@ def settings(
         return
     table = Table("Variable", "Value", "Meaning", box=None, pad_edge=False)
     for variable, text in effective(known):
-        table.add_row(variable.name, text, variable.field.description or "")
+        table.add_row(variable.name, Text(text), Text(variable.field.description or ""))
     Console().print(table)
 
 

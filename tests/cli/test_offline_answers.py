@@ -11,7 +11,11 @@ import pytest
 from agent.ingress.webhooks.verify import sign
 from tests.cli.conftest import Gitops
 
-SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "shop"}}
+SERVICE: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {"name": "web", "namespace": "shop"},
+}
 PENDING = {**SERVICE, "spec": {"type": "LoadBalancer"}}
 INTERNAL = {**SERVICE, "spec": {"type": "ClusterIP"}}
 CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "1"}}

