@@ -2,13 +2,16 @@
 
 Fetches of a mirror are serial (`lock`); reads need no lock, because Git only adds objects and
 replaces refs by renaming. A fetch that was killed may leave lock files and half-written packs: they
-are swept before the lock is given back, and once when the mirror is opened.
+are swept before the lock is given back, and once when the mirror is opened. A mirror that is
+damaged is thrown away: the next fetch makes it again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import shutil
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,9 +32,12 @@ from agent.git.transport import (
 )
 from agent.git.tree import GitTree, Objects
 from bus.identity import Revision
+from handlers.ports import RepositoryError
 
 _LEFTOVERS = ("*.lock", "refs/**/*.lock", "objects/pack/tmp_*", "objects/??/tmp_obj_*")
 _PINNED = "refs/house/pinned/"
+_TIDY_EVERY = 256
+"""Fetches between two looks of Git at its own housekeeping, which mostly has nothing to do."""
 
 
 class Mirror:
@@ -45,6 +51,7 @@ class Mirror:
         """Fetches begun in this life of the process."""
         self.succeeded = 0
         """The number of the last one that succeeded."""
+        self._looked_at = -float("inf")
 
     async def fetch(self, remote: Remote) -> None:
         """All branches, tags and HEAD. Raises RepositoryError; call it under `lock`."""
@@ -55,11 +62,17 @@ class Mirror:
         if ended.code:
             raise failure(remote, ended.complaint)
         self.succeeded = self.begun
+        self._looked_at = time.monotonic()
+        if self.succeeded % _TIDY_EVERY == 0:
+            await self._tidy(remote)
 
     async def fetch_commit(self, remote: Remote, commit: str) -> bool:
         """Ask for a commit that no ref leads to; False where the server does not give it away."""
         ended = await self._run(remote, (f"+{commit}:{_PINNED}{commit}",))
         return ended.code == 0
+
+    def fetched_within(self, seconds: float) -> bool:
+        return time.monotonic() - self._looked_at < seconds
 
     def resolve(self, target: str) -> Revision | None:
         return resolve(self._repository, target)
@@ -89,14 +102,25 @@ class Mirror:
         return str(found.tree_id) if isinstance(found, pygit2.Commit) else ""
 
     async def _run(self, remote: Remote, refspecs: tuple[str, ...]) -> Ended:
+        return await self._git(remote, fetch_arguments(str(self._folder), remote, refspecs))
+
+    async def _tidy(self, remote: Remote) -> None:
+        """Pack what many small fetches left; not done is no harm."""
+        options = ("-c", "gc.autoDetach=false", "--git-dir", str(self._folder))
+        with suppress(RepositoryError):
+            await self._git(remote, (*options, "gc", "--auto", "--quiet"))
+
+    async def _git(self, remote: Remote, arguments: tuple[str, ...]) -> Ended:
+        """Raises RepositoryError where Git did not come to an end by itself."""
         seconds = self._fetch_seconds
-        arguments = fetch_arguments(str(self._folder), remote, refspecs)
         environment = fetch_environment(remote, os.environ, seconds)
         ended: Ended | None = None
         try:
             ended = await run_git(arguments, environment, seconds)
         except TimeoutError as error:
             raise overdue(remote, seconds) from error
+        except OSError as error:
+            raise failure(remote, f"fatal: the program git cannot be run: {error}") from error
         finally:
             if ended is None:
                 sweep(self._folder)
@@ -104,10 +128,12 @@ class Mirror:
 
 
 def open_mirror(folder: Path, fetch_seconds: float) -> Mirror:
-    """The mirror in `folder`, made where there is none. Blocking."""
-    if not (folder / "HEAD").exists():
-        pygit2.init_repository(str(folder), bare=True)
-    sweep(folder)
+    """The mirror in `folder`, made where there is none that can be read. Blocking."""
+    with suppress(pygit2.GitError):
+        sweep(folder)
+        return Mirror(folder, fetch_seconds)
+    shutil.rmtree(folder, ignore_errors=True)
+    pygit2.init_repository(str(folder), bare=True)
     return Mirror(folder, fetch_seconds)
 
 

@@ -17,20 +17,22 @@ import structlog
 from agent.git.credentials import CredentialSource, split_user
 from agent.git.mirror import Mirror, open_mirror
 from agent.git.refs import is_commit, is_range
-from agent.git.transport import PROTOCOLS, Remote, unusable
+from agent.git.transport import Remote, unusable
 from bus.identity import RepositoryKey, Revision
 from bus.status import Reason
 from handlers.ports import RepositoryError, Tree
 
 _log = structlog.get_logger(__name__)
 
+_RECENT = 5.0
+"""Seconds in which a revision that was not found is not looked for at the server again."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorSettings:
     folder: Path
     fetch_seconds: float = 90.0
-    protocols: str = PROTOCOLS
-    """What Git may speak, as in GIT_ALLOW_PROTOCOL; tests add `file`."""
+    """Below the refresh room's own time limit, so that a slow server is told and not just cut."""
 
 
 class Mirrors:
@@ -61,8 +63,8 @@ class Mirrors:
     async def resolve(self, url: str, target_revision: str) -> Revision:
         mirror = await self._mirror(url)
         found = mirror.resolve(target_revision)
-        if found is None and not mirror.succeeded:
-            await self._fetch_first(mirror, url)
+        if found is None and not mirror.fetched_within(_RECENT):
+            await self.fetch(url)
             found = mirror.resolve(target_revision)
         if found is None and is_commit(target_revision):
             found = await self._fetch_commit(mirror, url, target_revision)
@@ -86,11 +88,6 @@ class Mirrors:
         mirror = await self._mirror(url)
         return await asyncio.to_thread(mirror.changed_paths, before, after)
 
-    async def _fetch_first(self, mirror: Mirror, url: str) -> None:
-        async with mirror.lock:
-            if not mirror.succeeded:
-                await mirror.fetch(self._remote(url))
-
     async def _fetch_commit(self, mirror: Mirror, url: str, commit: str) -> Revision | None:
         async with mirror.lock:
             await mirror.fetch_commit(self._remote(url), commit)
@@ -111,7 +108,7 @@ class Mirrors:
     def _remote(self, url: str) -> Remote:
         clean, written = split_user(url)
         credential = self._credentials.for_url(clean) or written
-        remote = Remote(url=clean, credential=credential, protocols=self._settings.protocols)
+        remote = Remote(url=clean, credential=credential)
         if credential and credential.problem:
             raise unusable(remote, credential.problem)
         if credential and credential.ignored and credential.secret not in self._told:

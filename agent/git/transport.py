@@ -53,7 +53,6 @@ class Remote:
 
     url: str
     credential: Credential | None = None
-    protocols: str = PROTOCOLS
 
 
 def fetch_arguments(folder: str, remote: Remote, refspecs: tuple[str, ...]) -> tuple[str, ...]:
@@ -71,7 +70,7 @@ def fetch_environment(remote: Remote, ambient: Mapping[str, str], silence: float
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": "/dev/null",
-        "GIT_ALLOW_PROTOCOL": remote.protocols,
+        "GIT_ALLOW_PROTOCOL": PROTOCOLS,
         "GIT_CONFIG_COUNT": str(len(configuration)),
     }
     for number, (key, value) in enumerate(configuration):
@@ -111,6 +110,8 @@ def failure(remote: Remote, complaint: str) -> RepositoryError:
         return _error(Reason.CREDENTIALS_REFUSED, remote, cause, remedy)
     if any(word in lowered for word in _ABSENT):
         remedy = "Check the URL, and that these credentials may read it"
+    elif "not allowed" in lowered:
+        remedy = "This version reads repositories over https (or http) only: change the URL"
     elif "certificate" in lowered or "ssl" in lowered:
         remedy = "Check the server's certificate, or add its authority to argocd-tls-certs-cm"
     else:

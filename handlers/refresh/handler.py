@@ -41,6 +41,7 @@ from handlers.refresh.touched import (
     outdated,
     unsettled,
     wait,
+    watching,
 )
 
 _OWNED = (ConditionType.COMPARISON_ERROR,)
@@ -68,18 +69,17 @@ class Refresh:
     clock: Clock
 
     async def __call__(self, ask: RefreshRepository) -> Sequence[Event]:
-        apps = self.apps.of_repository(ask.repository)
-        targets = by_target_revision(apps)
-        url = _spelling(apps)
-        if not targets or not url:
+        apps = watching(self.apps.of_repository(ask.repository), ask.repository)
+        if not apps:
             return ()
+        url = _spelling(apps)
         try:
             await self.git.fetch(url)
         except RepositoryError as error:
             raise await self._failure(ask.repository, apps, error) from error
         events: list[Event] = []
-        for target, watching in targets.items():
-            look = Look(ask.repository, url, target, watching, pushed=bool(ask.ref))
+        for target, followers in by_target_revision(apps).items():
+            look = Look(ask.repository, url, target, followers, pushed=bool(ask.ref))
             events += await self._look(look)
         return tuple(events)
 
@@ -113,7 +113,11 @@ class Refresh:
             if number % _TURN == _TURN - 1:
                 await asyncio.sleep(0)
             record = self.renders.recall(app.key)
-            if record is None or unsettled(app, record) or outdated(app, record, tree):
+            if (
+                record is None
+                or unsettled(app, record, look.repository)
+                or outdated(app, record, (move[1], tree))
+            ):
                 found.append(app)
         return found
 
@@ -129,13 +133,13 @@ class Refresh:
         if changed is None:
             return look.watching
         readers = self.renders.readers(look.repository, changed)
-        moved = before != after
-        return [app for app in look.watching if app.key in readers or self._odd(app, moved=moved)]
-
-    def _odd(self, app: Application, *, moved: bool) -> bool:
-        """To be looked at whatever files changed."""
-        record = self.renders.recall(app.key)
-        return unsettled(app, record) or (moved and depends_on_commit(app))
+        return [
+            app
+            for app in look.watching
+            if app.key in readers
+            or unsettled(app, self.renders.recall(app.key), look.repository)
+            or depends_on_commit(app)
+        ]
 
     async def _failure(
         self, repository: RepositoryKey, apps: Sequence[Application], error: RepositoryError

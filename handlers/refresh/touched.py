@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from bus.identity import RepositoryKey, Revision
 from bus.status import ConditionType
 from handlers.application import times
 from handlers.application.application import Application
@@ -19,18 +20,29 @@ SHORTEST_WAIT = 2.0
 LONGEST_WAIT = 180.0
 
 
+def watching(apps: Iterable[Application], repository: RepositoryKey) -> list[Application]:
+    """Those of `apps` that are looked at. With several sources only the first one counts."""
+    return [
+        app
+        for app in apps
+        if app.source is not None
+        and not app.deleting
+        and (not app.spec.sources or app.repository == repository)
+    ]
+
+
 def by_target_revision(apps: Iterable[Application]) -> Mapping[str, list[Application]]:
-    """The applications that are looked at, by what their source follows."""
+    """By what their source follows."""
     found: dict[str, list[Application]] = defaultdict(list)
     for app in apps:
-        if app.source is not None and not app.deleting:
+        if app.source is not None:
             found[app.source.target_revision].append(app)
     return found
 
 
-def unsettled(app: Application, record: RenderRecord | None) -> bool:
+def unsettled(app: Application, record: RenderRecord | None, repository: RepositoryKey) -> bool:
     """Rendered never, elsewhere, or not well: to be tried again whatever a commit touched."""
-    if record is None or record.repository != app.repository:
+    if record is None or record.repository != repository:
         return True
     return bool(of_type(app.status.conditions, ConditionType.COMPARISON_ERROR))
 
@@ -40,9 +52,12 @@ def depends_on_commit(app: Application) -> bool:
     return app.source is not None and names_revision(app.source)
 
 
-def outdated(app: Application, record: RenderRecord, tree: Tree) -> bool:
-    """Whether `tree` looks different to the render, or the render says the commit's id."""
-    return depends_on_commit(app) or not holds(record.read_set, tree)
+def outdated(app: Application, record: RenderRecord, now: tuple[Revision, Tree]) -> bool:
+    """Whether the commit looks different to the render, or the render says another one's id."""
+    revision, tree = now
+    if record.revision != revision and depends_on_commit(app):
+        return True
+    return not holds(record.read_set, tree)
 
 
 def wait(apps: Iterable[Application], message: str, now: datetime) -> float:

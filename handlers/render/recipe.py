@@ -23,7 +23,7 @@ class SourceType(StrEnum):
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
-    """One application's render; `path` is relative to the repository's root, `""` or `.` is the root."""
+    """One application's render; `path` is relative to the repository's root, `""` is the root."""
 
     type: SourceType
     path: str
@@ -74,7 +74,7 @@ class RenderRecord(msgspec.Struct, frozen=True, kw_only=True):
 class RenderError(Exception):
     """The files or the recipe are wrong, or a limit was met: a user must act."""
 
-    def __init__(  # noqa: PLR0913  where exactly it went wrong is the point of this error
+    def __init__(
         self, reason: Reason, message: str, *, file: str = "", document: int = 0, line: int = 0
     ) -> None:
         super().__init__(message)

@@ -7,8 +7,12 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import aiohttp
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from agent.git.credentials import SECRET_TYPE, Secret, SecretCredentials
 from agent.git.mirrors import Mirrors, MirrorSettings
@@ -66,6 +70,53 @@ async def test_a_push_is_seen_by_the_next_fetch_only(git: Mirrors, repository: R
     assert await git.resolve(repository.url, "main") == first
     await git.fetch(repository.url)
     assert await git.resolve(repository.url, "main") == second
+
+
+async def test_a_branch_that_is_newer_than_the_mirror_is_looked_for(
+    git: Mirrors, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.git.mirrors._RECENT", 0.0)
+    repository.commit({"a": b"1"})
+    await git.fetch(repository.url)
+    late = repository.commit({"a": b"2"}, branch="late")
+    assert await git.resolve(repository.url, "late") == late
+
+
+async def test_fetches_asked_for_at_once_share_one(git: Mirrors, repository: Repository) -> None:
+    """A fetch makes two requests or three; the first asker's has begun, the others share one."""
+    repository.commit({"a": b"1"})
+    async with counting_proxy(repository.url) as (url, seen), asyncio.TaskGroup() as tasks:
+        for _ in range(20):
+            tasks.create_task(git.fetch(url))
+    assert 0 < seen.count("/info/refs") <= 2
+
+
+async def test_a_damaged_mirror_is_made_again(tmp_path: Path, repository: Repository) -> None:
+    commit = repository.commit({"a": b"1"})
+    settings = MirrorSettings(folder=tmp_path / "git")
+    async with Mirrors(settings, SecretCredentials(tuple)) as git:
+        await git.fetch(repository.url)
+    (next((tmp_path / "git").iterdir()) / "HEAD").write_bytes(b"rubbish")
+    async with Mirrors(settings, SecretCredentials(tuple)) as git:
+        assert await git.resolve(repository.url, "main") == commit
+
+
+async def test_housekeeping_keeps_everything_readable(
+    git: Mirrors, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.git.mirror._TIDY_EVERY", 1)
+    repository.commit({"a": b"1"})
+    await git.fetch(repository.url)
+    commit = repository.commit({"a": b"2"})
+    await git.fetch(repository.url)
+    tree = await git.tree(repository.url, Revision(commit))
+    assert [entry.name for entry in tree.list("")] == ["a"]
+
+
+async def test_another_protocol_is_not_spoken(git: Mirrors, tmp_path: Path) -> None:
+    for url in (f"file://{tmp_path}", "git@127.0.0.1:x/y.git", "ext::sh -c touch"):
+        error = await refusal(git, url)
+        assert "over https" in error.message
 
 
 async def test_changed_paths_name_both_sides_of_a_rename(
@@ -279,6 +330,32 @@ async def silent_server() -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/{uuid.uuid4().hex}.git"
     finally:
         server.close()
+
+
+@asynccontextmanager
+async def counting_proxy(url: str) -> AsyncIterator[tuple[str, list[str]]]:
+    """Passes requests on to the host of `url`, and keeps their paths."""
+    seen: list[str] = []
+    async with aiohttp.ClientSession() as session:
+
+        async def pass_on(request: web.Request) -> web.Response:
+            seen.append(request.path.partition(".git")[2])
+            body = await request.read()
+            target = host + request.path_qs
+            headers = {"Content-Type": request.content_type} if body else {}
+            async with session.request(request.method, target, data=body, headers=headers) as got:
+                answer = await got.read()
+                return web.Response(
+                    status=got.status, body=answer, headers={"Content-Type": got.content_type}
+                )
+
+        parts = urlsplit(url)
+        host = f"{parts.scheme}://{parts.netloc}"
+        application = web.Application()
+        application.router.add_route("*", "/{path:.+}", pass_on)
+        server = TestServer(application)
+        async with server:
+            yield str(server.make_url(parts.path)), seen
 
 
 def processes_with(text: str) -> list[str]:

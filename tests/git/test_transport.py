@@ -54,6 +54,11 @@ def test_reasons(complaint: str, reason: Reason) -> None:
     assert "argocd/x" in error.message
 
 
+def test_another_protocol_is_refused_with_a_remedy() -> None:
+    error = failure(REMOTE, "fatal: transport 'ssh' not allowed")
+    assert "over https" in error.message
+
+
 def test_a_server_that_repeats_the_credential_is_not_quoted() -> None:
     said = f"remote: you sent {HEADER}\nfatal: 'https://kim:hide-me@git.example' hide-me {HEADER}"
     message = failure(REMOTE, said).message

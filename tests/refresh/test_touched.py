@@ -4,17 +4,19 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bus.identity import NO_DIGEST, AppKey, RepositoryKey, Revision
 from handlers.application import times
 from handlers.application.application import Application
-from handlers.refresh.touched import by_target_revision, outdated, unsettled, wait
+from handlers.refresh.touched import by_target_revision, outdated, unsettled, wait, watching
 from handlers.render.recipe import RenderRecord, SourceType
 from tests.application.build import REPO, application
 from tests.sandbox.trees import WrittenTree
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
-TREE = WrittenTree({"web/a.yaml": "1"})
+COMMIT = Revision("1" * 40)
+TREE = (COMMIT, WrittenTree({"web/a.yaml": "1"}))
 
 
 def failing(message: str, seconds: float) -> Application:
@@ -47,7 +49,8 @@ def test_applications_are_grouped_by_what_they_follow() -> None:
 
 def test_who_is_being_deleted_is_left_alone() -> None:
     going = application(metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
-    assert not by_target_revision([going])
+    assert not watching([going], RepositoryKey.of(REPO))
+    assert watching([application()], RepositoryKey.of(REPO))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +64,7 @@ def test_who_is_being_deleted_is_left_alone() -> None:
     ids=["settled", "never rendered", "rendered from elsewhere", "failed"],
 )
 def test_unsettled(app: Application, known: RenderRecord | None, expected: bool) -> None:  # noqa: FBT001  a table
-    assert unsettled(app, known) is expected
+    assert unsettled(app, known, RepositoryKey.of(REPO)) is expected
 
 
 def test_a_read_set_that_holds_is_not_outdated() -> None:
@@ -73,6 +76,7 @@ def test_a_source_that_says_the_commit_is_outdated_by_every_commit() -> None:
     helm: dict[str, Any] = {"parameters": [{"name": "a", "value": "$ARGOCD_APP_REVISION"}]}
     app = application({"source": {"repoURL": REPO, "path": "web", "helm": helm}})
     assert outdated(app, record(), TREE)
+    assert not outdated(app, replace(record(), revision=COMMIT), TREE)
 
 
 @pytest.mark.parametrize(
