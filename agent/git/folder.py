@@ -28,13 +28,13 @@ class Item(NamedTuple):
 
 
 def decode_folder(raw: bytes) -> dict[str, Item]:
-    """`<mode> <name>`, a zero byte, 20 bytes of id, and again. Bytes that are no UTF-8 stay."""
+    """`<mode> <name>`, a zero byte, 20 bytes of id, and again. Odd bytes become U+FFFD."""
     items: dict[str, Item] = {}
     at = 0
     while at < len(raw):
         space = raw.index(b" ", at)
         zero = raw.index(b"\0", space)
-        name = raw[space + 1 : zero].decode(errors="surrogateescape")
+        name = raw[space + 1 : zero].decode(errors="replace")
         end = zero + 1 + _ID_BYTES
         items[name] = Item(raw[at:space].decode(), raw[zero + 1 : end].hex())
         at = end

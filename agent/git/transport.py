@@ -1,9 +1,10 @@
 """The command line and environment of a fetch, and what its failure means. Pure.
 
-A fetch is Git's own program and not libgit2: measured over loopback HTTP a small push arrives in
-33 ms instead of 60, it speaks protocol v2, can ask for a bare commit, and can be killed. It sees
-an environment that we make: no configuration of the system or of a user, no prompts, and the
-credential as a header in the environment, so that it stands in no argument, URL or file.
+A fetch is Git's own program and not libgit2. Measured over loopback HTTP a small push arrives in
+37 ms instead of 18; for that it can be killed whatever the server does, speaks protocol v2 and
+can ask for a bare commit. It sees an environment that we make: no configuration of the system or
+of a user, no prompts, and the credential as a header in the environment, so that it stands in no
+argument, URL or file.
 """
 
 from __future__ import annotations

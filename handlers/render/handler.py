@@ -12,13 +12,12 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from bus.events import Event, ManifestsRendered, RefreshApp, RefreshRepository, RenderFailed
-from bus.identity import Revision
-from bus.status import ConditionType, Reason, SyncStatus
+from bus.events import Event, RefreshApp, RefreshRepository
+from bus.identity import NO_REVISION, Revision
+from bus.status import Reason
 from bus.verdicts import Retry
 from handlers.application import times
 from handlers.application.application import REFRESH_ANNOTATION, Application
-from handlers.application.conditions import revised
 from handlers.application.status import Condition
 from handlers.application.validate import problems
 from handlers.manifest.tracking import app_identity
@@ -38,12 +37,19 @@ from handlers.ports import (
 from handlers.render import detect
 from handlers.render.assemble import Owner, assemble, decoded, served_kinds
 from handlers.render.environment import build_environment
+from handlers.render.outcome import (
+    asked_refresh,
+    condition_of,
+    failed,
+    refused,
+    rendered,
+    status_saying,
+)
 from handlers.render.readset import holds
 from handlers.render.recipe import Recipe, RenderError, RenderRecord
 from handlers.render.recipes import Surroundings, recipe_of
 from handlers.render.wanted import pinned_revision, wanted_revision
 
-_OWNED = (ConditionType.COMPARISON_ERROR, ConditionType.INVALID_SPEC_ERROR)
 _COMES_BACK = (Reason.REPOSITORY_UNREACHABLE, Reason.CREDENTIALS_REFUSED)
 """Worth a look at the repository, which is tried again with back-off until it is there."""
 _CLUSTER_BACK = 5.0
@@ -68,27 +74,35 @@ class Render:
         if app.deleting:
             return ()
         if found := problems(app, self.apps.project(app.spec.project)):
-            return await self._refuse(app, found)
+            await self._say(app, found)
+            return (refused(app, found),)
+        revision = NO_REVISION
+        hard = ask.hard or asked_refresh(app) == "hard"
         try:
-            return await self._render(app, hard=ask.hard or _asked(app) == "hard")
+            revision = await self._resolve(app, fetch=hard or bool(asked_refresh(app)))
+            fact = await self._render(app, revision, hard=hard)
         except (RepositoryError, RenderError) as error:
-            return await self._fail(app, error)
+            return await self._fail(app, error, revision)
+        await self._say(app, ())
+        return (fact,)
 
-    async def _render(self, app: Application, *, hard: bool) -> Sequence[Event]:
+    async def _resolve(self, app: Application, *, fetch: bool) -> Revision:
         url = app.source.repo_url if app.source else ""
-        if hard or _asked(app):
+        if fetch:
             await self.git.fetch(url)
-        revision = await self.git.resolve(url, wanted_revision(app))
-        tree = await self.git.tree(url, revision)
+        return await self.git.resolve(url, wanted_revision(app))
+
+    async def _render(self, app: Application, revision: Revision, *, hard: bool) -> Event:
+        tree = await self.git.tree(app.source.repo_url if app.source else "", revision)
         recipe = self._recipe(app, revision, tree)
         record = None if hard else await self._still_good(app, recipe, tree)
-        cached = record is not None
-        record = record or await self._make(app, recipe, revision, tree)
-        if cached and (pinned_revision(app) or _asked(app)) and record.revision != revision:
-            record = replace(record, revision=revision)
+        if record is None:
+            made = await self._make(app, recipe, revision, tree)
+            return rendered(app, made, cached=False)
+        if record.revision != revision and (pinned_revision(app) or asked_refresh(app)):
+            record = replace(record, revision=revision)  # somebody wants to see this very commit
             await self.renders.remember(record)
-        await self._say(app, ())
-        return (_rendered(app, record, cached=cached),)
+        return rendered(app, record, cached=True)
 
     def _recipe(self, app: Application, revision: Revision, tree: Tree) -> Recipe:
         source = app.source
@@ -116,8 +130,8 @@ class Render:
     async def _make(
         self, app: Application, recipe: Recipe, revision: Revision, tree: Tree
     ) -> RenderRecord:
-        rendered = await self.renderer.render(recipe, tree)
-        written = decoded(rendered)
+        evaluated = await self.renderer.render(recipe, tree)
+        written = decoded(evaluated)
         kinds = served_kinds(written, self.live.kind, self.live.api_versions())
         identity = app_identity(app.key, self.control_namespace)
         artifact = assemble(
@@ -132,7 +146,7 @@ class Render:
             repository=repository,
             revision=revision,
             recipe=recipe.fingerprint,
-            read_set={**rendered.read_set, **looked},
+            read_set={**evaluated.read_set, **looked},
             digest=await self.artifacts.put(artifact.content),
             objects=artifact.objects,
             source_type=recipe.type,
@@ -140,63 +154,25 @@ class Render:
         await self.renders.remember(record)
         return record
 
-    async def _refuse(self, app: Application, found: tuple[Condition, ...]) -> Sequence[Event]:
-        await self._say(app, found)
-        message = "; ".join(one.message for one in found)
-        return (_failed(app, Reason.INVALID_SPEC, message),)
-
     async def _fail(
-        self, app: Application, error: RepositoryError | RenderError
+        self, app: Application, error: RepositoryError | RenderError, revision: Revision
     ) -> Sequence[Event]:
-        message = _message(error)
-        await self._say(app, (Condition(type=ConditionType.COMPARISON_ERROR, message=message),))
-        failed = _failed(app, error.reason, message)
-        if isinstance(error, RenderError):
-            return (replace(failed, file=error.file, line=error.line),)
+        await self._say(app, (condition_of(error),))
+        fact = failed(app, error, revision)
         if error.reason in _COMES_BACK and app.repository is not None:
-            return (failed, RefreshRepository(repository=app.repository))
-        return (failed,)
+            return (fact, RefreshRepository(repository=app.repository))
+        return (fact,)
 
     async def _say(self, app: Application, found: tuple[Condition, ...]) -> None:
         """Write the conditions where they differ; the refresh annotation has been obeyed."""
-        now = times.written(self.clock.now())
-        status = replace(app.status, conditions=revised(app.status.conditions, _OWNED, found, now))
-        if found:
-            status = replace(status, sync=replace(status.sync, status=SyncStatus.UNKNOWN))
-        obeyed = (REFRESH_ANNOTATION,) if _asked(app) else ()
+        status = status_saying(app, found, times.written(self.clock.now()))
+        obeyed = (REFRESH_ANNOTATION,) if asked_refresh(app) else ()
         if status == app.status and not obeyed:
             return
         try:
             await self.apps.write(app, StatusWrite(status=status, remove_annotations=obeyed))
         except ClusterUnreachableError as error:
             raise Retry(f"status not written: {error}", after=_CLUSTER_BACK) from error
-
-
-def _asked(app: Application) -> str:
-    return app.metadata.annotations.get(REFRESH_ANNOTATION, "")
-
-
-def _rendered(app: Application, record: RenderRecord, *, cached: bool) -> ManifestsRendered:
-    return ManifestsRendered(
-        app=app.key,
-        project=app.spec.project,
-        revision=record.revision,
-        digest=record.digest,
-        objects=record.objects,
-        cached=cached,
-    )
-
-
-def _failed(app: Application, reason: Reason, message: str) -> RenderFailed:
-    return RenderFailed(app=app.key, project=app.spec.project, reason=reason, message=message)
-
-
-def _message(error: RepositoryError | RenderError) -> str:
-    """With the place in front where the sentence does not name it."""
-    if isinstance(error, RepositoryError) or not error.file or error.file in error.message:
-        return error.message
-    place = f"{error.file}:{error.line}" if error.line else error.file
-    return f"{place}: {error.message}"
 
 
 def _override_unsupported(path: str) -> RenderError:

@@ -289,6 +289,7 @@ async def test_broken_yaml_keeps_the_last_render_and_says_where(
     event = await rooms.render(web)
     assert isinstance(event, RenderFailed)
     assert event.reason is Reason.YAML_INVALID
+    assert event.revision == repository.head()
     assert "web/a.yaml" in event.message
     assert rooms.renders.recall(web) == good
     assert rooms.cluster.conditions(web).keys() == {"ComparisonError"}
