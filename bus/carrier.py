@@ -62,6 +62,9 @@ class Inbox(Protocol):
     async def drain(self) -> None:
         """Take no more; what was handed over stays to be handled."""
 
+    async def close(self) -> None:
+        """Take no more and wait for nothing; never raises, and may follow `drain`."""
+
     async def supervise(self) -> None:
         """For ever: notice that the inbox has fallen silent, and open it again."""
 

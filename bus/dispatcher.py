@@ -60,29 +60,33 @@ class Dispatcher:
         self._stopping.set()
 
     async def run(self) -> None:
-        async with asyncio.TaskGroup() as tasks:
-            helpers = [
-                tasks.create_task(self._lanes.work(self._work), name=f"lane-worker-{number}")
-                for number in range(self.concurrency)
-            ]
-            helpers.append(tasks.create_task(self._keep_alive(), name="bus-keep-alive"))
-            for route in self.routes:
-                inbox = await self._open(route)
-                helpers.append(tasks.create_task(inbox.supervise(), name=f"inbox-{route.name}"))
-            self._ready.set()
-            await self._stopping.wait()
-            await self._drain()
-            for helper in helpers:
-                helper.cancel()
-        await self._hand_back()
+        """Until `stop` and the drain after it; cancelled, it hands back what it holds at once."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                working = self._start(tasks)
+                watching = [await self._open(tasks, route) for route in self.routes]
+                self._ready.set()
+                await self._stopping.wait()
+                await _end(watching)
+                await self._drain()
+                await _end(working)
+        finally:
+            await self._hand_back()
 
-    async def _open(self, route: Route) -> Inbox:
+    def _start(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
+        workers = [
+            tasks.create_task(self._lanes.work(self._work), name=f"lane-worker-{number}")
+            for number in range(self.concurrency)
+        ]
+        return [*workers, tasks.create_task(self._keep_alive(), name="bus-keep-alive")]
+
+    async def _open(self, tasks: asyncio.TaskGroup, route: Route) -> asyncio.Task[None]:
         async def taken(delivery: Delivery) -> None:
             await self._take(route, delivery)
 
         inbox = self._inboxes[route.name] = self.carrier.inbox(route, taken)
         await inbox.open()
-        return inbox
+        return tasks.create_task(inbox.supervise(), name=f"inbox-{route.name}")
 
     async def _take(self, route: Route, delivery: Delivery) -> None:
         item = take(route, delivery)
@@ -119,8 +123,17 @@ class Dispatcher:
             log.warning("work cut off by the drain's deadline", held=len(self._held))
 
     async def _hand_back(self) -> None:
+        for inbox in self._inboxes.values():
+            await inbox.close()
         for item in self._held.values():
             await item.delivery.nak(0)
+
+
+async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
 
 
 def _key(item: Taken | Poison) -> tuple[str, int]:

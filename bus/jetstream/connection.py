@@ -56,6 +56,10 @@ class Connection:
         """Until there is a connection."""
         await self._up.wait()
 
+    def forget(self, back: Callable[[], Awaitable[None]]) -> None:
+        if back in self.on_back:
+            self.on_back.remove(back)
+
     async def open(self) -> None:
         settings = self.settings
         try:

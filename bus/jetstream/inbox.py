@@ -45,8 +45,12 @@ class NatsInbox:
         await self._pull.release()
 
     async def drain(self) -> None:
-        self._connection.on_back.remove(self._pull.renew)
+        self._connection.forget(self._pull.renew)
         await self._pull.drain()
+
+    async def close(self) -> None:
+        self._connection.forget(self._pull.renew)
+        await self._pull.close()
 
     async def supervise(self) -> None:
         while True:

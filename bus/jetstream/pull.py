@@ -9,6 +9,7 @@ show that the consumer lives; when they stop, `silent` says so and the owner ope
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -55,7 +56,7 @@ class Pull:
 
     async def open(self) -> None:
         """Subscribe, or subscribe anew where the old subscription has fallen silent."""
-        await self._unsubscribe()
+        await self.close()
         client = self.connection.client
         self._subscription = await client.subscribe(client.new_inbox(), cb=self._on_message)
         await self.renew()
@@ -83,10 +84,12 @@ class Pull:
                 "inbox drained without the server", consumer=self.consumer, error=repr(error)
             )
 
-    async def _unsubscribe(self) -> None:
+    async def close(self) -> None:
+        """Take no more, now; what the server has sent and we have not seen comes again later."""
         subscription, self._subscription = self._subscription, None
         if subscription is not None:
-            await subscription.unsubscribe()
+            with contextlib.suppress(nats.errors.Error):
+                await subscription.unsubscribe()
 
     async def _ask(self) -> None:
         """Ask in batches: not before a good part of the room is free."""

@@ -112,8 +112,8 @@ class FactReader:
     async def close(self) -> None:
         pull, self._pull = self._pull, None
         if pull is not None:
-            self.connection.on_back.remove(pull.renew)
-            await pull.drain()
+            self.connection.forget(pull.renew)
+            await pull.close()
 
     async def _next(self) -> NatsDelivery | None:
         """The next new fact, or None after a look at whether the consumer still lives."""

@@ -263,16 +263,32 @@ async def unacknowledged_is_delivered_again(bus: Bus, number: int) -> None:
 
 async def test_of_asks_about_one_thing_only_the_newest_waits(bus: Bus) -> None:
     watch, door = Watch(), Door()
+
+    async def delivered() -> bool:
+        jetstream, stream = bus.connection.jetstream, bus.scope.name("ASK")
+        last = (await jetstream.stream_info(stream)).state.last_seq
+        consumer = await jetstream.consumer_info(stream, "refreshapp")
+        return bool(consumer.delivered and consumer.delivered.stream_seq == last)
+
     async with dispatching(bus, route_of(door, RefreshApp), watch=watch):
         await bus.publish(ASK)
         await eventually(lambda: door.came)
-        for _ in range(4):
-            await bus.publish(ASK)
-        await bus.publish(RefreshApp(app=APP, hard=True))
-        await eventually(lambda: watch.outcomes().count(Outcome.MERGED) == 4)
+        for ask in (ASK, ASK, ASK, ASK, RefreshApp(app=APP, hard=True)):
+            await bus.publish(ask)
+            await eventually(delivered)  # or the server would merge it with the next
+        await eventually(lambda: watch.outcomes() == [Outcome.MERGED] * 4)
         door.open.set()
         await eventually(lambda: len(door.left) == 2)
     assert door.left == [ASK, RefreshApp(app=APP, hard=True)]
+
+
+async def test_asks_that_wait_at_the_server_are_merged_there(bus: Bus) -> None:
+    room = always_open()
+    await bus.publish(ASK, ASK, ASK, RefreshApp(app=APP, hard=True))
+    await holds(bus, ASK=1)
+    async with dispatching(bus, route_of(room, RefreshApp)):
+        await eventually(lambda: room.left)
+    assert room.left == [RefreshApp(app=APP, hard=True)]
 
 
 async def test_commands_are_never_merged(bus: Bus) -> None:
@@ -349,6 +365,22 @@ async def test_what_the_drains_deadline_cuts_off_is_handed_back_at_once(bus: Bus
     assert door.left == []
     async with dispatching(bus, route_of(successor, RefreshApp)):
         await eventually(lambda: len(successor.left) == 2)
+
+
+async def test_a_dispatcher_that_is_cancelled_leaves_nothing_that_takes(bus: Bus) -> None:
+    door, successor = Door(), always_open()
+    cancelled = bus.dispatcher([route_of(door, RefreshApp)])
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(cancelled.run())
+        await cancelled.ready()
+        await bus.publish(ASK)
+        await eventually(lambda: door.came)
+        running.cancel()
+    async with dispatching(bus, route_of(successor, RefreshApp)):
+        await bus.publish(*(RefreshApp(app=app(number)) for number in range(100)))
+        await eventually(lambda: len(successor.left) == 101)
+    assert door.came == [ASK]
+    assert bus.connection.on_back == []
 
 
 async def test_a_room_cut_off_before_it_was_acknowledged_runs_again_and_says_nothing_twice(
