@@ -89,6 +89,7 @@ class Agent:
         """What has to hold before this agent is ready, each with the words that `/readyz` says."""
         ready = self.parts.readiness
         ready.require("bus", self._bus_state)
+        ready.require("rooms", lambda: "" if self.acting.is_set() else "not open yet")
         ready.wait_for("live state", "the cluster's objects are not listed yet")
         ready.wait_for("lease", "waiting for the Lease: another agent acts, or is just ending")
         for name in _STORES:

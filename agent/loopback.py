@@ -4,6 +4,8 @@ import asyncio
 import random
 import socket
 
+import aiohttp
+
 from agent.child import Fact
 
 # Linux hands out 32768 and up to outgoing connections; a port from below is not taken between
@@ -39,5 +41,22 @@ def answers_tcp(port: int, host: str = "127.0.0.1") -> Fact:
             return False
         writer.close()
         return True
+
+    return ready
+
+
+def answers_ok(url: str) -> Fact:
+    """Whoever serves `url` says 200: the usual answer of a readiness probe."""
+    timeout = aiohttp.ClientTimeout(total=2)
+
+    async def ready() -> bool:
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=timeout) as session,
+                session.get(url) as answer,
+            ):
+                return answer.status == 200
+        except (aiohttp.ClientError, TimeoutError):
+            return False
 
     return ready

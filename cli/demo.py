@@ -7,7 +7,10 @@ from typing import Annotated
 
 import typer
 
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
+
+@app.command()
 def demo(
     *,
     once: Annotated[bool, typer.Option("--once", help="End after the last stage.")] = False,

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from agent.child import Child, Program, until
-from agent.loopback import answers_tcp, free_port
+from agent.child import Child, Program
+from agent.loopback import answers_ok, free_port
 from bus.jetstream import Bus, BusSettings
 from playground.build import build_sandbox
 from playground.compiling import Watcher
+from playground.definitions import install_definitions
 from playground.demo.repository import APPLICATIONS, NAMESPACE, applications, first_commit
 from playground.githost import Repository
 from playground.kubeapi import KubeApi
@@ -29,9 +28,8 @@ from playground.pushes import Webhook
 from playground.server import Server
 from playground.world import Part, World, open_world
 
-_ROOT = Path(__file__).parents[2]
-_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _APPLICATIONS = f"/apis/argoproj.io/v1alpha1/namespaces/{NAMESPACE}/applications"
+_AGENT = "from cli.main import main; main()"
 _PARTS = (Part.NATS, Part.REDIS, Part.GIT, Part.KUBERNETES)
 
 
@@ -82,9 +80,7 @@ async def create_applications(house: House) -> None:
 
 async def _furnish(api: KubeApi, webhook_secret: str) -> None:
     """What a cluster administrator does once: definitions, namespace, the webhook's secret."""
-    for file in sorted((_ROOT / "deploy/base/crds").glob("*.yaml")):
-        body = yaml.safe_load(file.read_text())
-        await api.apply(f"{_DEFINITIONS}/{body['metadata']['name']}", body)
+    await install_definitions(api)
     await api.create_namespace(NAMESPACE)
     secret = {
         "apiVersion": "v1",
@@ -93,16 +89,15 @@ async def _furnish(api: KubeApi, webhook_secret: str) -> None:
         "stringData": {"webhook.github.secret": webhook_secret},
     }
     await api.create(f"/api/v1/namespaces/{NAMESPACE}/secrets", secret)
-    await until(lambda: api.exists(_APPLICATIONS))
 
 
 @asynccontextmanager
 async def _agent(world: World, sandbox: Path) -> AsyncIterator[Server]:
-    """`gitops agent run`, ready when its front door is open."""
+    """`gitops agent run`, ready when it says so."""
     port = free_port()
     program = Program(
         name="gitops-agent",
-        command=(sys.executable, "-m", "cli.main", "agent", "run"),
+        command=(sys.executable, "-c", _AGENT, "agent", "run"),
         folder=world.folder / "agent",
         environment={
             "GITOPS_ACCOUNT": "demo",
@@ -119,5 +114,6 @@ async def _agent(world: World, sandbox: Path) -> AsyncIterator[Server]:
         ready_within=60.0,
         stop_grace=20.0,
     )
-    async with Child(program, answers_tcp(port)) as child:
-        yield Server(url=f"http://127.0.0.1:{port}", child=child)
+    url = f"http://127.0.0.1:{port}"
+    async with Child(program, answers_ok(f"{url}/readyz")) as child:
+        yield Server(url=url, child=child)

@@ -5,35 +5,28 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from agent.settings import Settings
 from playground.background import BackgroundLoop
+from playground.definitions import install_definitions
 from playground.githost import GitHost
 from playground.kubernetes import ControlPlane
 from playground.pushes import Webhook
 from tests.flows.house import House
-from tests.support import eventually
 
-DEFINITIONS = Path(__file__).parents[2] / "deploy" / "base" / "crds"
-CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 WEBHOOK_SECRET = "a secret of the flow tests"
 
 
 @pytest.fixture(scope="session")
 def definitions(background: BackgroundLoop, control_plane: ControlPlane) -> ControlPlane:
     """The cluster with our CustomResourceDefinitions in it."""
-    background.call(install_definitions(control_plane))
+    background.call(_install(control_plane))
     return control_plane
 
 
-async def install_definitions(control_plane: ControlPlane) -> None:
+async def _install(control_plane: ControlPlane) -> None:
     async with control_plane.api() as api:
-        for file in sorted(DEFINITIONS.glob("*.yaml")):
-            body = yaml.safe_load(file.read_text())
-            await api.apply(f"{CRDS}/{body['metadata']['name']}", body)
-        for plural in ("applications", "appprojects"):
-            await eventually(lambda p=plural: api.exists(f"/apis/argoproj.io/v1alpha1/{p}"))
+        await install_definitions(api)
 
 
 @pytest.fixture

@@ -1,0 +1,53 @@
+"""The rooms, furnished: every port of the house plan gets the part that plays it."""
+
+from __future__ import annotations
+
+from agent.clock import SystemClock
+from agent.parts import Parts
+from handlers.command.handler import RefreshThis, SyncNow, Terminate
+from handlers.compare.handler import Compare, Worlds
+from handlers.delete.handler import Delete
+from handlers.health.handler import Assess
+from handlers.refresh.handler import Refresh
+from handlers.render.handler import Render
+from handlers.routes import Rooms
+from handlers.sync.apply.handler import Applier
+from handlers.sync.handler import Abandon, Decide
+from handlers.sync.step.handler import Step
+
+
+def open_rooms(parts: Parts) -> Rooms:
+    apps, live, clock = parts.applications, parts.live, SystemClock()
+    git, renders, cluster = parts.mirrors, parts.renders, parts.cluster
+    worlds = Worlds(
+        apps=apps,
+        renders=renders,
+        artifacts=parts.artifacts,
+        live=live,
+        cluster=cluster,
+        control_namespace=parts.settings.namespace,
+    )
+    applier = Applier(cluster=cluster, live=live)
+    render = Render(
+        apps=apps,
+        git=git,
+        renderer=parts.sandbox,
+        artifacts=parts.artifacts,
+        renders=renders,
+        live=live,
+        clock=clock,
+        control_namespace=parts.settings.namespace,
+    )
+    return Rooms(
+        refresh=Refresh(apps=apps, git=git, renders=renders, refs=parts.refs, clock=clock),
+        render=render,
+        compare=Compare(apps=apps, worlds=worlds),
+        decide=Decide(apps=apps, worlds=worlds, clock=clock),
+        step=Step(apps=apps, worlds=worlds, applier=applier, git=git, clock=clock),
+        assess=Assess(apps=apps, live=live, clock=clock),
+        abandon=Abandon(apps=apps, clock=clock),
+        delete=Delete(apps=apps, live=live, cluster=cluster, renders=renders, clock=clock),
+        sync_now=SyncNow(apps=apps),
+        refresh_this=RefreshThis(apps=apps),
+        terminate=Terminate(apps=apps),
+    )
