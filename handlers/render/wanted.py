@@ -13,13 +13,13 @@ _UNDER_WAY = (OperationPhase.RUNNING, OperationPhase.TERMINATING)
 
 
 def pinned_revision(app: Application) -> str:
-    """The revision that an operation asks for; empty where none does."""
+    """The revision that the operation under way, else the one asked for, names; empty for none."""
+    state = app.status.operation_state
+    if state is not None and state.phase in _UNDER_WAY:
+        return state.operation.sync.revision if state.operation.sync else ""
     if app.operation is not None and app.operation.sync is not None:
         return app.operation.sync.revision
-    state = app.status.operation_state
-    if state is None or state.phase not in _UNDER_WAY or state.operation.sync is None:
-        return ""
-    return state.operation.sync.revision
+    return ""
 
 
 def wanted_revision(app: Application) -> str:

@@ -22,9 +22,18 @@ def state(phase: str) -> dict[str, Any]:
         ({"operation": {"sync": {}}}, "main"),
         (state("Running"), "c0ffee"),
         (state("Terminating"), "c0ffee"),
+        (state("Running") | {"operation": {"sync": {"revision": "later"}}}, "c0ffee"),
         (state("Succeeded"), "main"),
     ],
-    ids=["source", "asked for", "asked for anything", "running", "terminating", "over"],
+    ids=[
+        "source",
+        "asked for",
+        "asked for anything",
+        "running",
+        "terminating",
+        "one after another",
+        "over",
+    ],
 )
 def test_a_pin_holds_while_its_operation_lives(parts: dict[str, Any], wanted: str) -> None:
     app = application(**parts)
