@@ -90,7 +90,7 @@ class KubeApi:
         try:
             await self.get(path)
         except KubeApiError as error:
-            if error.code != 404:
+            if error.code not in (404, 429):  # 429: a definition's storage is being made
                 raise
             return False
         return True

@@ -16,7 +16,7 @@ from bus.status import OperationPhase, SyncStatus
 from bus.verdicts import Retry
 from handlers.application import times
 from handlers.application.application import Application
-from handlers.application.status import HealthState
+from handlers.application.status import ApplicationStatus, HealthState
 from handlers.health.aggregate import aggregate
 from handlers.health.members import health_state, keys_of, members, status_of
 from handlers.ports import Apps, Clock, ClusterUnreachableError, LiveState, StatusWrite
@@ -43,7 +43,7 @@ class Assess:
         if after == app.status.health:
             return waiting
         await self._write(app, after)
-        return (*health_fact(app, after), *waiting)
+        return (*health_fact(app, replace(app.status, health=after)), *waiting)
 
     async def _write(self, app: Application, health: HealthState) -> None:
         try:
@@ -52,19 +52,18 @@ class Assess:
             raise Retry(str(error), after=_AWAY) from error
 
 
-def health_fact(app: Application, after: HealthState) -> tuple[HealthAssessed, ...]:
-    """The transition from `app`'s health to `after`, if it is one."""
-    if app.status.health.status == after.status:
+def health_fact(app: Application, after: ApplicationStatus) -> tuple[HealthAssessed, ...]:
+    """The transition from `app`'s health to that of `after`, if it is one."""
+    if app.status.health.status == after.health.status:
         return ()
-    sync = app.status.sync.status
     return (
         HealthAssessed(
             app=app.key,
             project=app.spec.project,
-            status=status_of(after),
+            status=status_of(after.health),
             before=status_of(app.status.health),
-            message=after.message,
-            sync=SyncStatus(sync) if sync else SyncStatus.UNKNOWN,
+            message=after.health.message,
+            sync=SyncStatus(after.sync.status or SyncStatus.UNKNOWN),
         ),
     )
 

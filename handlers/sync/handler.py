@@ -64,7 +64,7 @@ class Decide:
             return (StepOperation(app=app.key),)
         status = self._status(app, world, answer)
         await self.apps.write(app, StatusWrite(status=status))
-        said = (*health_fact(app, status.health), *_skipped(app, world, answer))
+        said = (*health_fact(app, status), *_skipped(app, world, answer))
         if answer.look_again:
             raise Retry(answer.message, after=answer.look_again, say=said)
         return said

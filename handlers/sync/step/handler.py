@@ -239,7 +239,7 @@ class Step:
         again = run.resumed or not finish.automated
         follow = (RefreshApp(app=run.app.key),) if again else ()
         more = (StepOperation(app=run.app.key),) if self._is_asked_again(run) else ()
-        return (*run.facts, finish, *health_fact(run.app, status.health), *follow, *more)
+        return (*run.facts, finish, *health_fact(run.app, status), *follow, *more)
 
     # --- what is written ----------------------------------------------------------------------
 
