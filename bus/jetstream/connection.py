@@ -74,12 +74,14 @@ class Connection:
         self._up.set()
 
     async def close(self) -> None:
+        """Everything said so far reaches the server, if there is one."""
         self._closing = True
-        try:
-            async with asyncio.timeout(_CLOSE_SECONDS):
-                await self.client.flush()
-        except (TimeoutError, nats.errors.Error):
-            log.warning("bus closed without a last flush", hosts=self.settings.hosts)
+        if self.is_connected:
+            try:
+                async with asyncio.timeout(_CLOSE_SECONDS):
+                    await self.client.flush()
+            except (TimeoutError, nats.errors.Error) as error:
+                log.warning("bus closed unflushed", hosts=self.settings.hosts, error=repr(error))
         await self.client.close()
 
     async def _connect(self) -> None:

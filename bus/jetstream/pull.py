@@ -73,6 +73,9 @@ class Pull:
 
     async def drain(self) -> None:
         """Take no more: the server sends nothing after this, and nothing it sent is dropped."""
+        if not self.connection.is_connected:
+            await self.close()  # there is nobody to wait for
+            return
         subscription, self._subscription = self._subscription, None
         if subscription is None:
             return

@@ -227,6 +227,17 @@ async def test_a_room_that_says_too_much_fails_with_the_size(bus: Bus) -> None:
     assert "EventTooLargeError" in watch.dead[0]
 
 
+async def test_a_result_that_the_server_refuses_counts_as_a_failure(bus: Bus) -> None:
+    watch, jetstream = Watch(), bus.connection.jetstream
+    facts = (await jetstream.stream_info(bus.scope.name("FACT"))).config
+    await jetstream.update_stream(facts.evolve(max_msg_size=10))
+    async with dispatching(bus, route_of(always_open(FAILED), RefreshApp, attempts=2), watch=watch):
+        await bus.publish(ASK)
+        await eventually(lambda: watch.dead)
+    assert watch.outcomes() == [Outcome.FAILED, Outcome.DEAD]
+    assert watch.dead[0].startswith("RefusedError")
+
+
 async def test_what_the_server_refuses_is_said_to_the_publisher(bus: Bus) -> None:
     huge = Message(subject=subject_of(bus.scope, ASK), headers={}, data=b"x" * 100_000)
     with pytest.raises(RefusedError, match="size"):

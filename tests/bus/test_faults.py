@@ -10,7 +10,14 @@ import structlog
 
 from agent.loopback import free_port
 from bus.carrier import CarrierError
-from bus.events import RefreshApp, RenderFailed
+from bus.events import (
+    AssessApp,
+    CompareApp,
+    DeleteApp,
+    RefreshApp,
+    RenderFailed,
+    StepOperation,
+)
 from bus.jetstream import Bus, BusSettings, CarrierUnreachableError
 from bus.observer import Outcome
 from bus.status import Reason
@@ -128,6 +135,16 @@ async def test_a_publish_gives_up_at_its_deadline_and_says_what_was_not_stored(
         own_nats.kill()
         with pytest.raises(CarrierError, match=r"did not store 1 messages .*ask\.render"):
             await bus.publish(RefreshApp(app=APP))
+
+
+async def test_a_drain_does_not_wait_for_a_nats_that_is_away(own_nats: Server) -> None:
+    events = (RefreshApp, CompareApp, AssessApp, StepOperation, DeleteApp, RenderFailed)
+    routes = [route_of(always_open(), event) for event in events]
+    async with Bus.open(settings_of(own_nats.url)) as bus:
+        await bus.provision()
+        async with asyncio.timeout(15), dispatching(bus, *routes):
+            own_nats.kill()
+            await eventually(lambda: not bus.is_connected)
 
 
 async def test_a_cancelled_publish_leaves_nothing_behind(own_nats: Server) -> None:
