@@ -9,7 +9,6 @@ import asyncio
 from random import Random
 
 import structlog
-from handlers.routes import house_plan
 
 from agent.hearing import Hearing
 from agent.ingress.pending import PendingAsks
@@ -20,6 +19,8 @@ from agent.rooms import open_rooms
 from bus.dispatcher import Dispatcher
 from bus.events import Event
 from bus.jetstream import Bus, DispatchOptions
+from bus.trace import Trace
+from handlers.routes import house_plan
 
 log = structlog.get_logger()
 
@@ -68,8 +69,10 @@ class Publishing:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
 
-    async def __call__(self, *events: Event, message_id: str = "") -> None:
-        await self._bus.publish(*events, message_id=message_id)
+    async def __call__(
+        self, *events: Event, message_id: str = "", trace: Trace | None = None
+    ) -> None:
+        await self._bus.publish(*events, message_id=message_id, trace=trace)
 
 
 def _options(parts: Parts) -> DispatchOptions:

@@ -17,7 +17,7 @@ import structlog
 
 from agent.acting import Publishing, act
 from agent.ingress.server import FrontDoor, serving
-from agent.ingress.take import TakeDelivery
+from agent.ingress.take import TakeDelivery, warn_of_unproven
 from agent.ingress.webhooks.verify import read_secrets
 from agent.kube.leader import LeaseTerms, lead
 from agent.kube.watch import KindWatch
@@ -83,6 +83,7 @@ class Agent:
         ready.hold("live state")
         for listed in self._listed.values():
             await listed.wait()
+        warn_of_unproven(read_secrets(self.parts.secrets.setting))
         await act(self.parts, self.stop, self.acting)
 
     def _require(self) -> None:
@@ -125,6 +126,7 @@ class Agent:
             apps=parts.applications,
             publish=Publishing(parts.bus),
             secrets=lambda: read_secrets(parts.secrets.setting),
+            spans=parts.spans,
         )
         return FrontDoor(
             take=take,

@@ -174,9 +174,6 @@ class TraceSettings(_Group):
     file: PathHere | None = Field(
         default=None, description="Append finished spans to this file as JSON."
     )
-    endpoint: str = Field(
-        default="", description="OTLP/HTTP address of a collector (`.../v1/traces`)."
-    )
 
 
 class Settings(BaseSettings):
@@ -199,9 +196,6 @@ class Settings(BaseSettings):
     )
     namespace: Name = Field(
         default="argocd", description="Control namespace: projects, secrets, settings."
-    )
-    application_namespaces: Namespaces = Field(
-        default=(), description="Further namespaces whose Applications are handled, with commas."
     )
     destination_namespaces: Namespaces = Field(
         default=(), description="Namespaces to watch and deploy to, with commas; empty: all."

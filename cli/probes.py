@@ -71,7 +71,7 @@ async def sandbox(settings: Settings) -> Finding:
     try:
         limits = SandboxLimits(workers=1, deadline=SECONDS)
         async with Sandbox(sandbox_binary(settings.sandbox.binary), limits) as worker:
-            await worker.evaluate("yaml", {"file": "check"}, b"a: 1\n")
+            await worker.evaluate("yaml", {"file": "check"}, b"kind: List\napiVersion: v1\n")
             confined = ", ".join(sorted(worker.capabilities))
     except (SandboxMissingError, SandboxError, OSError) as e:
         remedy = "Build it with `make parts` and set GITOPS_SANDBOX_BINARY."

@@ -31,7 +31,7 @@ class AllApps(Protocol):
 
 
 class Publish(Protocol):
-    async def __call__(self, *events: Event, message_id: str = "") -> None: ...
+    async def __call__(self, *events: Event, message_id: str = "") -> object: ...
 
 
 @dataclass(slots=True, kw_only=True)

@@ -230,7 +230,7 @@ def test_a_delivery_that_cannot_be_read_is_refused(
     ("content", "said"),
     [
         pytest.param("", "is empty", id="empty"),
-        pytest.param("[1]", "document 1: expected a Kubernetes object, found int", id="no object"),
+        pytest.param("[1]", "document 1: expected a Kubernetes object, found list", id="no object"),
         pytest.param('{"a": 1}', "document 1: apiVersion or kind is missing", id="no kind"),
         pytest.param(None, "No such file", id="absent"),
     ],

@@ -8,17 +8,21 @@ from typing import Any
 
 import aiohttp
 import pytest
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from structlog.testing import capture_logs
 
 from agent.ingress.server import FrontDoor, serving
-from agent.ingress.take import TakeDelivery
+from agent.ingress.take import TakeDelivery, warn_of_unproven
 from agent.ingress.webhooks.verify import Secrets, sign
 from agent.observe.health import Readiness
 from agent.observe.metrics import make_metrics
+from agent.observe.tracing import Spans
 from bus.carrier import CarrierError
 from bus.events import Event, RefreshRepository
 from bus.identity import RepositoryKey
 from bus.subjects import Scope, subject_of
+from bus.trace import Trace
 from handlers.application.application import Application, Metadata
 from handlers.application.spec import ApplicationSpec, Source
 
@@ -40,10 +44,14 @@ class Bus:
     def __init__(self) -> None:
         self.lost = False
         self.published: list[tuple[Event, str]] = []
+        self.trace: Trace | None = None
 
-    async def publish(self, *events: Event, message_id: str = "") -> None:
+    async def publish(
+        self, *events: Event, message_id: str = "", trace: Trace | None = None
+    ) -> None:
         if self.lost:
             raise CarrierError("no server")
+        self.trace = trace
         self.published += [(event, message_id) for event in events]
 
 
@@ -52,8 +60,12 @@ class House:
         self.bus = Bus()
         self.readiness = Readiness()
         self.metrics = make_metrics()
+        self.spans = InMemorySpanExporter()
         take = TakeDelivery(
-            apps=Index(), publish=self.bus.publish, secrets=lambda: Secrets(github=SECRET)
+            apps=Index(),
+            publish=self.bus.publish,
+            secrets=lambda: Secrets(github=SECRET),
+            spans=Spans(SimpleSpanProcessor(self.spans)),
         )
         self.door = FrontDoor(
             take=take, readiness=self.readiness, metrics=self.metrics, body_limit=LIMIT
@@ -200,6 +212,35 @@ async def test_a_burst_to_one_repository_is_one_subject(house: House) -> None:
     assert len(house.bus.published) == 5
     assert len({subject_of(scope, event) for event, _ in house.bus.published}) == 1
     assert len({message_id for _, message_id in house.bus.published}) == 5
+
+
+async def test_a_push_is_the_root_of_a_trace_that_its_asks_go_on(house: House) -> None:
+    await house.push()
+
+    (span,) = house.spans.get_finished_spans()
+    assert span.parent is None
+    assert span.context is not None
+    assert house.bus.trace is not None
+    assert format(span.context.span_id, "016x") == house.bus.trace.span_id
+
+
+async def test_a_trace_that_the_sender_began_is_gone_on_with(house: House) -> None:
+    await house.push(traceparent=f"00-{'1' * 32}-{'2' * 16}-01")
+
+    (span,) = house.spans.get_finished_spans()
+    assert span.context is not None
+    assert span.parent is not None
+    assert format(span.context.trace_id, "032x") == "1" * 32
+    assert format(span.parent.span_id, "016x") == "2" * 16
+
+
+def test_a_host_without_a_secret_is_warned_of() -> None:
+    with capture_logs() as logs:
+        warn_of_unproven(Secrets(github=SECRET))
+
+    assert [(line["log_level"], line["missing"]) for line in logs] == [
+        ("warning", "webhook.gitlab.secret")
+    ]
 
 
 async def test_no_secret_is_logged_or_answered(house: House) -> None:

@@ -1,0 +1,49 @@
+"""docs/settings.md from the types: `python -m agent.settings_document > docs/settings.md`."""
+
+from __future__ import annotations
+
+import sys
+from itertools import groupby
+from pathlib import Path
+
+from agent.configuration import Variable, default_text, variables
+
+_HEAD = """\
+# Settings
+
+<!-- Made by `make docs` from agent/settings.py. Do not edit. -->
+
+Each setting is an environment variable. The same settings may stand in a TOML file that
+`GITOPS_SETTINGS_FILE` names: the group is a table, the rest of the name is the key. The environment
+wins. What is wrong is told all at once when the agent starts, with exit code 2;
+`gitops agent settings` shows what is in force, secrets masked, and `gitops agent check` tries it.
+
+Durations are seconds or Go's spelling (`90`, `3m`, `1h30m`), sizes are bytes or have a unit
+(`5MiB`). Settings of the product itself are read from the cluster as Argo CD has them:
+`argocd-secret` and the repository Secrets of the control namespace.
+"""
+
+
+def document() -> str:
+    groups = groupby(
+        variables(), key=lambda variable: variable.path[0] if len(variable.path) > 1 else ""
+    )
+    return "\n".join([_HEAD, *(_group(name, tuple(found)) for name, found in groups)])
+
+
+def _group(name: str, found: tuple[Variable, ...]) -> str:
+    title = f"## `[{name}]`" if name else "## The agent"
+    rows = "\n".join(_row(variable) for variable in found)
+    head = "| Variable | In the file | Default | Meaning |\n|---|---|---|---|"
+    return f"{title}\n\n{head}\n{rows}\n"
+
+
+def _row(variable: Variable) -> str:
+    default = default_text(variable.field).replace(str(Path.home()), "~")
+    shown = f"`{default}`" if default else ""
+    meaning = variable.field.description + (" Secret." if variable.secret else "")
+    return f"| `{variable.name}` | `{variable.path[-1]}` | {shown} | {meaning} |"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(document())

@@ -1,0 +1,211 @@
+"""gitops render and plan over local files: folders as they are, and commits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pygit2
+import pytest
+
+from bus.status import Reason
+from cli.directory import LARGEST_FILE, DirectoryTree
+from handlers.ports import EntryKind, RepositoryError
+from tests.cli.conftest import Gitops
+
+MANIFESTS = """\
+apiVersion: v1
+kind: Service
+metadata:
+  name: web
+  annotations: {argocd.argoproj.io/sync-wave: "2"}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+"""
+
+
+BROKEN = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a\n"
+
+
+def app(**source: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": "web", "namespace": "argocd"},
+        "spec": {
+            "source": {"repoURL": "https://git.example/shop", "path": "web", **source},
+            "destination": {"server": "https://kubernetes.default.svc", "namespace": "shop"},
+        },
+    }
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    folder = tmp_path / "repo" / "web"
+    folder.mkdir(parents=True)
+    (folder / "all.yaml").write_text(MANIFESTS)
+    return folder.parent
+
+
+@pytest.fixture
+def app_file(tmp_path: Path) -> Path:
+    file = tmp_path / "app.json"
+    file.write_text(json.dumps(app()))
+    return file
+
+
+def commit(repo: Path) -> str:
+    made = pygit2.init_repository(str(repo))
+    made.index.add_all()
+    who = pygit2.Signature("a", "a@example.com")
+    return str(made.create_commit("HEAD", who, who, "first", made.index.write_tree(), []))
+
+
+def test_render_places_and_stamps_as_the_agent_does(
+    with_sandbox: Gitops, repo: Path, app_file: Path
+) -> None:
+    ran = with_sandbox("render", "-f", app_file, "--repo", repo, "--json")
+
+    assert ran.code == 0, ran.err
+    service, config, namespace = ran.answers
+    assert service["metadata"]["namespace"] == config["metadata"]["namespace"] == "shop"
+    assert "namespace" not in namespace["metadata"]
+    tracking = service["metadata"]["annotations"]["argocd.argoproj.io/tracking-id"]
+    assert tracking == "web:/Service:shop/web"
+
+
+def test_render_writes_yaml_for_people(with_sandbox: Gitops, repo: Path, app_file: Path) -> None:
+    ran = with_sandbox("render", "-f", app_file, "--repo", repo)
+
+    assert ran.out.startswith("---\napiVersion: v1\nkind: Service\n")
+
+
+def test_render_takes_files_as_they_are_or_as_committed(
+    with_sandbox: Gitops, repo: Path, app_file: Path
+) -> None:
+    first = commit(repo)
+    (repo / "web" / "all.yaml").unlink()
+    (repo / "web" / "new.yaml").write_text(MANIFESTS.replace("settings", "changed"))
+
+    now = with_sandbox("render", "-f", app_file, "--repo", repo, "--json")
+    then = with_sandbox("render", "-f", app_file, "--repo", repo, "--revision", first, "--json")
+
+    assert [ran.answers[1]["metadata"]["name"] for ran in (now, then)] == ["changed", "settings"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        pytest.param(
+            lambda repo: (repo / "web" / "x.yaml").write_text(BROKEN), "x.yaml", id="yaml"
+        ),
+        pytest.param(lambda repo: (repo / "web").rename(repo / "other"), "'web'", id="no folder"),
+        pytest.param(
+            lambda repo: (repo / "web" / "again.yaml").write_text(MANIFESTS),
+            "twice",
+            id="duplicate",
+        ),
+    ],
+)
+def test_what_cannot_be_rendered_is_named(
+    with_sandbox: Gitops, repo: Path, app_file: Path, change: Any, said: str
+) -> None:
+    change(repo)
+
+    ran = with_sandbox("render", "-f", app_file, "--repo", repo)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+
+
+def test_an_application_that_makes_no_sense_is_named(
+    with_sandbox: Gitops, repo: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "app.json"
+    file.write_text(json.dumps(app(path="../x")))
+
+    ran = with_sandbox("render", "-f", file, "--repo", repo)
+
+    assert ran.code == 2
+    assert "leaves the repository" in ran.err
+
+
+def test_something_else_than_an_application_is_refused(
+    with_sandbox: Gitops, repo: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "config.json"
+    file.write_text('{"apiVersion": "v1", "kind": "ConfigMap"}')
+
+    ran = with_sandbox("render", "-f", file, "--repo", repo)
+
+    assert ran.code == 2
+    assert "expected an Application" in ran.err
+
+
+def test_plan_orders_waves_and_kinds_of_an_application(
+    with_sandbox: Gitops, repo: Path, app_file: Path
+) -> None:
+    ran = with_sandbox("plan", "-f", app_file, "--repo", repo, "--json")
+
+    assert [(answer["step"], answer["wave"], answer["kind"]) for answer in ran.answers] == [
+        (1, 0, "Namespace"),
+        (1, 0, "ConfigMap"),
+        (2, 2, "Service"),
+    ]
+
+
+def test_plan_takes_plain_manifests_too(with_sandbox: Gitops, repo: Path) -> None:
+    ran = with_sandbox("plan", "-f", repo / "web" / "all.yaml")
+
+    assert ran.out.splitlines() == [
+        "Step 1: Sync, wave 0",
+        "  apply Namespace shop",
+        "  apply ConfigMap settings",
+        "Step 2: Sync, wave 2",
+        "  apply Service web",
+    ]
+
+
+# --- a folder as a tree -------------------------------------------------------------------------
+
+
+def test_object_ids_of_a_folder_are_those_of_git(repo: Path) -> None:
+    commit(repo)
+    expected = pygit2.Repository(str(repo)).revparse_single("HEAD:web/all.yaml").id
+    tree = DirectoryTree(repo)
+    entry = tree.entry("web/all.yaml")
+
+    assert entry is not None
+    assert entry.oid == str(expected)
+    assert tree.read(entry.oid) == MANIFESTS.encode()
+
+
+def test_nothing_outside_the_folder_is_answered(repo: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("hush")
+    (repo / "away").symlink_to(tmp_path)
+    commit(repo)
+    tree = DirectoryTree(repo)
+
+    found = [tree.entry(path) for path in ("../secret", "away/secret", ".git/HEAD", "web/\0")]
+    assert found == [None] * 4
+    link = tree.entry("away")
+    assert link is not None
+    assert link.kind is EntryKind.SYMLINK
+    assert [entry.name for entry in tree.list("")] == ["away", "web"]
+
+
+def test_a_huge_file_is_refused_by_its_name(repo: Path) -> None:
+    with (repo / "huge.yaml").open("wb") as out:
+        out.truncate(LARGEST_FILE + 1)
+
+    with pytest.raises(RepositoryError, match=r"huge\.yaml") as raised:
+        DirectoryTree(repo).entry("huge.yaml")
+    assert raised.value.reason is Reason.OUTPUT_TOO_LARGE

@@ -1,0 +1,184 @@
+"""The front door and the command line on a real bus: bursts, facts, and what can be reached."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from agent.ingress.server import FrontDoor, serving
+from agent.ingress.take import TakeDelivery
+from agent.ingress.webhooks.verify import Secrets, sign
+from agent.observe.health import Readiness
+from agent.observe.metrics import make_metrics
+from bus.events import HealthAssessed, RefreshRepository
+from bus.identity import AppKey, RepositoryKey
+from bus.jetstream import Bus, BusSettings
+from bus.status import HealthStatus
+from bus.subjects import subject_of
+from handlers.application.application import Application, Metadata
+from handlers.application.spec import ApplicationSpec, Source
+
+pytestmark = pytest.mark.flow
+
+ROOT = Path(__file__).parent.parent.parent
+URL = "https://git.example/shop"
+SHOP, WEB = AppKey("argocd", "shop"), AppKey("argocd", "web")
+
+
+class Index:
+    def of_repository(self, repository: RepositoryKey) -> Sequence[Application]:
+        source = Source(repo_url=URL, target_revision="main")
+        app = Application(metadata=Metadata(name="shop"), spec=ApplicationSpec(source=source))
+        return [app] if app.repository == repository else ()
+
+
+@pytest.fixture
+async def bus(nats_url: str) -> AsyncIterator[Bus]:
+    settings = BusSettings(url=nats_url, account=f"t{uuid.uuid4().hex[:8]}", agent="prod1")
+    async with Bus.open(settings) as opened:
+        await opened.provision()
+        yield opened
+
+
+async def push(port: int, number: int) -> str:
+    body = json.dumps(
+        {
+            "ref": "refs/heads/main",
+            "before": "a" * 40,
+            "after": f"{number:040x}",
+            "repository": {"clone_url": URL},
+        }
+    ).encode()
+    headers = {
+        "X-GitHub-Event": "push",
+        "X-GitHub-Delivery": f"d{number}",
+        "X-Hub-Signature-256": sign(b"hush", body),
+        "Content-Type": "application/json",
+    }
+    async with (
+        aiohttp.ClientSession() as http,
+        http.post(f"http://127.0.0.1:{port}/api/webhook", data=body, headers=headers) as response,
+    ):
+        told = await response.json()
+        return str(told["outcome"])
+
+
+async def test_a_burst_of_pushes_waits_as_one_ask(bus: Bus) -> None:
+    take = TakeDelivery(apps=Index(), publish=bus.publish, secrets=lambda: Secrets(github=b"hush"))
+    door = FrontDoor(take=take, readiness=Readiness(), metrics=make_metrics(), body_limit=1_000_000)
+    async with serving(door.application(), "127.0.0.1", 0) as port:
+        outcomes = [await push(port, number) for number in (1, 2, 3, 3)]
+
+    stream = await bus.connection.jetstream.stream_info(bus.scope.name("ASK"))
+    ask = RefreshRepository(repository=RepositoryKey.of(URL))
+    subject = subject_of(bus.scope, ask)
+    waiting = await bus.connection.jetstream.get_last_msg(bus.scope.name("ASK"), subject)
+    assert outcomes == ["accepted", "accepted", "accepted", "duplicate"]
+    assert stream.state.messages == 1
+    assert b"refs/heads/main" in (waiting.data or b"")
+
+
+async def gitops(*arguments: str, **variables: str) -> tuple[int, str, str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("GITOPS_")}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        "from cli.main import main; main()",
+        *arguments,
+        cwd=ROOT,
+        env={**clean, **variables},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(60):
+        out, err = await process.communicate()
+    return process.returncode or 0, out.decode(), err.decode()
+
+
+def assessed(app: AppKey) -> HealthAssessed:
+    return HealthAssessed(app=app, status=HealthStatus.HEALTHY)
+
+
+async def test_events_replays_the_facts_of_one_application(bus: Bus) -> None:
+    await bus.publish(assessed(SHOP), assessed(WEB))
+    settings = {
+        "GITOPS_NATS_URL": bus.settings.url,
+        "GITOPS_ACCOUNT": bus.settings.account,
+        "GITOPS_AGENT": bus.settings.agent,
+    }
+
+    code, out, err = await gitops("events", "--app", "shop", "--json", **settings)
+
+    assert (code, err) == (0, "")
+    (fact,) = [json.loads(line) for line in out.splitlines()]
+    assert (fact["specversion"], fact["subject"]) == ("1.0", "argocd/shop")
+    assert fact["type"].endswith("health.assessed.v1")
+    assert fact["data"]["status"] == "Healthy"
+
+
+async def test_events_follows_what_happens_next(bus: Bus) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        "from cli.main import main; main()",
+        "events",
+        "--follow",
+        "--nats",
+        bus.settings.url,
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "GITOPS_ACCOUNT": bus.settings.account,
+            "GITOPS_AGENT": bus.settings.agent,
+        },
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(60):
+            await bus.publish(assessed(SHOP))
+            first = await process.stdout.readline()
+            await bus.publish(assessed(WEB))
+            second = await process.stdout.readline()
+    finally:
+        process.terminate()
+        await process.wait()
+
+    assert b"argocd/shop" in first
+    assert b"argocd/web" in second
+    assert b"status=Healthy" in second
+
+
+async def test_check_tells_what_answers_and_what_does_not(
+    nats_url: str, redis_url: str, sandbox_binary: Path, tmp_path: Path
+) -> None:
+    settings = {
+        "GITOPS_NATS_URL": nats_url,
+        "GITOPS_REDIS_URL": redis_url,
+        "GITOPS_SANDBOX_BINARY": str(sandbox_binary),
+        "GITOPS_STATE_DIR": str(tmp_path / "state"),
+        "GITOPS_KUBE_KUBECONFIG": str(tmp_path / "absent"),
+    }
+
+    code, out, _ = await gitops("agent", "check", "--json", **settings)
+
+    found: dict[str, Any] = {each["part"]: each for each in map(json.loads, out.splitlines())}
+    assert code == 1
+    assert {part: each["ok"] for part, each in found.items()} == {
+        "settings": True,
+        "disk": True,
+        "sandbox": True,
+        "nats": True,
+        "redis": True,
+        "cluster": False,
+    }
+    assert found["cluster"]["remedy"]
