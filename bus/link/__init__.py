@@ -1,0 +1,71 @@
+"""The link: what travels between an agent and the service, whatever carries it. Import from here.
+
+The agent dials out; one connection carries frames both ways. Correctness never rests on the
+transport: what goes up has a sequence and is acknowledged after the service has stored it, what
+goes down is a task with an id that is never done twice.
+"""
+
+from __future__ import annotations
+
+from bus.link.down import (
+    Ack,
+    Cancel,
+    Credit,
+    DownFrame,
+    Fenced,
+    Missing,
+    Offer,
+    WantBodies,
+    WantBuckets,
+    Welcome,
+)
+from bus.link.enrolment import Challenge, Enrol, Enrolled, Session, SessionRequest, proof
+from bus.link.items import Item, ItemKind, StateBody
+from bus.link.tasks import Task, TaskClass, TaskKind, TaskPhase, TaskProgress, TaskResult
+from bus.link.up import Beat, Bodies, Bucket, Chunk, End, Hello, Items, Member, Root, Roots, UpFrame
+
+PROTOCOL = (1, 1)
+"""Oldest and newest version of the frames that this code speaks."""
+MAX_FRAME = 1 << 20
+"""Bytes of one frame on the wire; larger ones end the connection."""
+
+__all__ = [
+    "MAX_FRAME",
+    "PROTOCOL",
+    "Ack",
+    "Beat",
+    "Bodies",
+    "Bucket",
+    "Cancel",
+    "Challenge",
+    "Chunk",
+    "Credit",
+    "DownFrame",
+    "End",
+    "Enrol",
+    "Enrolled",
+    "Fenced",
+    "Hello",
+    "Item",
+    "ItemKind",
+    "Items",
+    "Member",
+    "Missing",
+    "Offer",
+    "Root",
+    "Roots",
+    "Session",
+    "SessionRequest",
+    "StateBody",
+    "Task",
+    "TaskClass",
+    "TaskKind",
+    "TaskPhase",
+    "TaskProgress",
+    "TaskResult",
+    "UpFrame",
+    "WantBodies",
+    "WantBuckets",
+    "Welcome",
+    "proof",
+]

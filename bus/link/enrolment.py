@@ -1,0 +1,59 @@
+"""How an agent introduces itself: once with a token, then each session with its key.
+
+    POST /api/v1/link/enrol      Enrol -> Enrolled           the one-time token is burnt
+    POST /api/v1/link/challenge  {agent} -> Challenge        a nonce, for a minute
+    POST /api/v1/link/session    SessionRequest -> Session   proof of possession; 15 minutes
+    GET  /api/v1/link            WebSocket, `Authorization: Bearer {session token}`
+
+The keys are made in the cluster and stay there: Ed25519 to sign, X25519 to receive sealed boxes.
+"""
+
+from __future__ import annotations
+
+from bus.link.wire import Value
+
+
+class Enrol(Value, frozen=True, kw_only=True):
+    token: str
+    public_key: str
+    """Ed25519, raw, base64."""
+    sealing_key: str
+    """X25519, raw, base64."""
+    cluster_uid: str
+    """UID of the namespace kube-system."""
+    version: str
+    proof: str
+    """Signature over `proof("enrol", token)`: who enrols holds the key."""
+
+
+class Enrolled(Value, frozen=True, kw_only=True):
+    account: str
+    agent: str
+    key_id: str
+
+
+class Challenge(Value, frozen=True, kw_only=True):
+    nonce: str
+    expires_at: float
+
+
+class SessionRequest(Value, frozen=True, kw_only=True):
+    account: str
+    agent: str
+    key_id: str
+    nonce: str
+    signature: str
+    """Over `proof("session", nonce)`."""
+    next_public_key: str = ""
+    """Rotation: valid beside the old key from now on, alone after its first use."""
+
+
+class Session(Value, frozen=True, kw_only=True):
+    token: str
+    expires_at: float
+    key_id: str
+
+
+def proof(purpose: str, text: str) -> bytes:
+    """What is signed: bound to its purpose, so that no signature serves another."""
+    return f"gitops-house link {purpose}\n{text}".encode()

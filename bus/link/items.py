@@ -1,0 +1,59 @@
+"""Items: what the agent's outbox holds, in order.
+
+Three kinds: the *state* of an object (the newest per object is enough), a *fact* (never merged), and
+what became of a *task* (never merged). `before` is the sequence of the item that stood before this
+one when it was read: a merged state leaves a hole in the sequences, never in the chain.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from bus.link.wire import Value
+
+
+class ItemKind(StrEnum):
+    STATE = "state"
+    FACT = "fact"
+    TASK = "task"
+
+
+class Item(Value, frozen=True, kw_only=True):
+    """`type` is `application.v1` for states, the fact's own wire type, `progress.v1`, `result.v1`."""
+
+    sequence: int
+    """Position in the outbox of this epoch; 0 in an answer to WantBodies."""
+    before: int
+    kind: ItemKind
+    type: str
+    id: str
+    """Of the event: equal ids are one event, however often they arrive."""
+    subject: str
+    """What it is about: `namespace/name` of an object, the task's id."""
+    time: str
+    """RFC 3339, UTC, by the agent's clock."""
+    project: str = ""
+    correlation: str = ""
+    uid: str = ""
+    """Of the Kubernetes object: a recreated one is another object."""
+    hash: str = ""
+    """Of the meaningful content of a state (sha256, hex); see digest.py."""
+    deleted: bool = False
+    """A tombstone: the object is gone from the cluster."""
+    body: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class StateBody(Value, frozen=True, kw_only=True):
+    """What a state says of an object: redacted, with volatile fields taken out of the hash only."""
+
+    kind: str
+    """`Application`, `AppProject`, `Repository`, `Cluster`, `Component`."""
+    namespace: str
+    name: str
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    spec: dict[str, Any] = {}
+    status: dict[str, Any] = {}

@@ -1,0 +1,13 @@
+"""The base of every frame: camelCase JSON, unknown fields ignored, defaults left out."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A part of a frame."""
+
+
+class Frame(Value, frozen=True, kw_only=True, tag_field="frame"):
+    """One message of the connection; `frame` on the wire names its type."""
