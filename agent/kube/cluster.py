@@ -30,17 +30,19 @@ class KubeCluster:
 
     async def apply(self, manifest: Manifest, options: ApplyOptions) -> LiveObject:
         kind = self._kind(manifest)
-        if not access.name(manifest):
-            answer = await self._create(kind, manifest, options)
-        elif options.replace:
-            answer = await self._replace(kind, manifest, options)
-        else:
-            how = _how(options)
-            answer = await self._client.apply(_path(kind, manifest), _encode(manifest), how)
-        live = summarise(answer, whole=True)
-        if not options.dry_run:
-            self._live.index.put(live, ours=True)
+        with self._live.index.writing(_key(kind, manifest)):
+            live = summarise(await self._send(kind, manifest, options), whole=True)
+            if not options.dry_run:
+                self._live.index.put(live, ours=True)
         return live
+
+    async def _send(self, kind: KindInfo, manifest: Manifest, options: ApplyOptions) -> bytes:
+        if not access.name(manifest):
+            return await self._create(kind, manifest, options)
+        if options.replace:
+            return await self._replace(kind, manifest, options)
+        path = _path(kind, manifest)
+        return await self._client.apply(path, _encode(manifest), _how(options))
 
     async def delete(self, live: LiveObject, *, propagation: str = "foreground") -> None:
         """One that is gone, or was replaced by another of its name, is no error."""

@@ -8,7 +8,8 @@ nothing when its watch event arrives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 import msgspec
 
@@ -50,6 +51,7 @@ class LiveIndex:
         self._by_app: dict[str, dict[ResourceKey, None]] = {}
         self._by_owner: dict[str, dict[ResourceKey, None]] = {}
         self._gone: dict[str, None] = {}
+        self._held: dict[ResourceKey, LiveObject | None] = {}
 
     def __len__(self) -> int:
         return sum(len(objects) for objects in self._kinds.values())
@@ -72,11 +74,29 @@ class LiveIndex:
     def put(self, live: LiveObject, *, ours: bool = False) -> None:
         """`ours`: the answer to our own apply, news only for who lost the object by it."""
         before = self.get(live.key)
+        lost = before is not None and before.tracking not in ("", live.tracking)
+        if ours and not lost and live.key in self._held:
+            self._held[live.key] = live
         if live.uid in self._gone or (before is not None and _no_news(before, live)):
             return
         self._store(before, live)
-        if not ours or (before is not None and before.tracking not in ("", live.tracking)):
+        if not ours or lost:
             self._tell(before, live)
+
+    @contextmanager
+    def writing(self, key: ResourceKey) -> Iterator[None]:
+        """Around our own write: its watch event may come before its answer, and is still no news.
+
+        What others did meanwhile is told at the end.
+        """
+        if key in self._held:  # two applications share the object: the first one's end tells
+            yield
+            return
+        self._held[key] = self.get(key)
+        try:
+            yield
+        finally:
+            self._tell(self._held.pop(key), self.get(key))
 
     def remove(self, live: LiveObject) -> None:
         """It is gone, by an event or by our own delete. Another object of its name stays."""
@@ -129,7 +149,10 @@ class LiveIndex:
             _discard(self._by_owner, uid, live.key)
 
     def _tell(self, before: LiveObject | None, after: LiveObject | None) -> None:
-        if self.listener is not None and _says_something(before, after):
+        here = after or before
+        if here is None or here.key in self._held or self.listener is None:
+            return
+        if _says_something(before, after):
             self.listener(LiveChange(before=before, after=after))
 
 

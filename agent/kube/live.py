@@ -19,9 +19,8 @@ import structlog
 from agent.kube.client import KubeClient
 from agent.kube.discovery import Discovered, discover
 from agent.kube.index import LiveIndex, Scope
-from agent.kube.paths import collection
-from agent.kube.sink import IndexSink
-from agent.kube.watch import KindWatch, State, Subject
+from agent.kube.watch import State
+from agent.kube.watches import Watches
 from bus.identity import AppKey, ResourceKey
 from bus.status import HealthStatus
 from handlers.manifest.exclusions import ResourceFilter
@@ -44,13 +43,6 @@ class Extent:
     namespaces: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Followed:
-    kind: KindInfo
-    watch: KindWatch
-    task: asyncio.Task[None]
-
-
 class Live:
     """Implements the port LiveState. Believe it once `synced` has returned; `run` keeps it true."""
 
@@ -61,7 +53,8 @@ class Live:
         self._kube_version = ""
         self._kinds: dict[tuple[str, str], KindInfo] = {}
         self._api_versions: tuple[str, ...] = ()
-        self._followed: dict[Scope, _Followed] = {}
+        self._watches = Watches(client, index, self._on_state)
+        self._stale = False
         self._look_again = asyncio.Event()
         self._synced = asyncio.Event()
         self._looking = asyncio.Lock()
@@ -113,11 +106,8 @@ class Live:
 
     def unlisted(self) -> tuple[str, ...]:
         """Kinds that are not followed for want of rights."""
-        return tuple(
-            f"{scope.group}/{scope.kind}"
-            for scope, followed in self._followed.items()
-            if followed.watch.state is State.FORBIDDEN
-        )
+        forbidden = self._watches.being(State.FORBIDDEN)
+        return tuple(f"{scope.group}/{scope.kind}" for scope in forbidden)
 
     async def _look_until_consistent(self) -> None:
         """Discovery is a moment behind a definition: look until it is not, but not for ever."""
@@ -139,15 +129,21 @@ class Live:
 
     def _adopt(self, discovered: Discovered) -> None:
         found = discovered.preferred()
-        for scope, followed in list(self._followed.items()):
-            if (scope.group, scope.kind) not in found and followed.watch.state is State.ABSENT:
-                self._give_up(scope)
-        kept = {(it.kind.group, it.kind.kind): it.kind for it in self._followed.values()}
+        for scope in self._watches.being(State.ABSENT):
+            if (scope.group, scope.kind) not in found:
+                self._watches.give_up(scope)
+        kept = {(kind.group, kind.kind): kind for kind in self._watches.kinds()}
         self._kinds = {**kept, **found}
         for kind in found.values():
-            for scope in self._scopes(kind):
-                self._follow(scope, kind)
+            self._follow(kind)
         self._note()
+
+    def _follow(self, kind: KindInfo) -> None:
+        if self._group is None:
+            return
+        tells = (kind.group, kind.kind) in (_DEFINITIONS, _API_SERVICES)
+        for scope in self._scopes(kind):
+            self._watches.follow(self._group, scope, kind, self._look_again if tells else None)
 
     def _scopes(self, kind: KindInfo) -> Iterator[Scope]:
         watchable = {"list", "watch"}.issubset(kind.verbs)
@@ -157,40 +153,20 @@ class Live:
         for space in spaces or ("",):
             yield Scope(group=kind.group, kind=kind.kind, namespace=space)
 
-    def _follow(self, scope: Scope, kind: KindInfo) -> None:
-        before = self._followed.get(scope)
-        if self._group is None or (before is not None and before.kind == kind):
-            return
-        if before is not None:
-            before.task.cancel()
-        name = f"{scope.kind}.{scope.group}" if scope.group else scope.kind
-        subject = Subject(name=name, path=collection(kind, scope.namespace), query={})
-        sink = IndexSink(self.index, kind, scope, self._on_change(scope))
-        watch = KindWatch(self._client, subject, sink, self._on_state)
-        task = self._group.create_task(watch.run(), name=f"watch {name} {scope.namespace}".strip())
-        self._followed[scope] = _Followed(kind=kind, watch=watch, task=task)
-
-    def _give_up(self, scope: Scope) -> None:
-        self._followed.pop(scope).task.cancel()
-        self.index.forget_kind(scope.group, scope.kind)
-        _log.info("kind is gone", group=scope.group, kind=scope.kind)
-
-    def _on_change(self, scope: Scope) -> asyncio.Event | None:
-        return (
-            self._look_again if (scope.group, scope.kind) in (_DEFINITIONS, _API_SERVICES) else None
-        )
-
-    def _on_state(self, state: State) -> None:
+    def _on_state(self, state: State, why: str) -> None:
         if state is State.ABSENT:
             self._look_again.set()
+        failing = bool(self._watches.being(State.FAILING))
+        if failing and not self._stale:
+            _log.warning("watches interrupted: the live state is of the past", cause=why)
+        elif self._stale and not failing:
+            _log.info("watches resumed")
+        self._stale = failing
         self._note()
 
     def _note(self) -> None:
         """The first lists are done: what they made stays, and the collector may leave it alone."""
-        waiting = (State.LISTING, State.FAILING)
-        if self._synced.is_set() or any(
-            it.watch.state in waiting for it in self._followed.values()
-        ):
+        if self._synced.is_set() or self._watches.being(State.LISTING, State.FAILING):
             return
         gc.collect()
         gc.freeze()
@@ -201,5 +177,4 @@ class Live:
         served = {f"{kind.plural}.{kind.group}" for kind in self._kinds.values()}
         definitions = self.index.of_kind(*_DEFINITIONS)
         defined = (it.key.name for it in definitions if it.health is HealthStatus.HEALTHY)
-        absent = any(it.watch.state is State.ABSENT for it in self._followed.values())
-        return not absent and served.issuperset(defined)
+        return not self._watches.being(State.ABSENT) and served.issuperset(defined)

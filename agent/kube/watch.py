@@ -14,13 +14,14 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, assert_never
 
 import msgspec
 import structlog
 
 from agent.kube.client import KubeClient
 from agent.kube.errors import ForbiddenError, GoneError, NotFoundError, refusal
+from agent.kube.event import EventType, read_event
 from agent.kube.lines import Lines, LineTooLongError
 from agent.kube.pages import pages
 from agent.kube.transport import Query
@@ -32,7 +33,11 @@ _SILENCE = 150.0
 _SHORTEST_WATCH, _LONGEST_WATCH = 300, 600
 _SLICE = 50
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
-_PAUSE_WITHOUT_RIGHTS = 60.0
+_LONGEST_PAUSE_WITHOUT_RIGHTS = 60.0
+_REFUSALS_TO_BELIEVE = 2
+
+
+OnState = Callable[["State", str], None]
 
 
 class Sink(Protocol):
@@ -64,20 +69,6 @@ class Subject:
     query: Query
 
 
-class _Version(msgspec.Struct, frozen=True):
-    resource_version: str = msgspec.field(name="resourceVersion", default="")
-
-
-class _Object(msgspec.Struct, frozen=True):
-    metadata: _Version = _Version()
-    code: int = 0
-
-
-class _Event(msgspec.Struct, frozen=True):
-    type: str
-    object: msgspec.Raw
-
-
 class KindWatch:
     """`run` never returns; cancel it. `on_state` is told of every transition."""
 
@@ -86,7 +77,7 @@ class KindWatch:
         client: KubeClient,
         subject: Subject,
         sink: Sink,
-        on_state: Callable[[State], None] = lambda _: None,
+        on_state: OnState = lambda _state, _why: None,
     ) -> None:
         self.state = State.LISTING
         self._client = client
@@ -104,10 +95,12 @@ class KindWatch:
                 self._version = ""
                 self._become(State.LISTING, "too old")
             except ForbiddenError as error:
-                self._become(State.FORBIDDEN, error.message)
+                self._refused(error)
             except NotFoundError as error:
                 self._version = ""
                 self._become(State.ABSENT, error.message)
+            except (LineTooLongError, msgspec.MsgspecError) as error:
+                self._become(State.FAILING, f"not the words of an API server: {error}")
             except (ApplyRefusedError, ClusterUnreachableError) as error:
                 self._become(State.FAILING, str(error))
             await asyncio.sleep(self._pause())
@@ -116,7 +109,6 @@ class KindWatch:
         """A list where there is no version to go on from, then a watch until it ends by itself."""
         if not self._version:
             self._version = await self._list()
-        self._become(State.WATCHING)
         await self._watch()
 
     async def _list(self) -> str:
@@ -141,57 +133,46 @@ class KindWatch:
         }
         lines = Lines()
         async with self._client.watch(self._subject.path, query, silence=_SILENCE) as body:
+            self._become(State.WATCHING)
             async for chunk in body.iter_any():
-                for line in _cut(lines, chunk):
+                for line in lines.feed(chunk):
                     self._hear(line)
 
     def _hear(self, line: bytes) -> None:
         self._failures = 0
-        event = _decode(line)
-        seen = msgspec.json.decode(event.object, type=_Object)
+        event = read_event(line)
         match event.type:
-            case "ADDED" | "MODIFIED":
-                self._sink.put(bytes(event.object))
-            case "DELETED":
-                self._sink.remove(bytes(event.object))
-            case "ERROR":
-                raise refusal(seen.code, bytes(event.object))
-        self._version = seen.metadata.resource_version or self._version
+            case EventType.ADDED | EventType.MODIFIED:
+                self._sink.put(event.raw)
+            case EventType.DELETED:
+                self._sink.remove(event.raw)
+            case EventType.BOOKMARK:
+                pass
+            case EventType.ERROR:
+                raise refusal(event.code, event.raw)
+            case _:
+                assert_never(event.type)
+        self._version = event.resource_version or self._version
 
     def _become(self, state: State, why: str = "") -> None:
         before, self.state = self.state, state
         if before is state:
             return
         if state is State.FORBIDDEN:
-            _log.warning(
-                "kind not watched: no right to list and watch it",
-                kind=self._subject.name,
-                cause=why,
-            )
-        elif state is State.FAILING:
-            _log.warning("watch interrupted", kind=self._subject.name, cause=why)
-        elif state is State.WATCHING and before in (State.FAILING, State.FORBIDDEN):
-            _log.info("watch resumed", kind=self._subject.name)
-        self._on_state(state)
+            _log.warning("kind not watched: no right to", kind=self._subject.name, cause=why)
+        else:
+            _log.debug("watch", kind=self._subject.name, state=state, cause=why)
+        self._on_state(state, why)
+
+    def _refused(self, error: ForbiddenError) -> None:
+        """An API server that just started refuses for a moment what it will grant."""
+        if self._failures >= _REFUSALS_TO_BELIEVE:
+            self._become(State.FORBIDDEN, error.message)
 
     def _pause(self) -> float:
-        """Seconds: doubling with jitter; long where only an administrator can help."""
+        """Seconds: doubling with jitter; longer where only an administrator can help."""
         self._failures += 1
-        if self.state is State.FORBIDDEN:
-            return _PAUSE_WITHOUT_RIGHTS * random.uniform(0.8, 1.2)  # noqa: S311  spreads load
-        longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** min(self._failures - 1, 10))
+        forbidden = self.state is State.FORBIDDEN
+        most = _LONGEST_PAUSE_WITHOUT_RIGHTS if forbidden else _LONGEST_PAUSE
+        longest = min(most, _FIRST_PAUSE * 2.0 ** min(self._failures - 1, 10))
         return longest * random.uniform(0.5, 1.0)  # noqa: S311  spreads load
-
-
-def _cut(lines: Lines, chunk: bytes) -> list[bytes]:
-    try:
-        return lines.feed(chunk)
-    except LineTooLongError as error:
-        raise ClusterUnreachableError(f"watch: {error}") from error
-
-
-def _decode(line: bytes) -> _Event:
-    try:
-        return msgspec.json.decode(line, type=_Event)
-    except msgspec.MsgspecError as error:
-        raise ClusterUnreachableError("watch: a line that is no event") from error

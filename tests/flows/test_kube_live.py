@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from agent.kube.index import LiveChange
 from agent.kube.pages import pages
@@ -62,17 +63,18 @@ async def test_what_others_do_is_seen(house: House, api: KubeApi, namespace: str
 async def test_an_edit_by_hand_is_told_and_our_own_apply_is_not(
     house: House, api: KubeApi, namespace: str
 ) -> None:
+    ours = await house.cluster.apply(tracked(namespace, "ours", colour="blue"), ApplyOptions())
+    other = await house.cluster.apply(tracked(namespace, "other", colour="blue"), ApplyOptions())
     heard: list[LiveChange] = []
     house.live.index.listener = heard.append
-    ours = await house.cluster.apply(tracked(namespace, "ours", colour="blue"), ApplyOptions())
-    later = await house.cluster.apply(tracked(namespace, "later", colour="blue"), ApplyOptions())
 
+    again = await house.cluster.apply(tracked(namespace, "ours", colour="red"), ApplyOptions())
     maps = f"/api/v1/namespaces/{namespace}/configmaps"
-    await api.patch(f"{maps}/later", {"data": {"colour": "red"}})
-    await until(lambda: bool(heard))
+    await api.patch(f"{maps}/other", {"data": {"colour": "red"}})
+    await until(lambda: any(change.before == other for change in heard))
 
-    assert [change.before for change in heard if change.before == ours] == []
-    (change,) = [change for change in heard if change.before == later]
+    assert not {ours.key, again.key} & {it.after.key for it in heard if it.after is not None}
+    (change,) = [change for change in heard if change.before == other]
     assert change.after is not None
     assert change.after.manifest["data"] == {"colour": "red"}
 
@@ -107,9 +109,13 @@ async def test_a_forgotten_version_leads_to_a_new_list(
     maps = f"/api/v1/namespaces/{namespace}/configmaps"
     await api.create(maps, config_map("kept"))
     states: list[State] = []
+
+    def note(state: State, _why: str) -> None:
+        states.append(state)
+
     sink = Recorder()
     subject = Subject(name="ConfigMap", path=maps, query={})
-    watch = KindWatch(house.client, subject, sink, states.append)
+    watch = KindWatch(house.client, subject, sink, note)
     watch._version = "1"
 
     async with running(watch):
@@ -166,7 +172,7 @@ async def test_what_is_never_of_use_is_not_watched(
     house: House, control_plane: ControlPlane
 ) -> None:
     async with opened(control_plane.kubeconfig) as whole, following(whole):
-        followed = {f"{scope.group}/{scope.kind}" for scope in whole.live._followed}
+        followed = {f"{scope.group}/{scope.kind}" for scope in whole.live._watches.scopes()}
 
     assert {"/ConfigMap", "apps/Deployment", "rbac.authorization.k8s.io/ClusterRole"} <= followed
     assert followed.isdisjoint({"/Event", "events.k8s.io/Event", "coordination.k8s.io/Lease"})
@@ -183,19 +189,39 @@ async def test_cancelling_leaves_no_task_and_no_connection(
         assert watching_tasks() == []
 
 
-async def test_a_cancelled_apply_gives_its_place_back(house: House, namespace: str) -> None:
-    task = asyncio.ensure_future(
-        house.cluster.apply(tracked(namespace, "one", colour="blue"), ApplyOptions())
-    )
-    throttle = house.client._transport._throttle
-    while not throttle.open:  # noqa: ASYNC110  to be caught in the middle, not after
-        await asyncio.sleep(0)
-    task.cancel()
-    await asyncio.wait([task])
+async def test_a_cancelled_apply_gives_its_place_back(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    async with opened(control_plane.kubeconfig) as house:
+        await house.live.look()
+        throttle = house.client._transport._throttle
+        blue, red = (tracked(namespace, "one", colour=colour) for colour in ("blue", "red"))
+        task = asyncio.ensure_future(house.cluster.apply(blue, ApplyOptions()))
+        while not throttle.open:  # noqa: ASYNC110  to be caught in the middle, not after
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
 
-    assert throttle.open == 0
-    done = await house.cluster.apply(tracked(namespace, "one", colour="red"), ApplyOptions())
-    assert done.manifest["data"] == {"colour": "red"}
+        assert throttle.open == 0
+        assert (await house.cluster.apply(red, ApplyOptions())).manifest["data"] == red["data"]
+
+
+async def test_an_api_server_that_is_away_at_the_start_is_waited_for(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    control_plane.kill_api_server()
+    try:
+        async with opened(control_plane.kubeconfig, namespaces=(namespace,)) as house:
+            with capture_logs() as logs:
+                task = asyncio.ensure_future(house.live.run())
+                await until(lambda: any(it["event"] == "discovery failed" for it in logs))
+                await control_plane.start_api_server()
+                async with asyncio.timeout(60):
+                    await house.live.synced()
+                task.cancel()
+                await asyncio.wait([task])
+    finally:
+        await control_plane.start_api_server()
 
 
 class Recorder:
@@ -231,7 +257,7 @@ class running:  # noqa: N801  reads as a verb
 
 
 def all_watching(house: House) -> bool:
-    return all(it.watch.state is State.WATCHING for it in house.live._followed.values())
+    return not house.live._watches.being(State.FAILING)
 
 
 def watching_tasks() -> list[str]:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from contextlib import suppress
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.kube.index import LiveChange, LiveIndex, Scope
 from bus.identity import AppKey
-from handlers.ports import LiveObject
+from handlers.ports import ApplyRefusedError, LiveObject
 from tests.kube.objects import live
 
 SHOP = AppKey("argocd", "shop")
@@ -149,6 +151,54 @@ def test_our_own_apply_is_no_news_and_neither_is_its_event() -> None:
     index.put(live(version=2, data={"colour": "red"}))
 
     assert heard == []
+
+
+def test_the_event_of_our_own_apply_may_come_before_its_answer() -> None:
+    ours = live(version=2, data={"colour": "red"})
+    index = index_of(live(version=1))
+    heard = heard_by(index)
+
+    with index.writing(ours.key):
+        index.put(ours)
+        index.put(ours, ours=True)
+
+    assert heard == []
+
+
+def test_what_others_did_during_our_apply_is_told_after_it() -> None:
+    ours, theirs = live(version=2, data={"colour": "red"}), live(version=3)
+    index = index_of(live(version=1))
+    heard = heard_by(index)
+
+    with index.writing(ours.key):
+        index.put(theirs)
+        index.put(ours, ours=True)
+
+    assert heard == [LiveChange(before=ours, after=theirs)]
+    assert index.get(ours.key) == theirs
+
+
+def test_an_object_that_vanished_during_our_apply_is_told_after_it() -> None:
+    here = live(version=1)
+    index = index_of(here)
+    heard = heard_by(index)
+
+    with index.writing(here.key):
+        index.remove(here)
+
+    assert heard == [LiveChange(before=here, after=None)]
+
+
+def test_what_changed_during_a_refused_apply_is_told() -> None:
+    before, theirs = live(version=1), live(version=2, data={"colour": "red"})
+    index = index_of(before)
+    heard = heard_by(index)
+
+    with suppress(ApplyRefusedError), index.writing(before.key):
+        index.put(theirs)
+        raise ApplyRefusedError("no", code=422)
+
+    assert heard == [LiveChange(before=before, after=theirs)]
 
 
 def test_an_apply_that_takes_an_object_from_another_application_is_news() -> None:
