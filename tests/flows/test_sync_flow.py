@@ -35,7 +35,7 @@ def results(app: dict[str, Any]) -> dict[str, str]:
 
 
 def synced_to(sha: str) -> Callable[[dict[str, Any]], bool]:
-    return lambda app: is_synced(app) and app["status"]["sync"]["revision"] == sha
+    return lambda app: is_synced(app) and bool(app["status"]["sync"]["revision"] == sha)
 
 
 def ended(app: dict[str, Any]) -> bool:
@@ -51,9 +51,9 @@ def key(house: House, name: str) -> AppKey:
     return AppKey(house.namespace, name)
 
 
-async def data_of(house: House, name: str) -> Any:
+async def data_of(house: House, name: str) -> dict[str, Any] | None:
     found = await house.get(f"configmaps/{name}")
-    return found and found.get("data", {})
+    return None if found is None else dict(found.get("data", {}))
 
 
 async def test_a_new_application_becomes_live_objects(house: House) -> None:
@@ -160,11 +160,12 @@ async def test_only_the_named_objects_are_synced(house: House) -> None:
     assert await house.get("configmaps/b") is None
 
 
-PAUSED = """
+WORKLOAD = """
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: first}
 spec:
+  minReadySeconds: 3600
   selector: {matchLabels: {app: first}}
   template:
     metadata: {labels: {app: first}}
@@ -175,7 +176,7 @@ spec:
 async def test_a_wave_waits_for_the_health_of_the_one_before_and_can_be_terminated(
     house: House,
 ) -> None:
-    house.commit({"web/a.yaml": PAUSED, "web/b.yaml": in_wave(config_map("b"), 1)})
+    house.commit({"web/a.yaml": WORKLOAD, "web/b.yaml": in_wave(config_map("b"), 1)})
     await house.apply_app("web", "web", syncPolicy=HEALING)
     app = await house.until(lambda app: "healthy state" in state(app).get("message", ""), app="web")
     assert (phase(app), results(app)) == ("Running", {"first": "created"})
@@ -187,7 +188,7 @@ async def test_a_wave_waits_for_the_health_of_the_one_before_and_can_be_terminat
 
 
 async def test_a_wave_follows_when_the_one_before_is_healthy(house: House) -> None:
-    house.commit({"web/a.yaml": PAUSED, "web/b.yaml": in_wave(config_map("b"), 1)})
+    house.commit({"web/a.yaml": WORKLOAD, "web/b.yaml": in_wave(config_map("b"), 1)})
     await house.apply_app("web", "web", syncPolicy=HEALING)
     await house.until(lambda app: "healthy state" in state(app).get("message", ""), app="web")
     path = f"/apis/apps/v1/namespaces/{house.destination}/deployments/first/status"
@@ -266,7 +267,7 @@ async def test_what_is_broken_is_refused_while_the_old_objects_stay(house: House
     house.commit({"web/a.yaml": config_map("a", key="1")})
     await house.apply_app("web", "web", syncPolicy=HEALING)
     await house.until_synced("web")
-    house.commit({"web/a.yaml": "kind: [", "web/b.yaml": config_map("b")})
+    house.commit({"web/a.yaml": config_map("a") + "broken: [", "web/b.yaml": config_map("b")})
     app = await house.until(lambda app: "ComparisonError" in conditions(app), app="web")
     assert "a.yaml" in conditions(app)["ComparisonError"]
     assert (await data_of(house, "a"), await house.get("configmaps/b")) == ({"key": "1"}, None)
