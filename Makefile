@@ -52,6 +52,7 @@ fmt: $(STAMP)
 
 docs: $(STAMP)
 	@$(BIN)/python -m bus.events.document > docs/events.md
+	@$(BIN)/python -m agent.settings_document > docs/settings.md
 	@$(BIN)/python -m deploy.generate
 
 clean:

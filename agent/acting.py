@@ -37,6 +37,7 @@ async def act(parts: Parts, stop: asyncio.Event, acting: asyncio.Event) -> None:
         index=parts.live.index,
         pending=pending,
         control_namespace=parts.settings.namespace,
+        metrics=parts.metrics,
     )
     async with asyncio.TaskGroup() as tasks:
         helpers = [

@@ -14,6 +14,7 @@ from agent.ingress.apps import asks_for as asks_for_app
 from agent.ingress.live import asks_for as asks_for_change
 from agent.ingress.pending import PendingAsks
 from agent.kube.index import LiveChange, LiveIndex
+from agent.observe.metrics import Metrics
 from agent.store.applications import Applications
 from bus.identity import AppKey
 from handlers.application.application import Application
@@ -26,6 +27,7 @@ class Hearing:
     index: LiveIndex
     pending: PendingAsks
     control_namespace: str
+    metrics: Metrics
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -42,7 +44,13 @@ class Hearing:
         self.pending.put(*asks_for_app(before, after))
 
     def _live_changed(self, change: LiveChange) -> None:
+        self._count(change)
         self.pending.put(*asks_for_change(change, self._app_of, self._is_deleting))
+
+    def _count(self, change: LiveChange) -> None:
+        found = change.after or change.before
+        if found is not None:
+            self.metrics.cluster_events.labels(found.key.group, found.key.kind).inc()
 
     def _app_of(self, identity: str) -> AppKey | None:
         """`name`, or `namespace_name` for an Application outside the control namespace."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agent.clock import SystemClock
+from agent.observe.git import CountedGit
 from agent.parts import Parts
 from handlers.command.handler import RefreshThis, SyncNow, Terminate
 from handlers.compare.handler import Compare, Worlds
@@ -18,7 +19,8 @@ from handlers.sync.step.handler import Step
 
 def open_rooms(parts: Parts) -> Rooms:
     apps, live, clock = parts.applications, parts.live, SystemClock()
-    git, renders, cluster = parts.mirrors, parts.renders, parts.cluster
+    git = CountedGit(parts.mirrors, parts.metrics)
+    renders, cluster = parts.renders, parts.cluster
     worlds = Worlds(
         apps=apps,
         renders=renders,

@@ -11,11 +11,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
-import pygit2
 
 from agent.git.credentials import SecretCredentials
+from agent.git.local import local_commit
 from agent.git.mirrors import Mirrors, MirrorSettings
-from agent.git.tree import GitTree, Objects
 from bus.identity import Revision
 from cli.directory import DirectoryTree
 from cli.inputs import InputError
@@ -33,7 +32,10 @@ class Files(msgspec.Struct, frozen=True):
 
 @asynccontextmanager
 async def files_of(app: Application, folder: str, revision: str) -> AsyncIterator[Files]:
-    """`folder` empty: fetch from `spec.source.repoURL`, without credentials. Raises InputError."""
+    """`folder` empty: fetch from `spec.source.repoURL`, without credentials.
+
+    Raises InputError or RepositoryError.
+    """
     if not folder:
         async with _fetched(app, revision) as found:
             yield found
@@ -45,17 +47,9 @@ def _local(folder: Path, revision: str) -> Files:
     if not folder.is_dir():
         raise InputError(f"--repo {folder}: is not a directory")
     if revision:
-        return _committed(folder, revision)
+        commit, tree = local_commit(folder, revision)
+        return Files(tree, commit)
     return Files(DirectoryTree(folder), UNCOMMITTED)
-
-
-def _committed(folder: Path, revision: str) -> Files:
-    try:
-        repository = pygit2.Repository(str(folder))
-        commit = repository.revparse_single(revision).peel(pygit2.Commit)
-    except (pygit2.GitError, KeyError, ValueError) as e:
-        raise InputError(f"--repo {folder}: has no revision {revision}: {e}") from e
-    return Files(GitTree(Objects(repository), str(commit.tree.id)), Revision(str(commit.id)))
 
 
 @asynccontextmanager

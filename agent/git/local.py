@@ -1,4 +1,4 @@
-"""A commit of a repository on this machine's disk, for offline tools: no mirror, no fetch."""
+"""One revision of a repository on this disk, for offline commands: no mirror, no fetch."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bus.status import Reason
 from handlers.ports import RepositoryError
 
 
-def open_commit(folder: Path, revision: str) -> tuple[GitTree, Revision]:
-    """Whatever `git rev-parse` understands as `revision`. Blocking; raises RepositoryError."""
+def local_commit(folder: Path, revision: str) -> tuple[Revision, GitTree]:
+    """Anything `git rev-parse` takes -> the commit and its files; raises RepositoryError."""
     try:
         repository = pygit2.Repository(str(folder))
-        commit = repository.revparse_single(revision or "HEAD").peel(pygit2.Commit)
-    except (pygit2.GitError, KeyError, ValueError) as error:
-        message = f"{folder} has no revision {revision or 'HEAD'}: {error}"
-        raise RepositoryError(Reason.REVISION_NOT_FOUND, message) from error
-    return GitTree(Objects(repository), str(commit.tree_id)), Revision(str(commit.id))
+        commit = repository.revparse_single(revision).peel(pygit2.Commit)
+    except (pygit2.GitError, KeyError, ValueError) as e:
+        message = f"{folder} has no revision {revision}: {e}"
+        raise RepositoryError(Reason.REVISION_NOT_FOUND, message) from e
+    return Revision(str(commit.id)), GitTree(Objects(repository), str(commit.tree.id))

@@ -29,7 +29,6 @@ class Metrics:
     git_fetch_failures: Counter
     webhooks: Counter
     cluster_events: Counter
-    redis_requests: Counter
     # ours
     room_seconds: Histogram
     queue_seconds: Histogram
@@ -86,7 +85,6 @@ def make_metrics() -> Metrics:
         cluster_events=make.counter(
             "argocd_cluster_events", "Watch events of the cluster.", "group", "kind"
         ),
-        redis_requests=make.counter("argocd_redis_request", "Redis requests.", "failed"),
         room_seconds=make.histogram(
             "gitops_room_seconds", "Seconds of one event in a room.", "room", "outcome"
         ),

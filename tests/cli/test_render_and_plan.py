@@ -101,6 +101,16 @@ def test_render_takes_files_as_they_are_or_as_committed(
     assert [ran.answers[1]["metadata"]["name"] for ran in (now, then)] == ["changed", "settings"]
 
 
+def test_a_revision_that_is_not_there_is_named(
+    with_sandbox: Gitops, repo: Path, app_file: Path
+) -> None:
+    commit(repo)
+
+    ran = with_sandbox("render", "-f", app_file, "--repo", repo, "--revision", "v9")
+
+    assert (ran.code, "has no revision v9" in ran.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
