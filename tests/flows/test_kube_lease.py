@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
@@ -14,10 +12,10 @@ from structlog.testing import capture_logs
 from agent.kube.client import KubeClient, kube_client
 from agent.kube.config import connect
 from agent.kube.errors import ForbiddenError
-from agent.kube.leader import LeadershipLostError, LeaseTerms, lead
 from agent.kube.rights import Right, missing, who_am_i
 from handlers.ports import ApplyOptions
 from playground.kubernetes import ControlPlane
+from tests.kube.contender import contending
 from tests.kube.world import following, opened, until
 
 pytestmark = pytest.mark.flow
@@ -28,51 +26,6 @@ async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
     connection = await connect(control_plane.kubeconfig)
     async with kube_client(connection) as client:
         yield client
-
-
-class Agent:
-    """Acts until told to stop, and says in which state it is."""
-
-    def __init__(self, client: KubeClient, terms: LeaseTerms) -> None:
-        self.acting = asyncio.Event()
-        self.stop = asyncio.Event()
-        self.ended = ""
-        self._client, self._terms = client, terms
-
-    async def run(self) -> None:
-        try:
-            await lead(self._client, self._terms, self._act)
-        except LeadershipLostError as error:
-            self.ended = str(error)
-
-    async def _act(self) -> None:
-        self.acting.set()
-        try:
-            await self.stop.wait()
-        finally:
-            self.acting.clear()
-
-
-def terms_of(namespace: str, identity: str) -> LeaseTerms:
-    return LeaseTerms(
-        namespace=namespace,
-        name="agent",
-        identity=identity,
-        duration=2.0,
-        deadline=1.5,
-        retry=0.1,
-    )
-
-
-@asynccontextmanager
-async def contending(client: KubeClient, namespace: str, identity: str) -> AsyncIterator[Agent]:
-    agent = Agent(client, terms_of(namespace, identity))
-    task = asyncio.ensure_future(agent.run())
-    try:
-        yield agent
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
 
 
 async def test_one_acts_and_the_other_waits_and_says_so(client: KubeClient, namespace: str) -> None:
@@ -129,18 +82,6 @@ async def test_who_loses_the_lease_is_stopped(client: KubeClient, namespace: str
 
         await until(lambda: one.ended == "usurper leads")
         assert not one.acting.is_set()
-
-
-async def test_who_cannot_renew_stops_before_another_may_begin(
-    client: KubeClient, control_plane: ControlPlane, namespace: str
-) -> None:
-    async with contending(client, namespace, "one") as one:
-        await until(one.acting.is_set)
-        control_plane.kill_api_server()
-        try:
-            await until(lambda: not one.acting.is_set())
-        finally:
-            await control_plane.start_api_server()
 
 
 async def test_rights_are_the_api_servers_own_word(

@@ -7,11 +7,9 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 from agent.kube.index import LiveChange
 from agent.kube.pages import pages
-from agent.kube.watch import KindWatch, State, Subject
 from bus.identity import AppKey, ResourceKey
 from handlers.ports import ApplyOptions
 from playground.kubeapi import KubeApi
@@ -102,53 +100,6 @@ async def test_a_list_is_walked_in_pages(house: House, api: KubeApi, namespace: 
     assert max(sizes) == 2
 
 
-async def test_a_forgotten_version_leads_to_a_new_list(
-    house: House, api: KubeApi, control_plane: ControlPlane, namespace: str
-) -> None:
-    await control_plane.restart_api_server()  # a new one remembers nothing from before its start
-    maps = f"/api/v1/namespaces/{namespace}/configmaps"
-    await api.create(maps, config_map("kept"))
-    states: list[State] = []
-
-    def note(state: State, _why: str) -> None:
-        states.append(state)
-
-    sink = Recorder()
-    subject = Subject(name="ConfigMap", path=maps, query={})
-    watch = KindWatch(house.client, subject, sink, note)
-    watch._version = "1"
-
-    async with running(watch):
-        await until(lambda: sink.lists == 1)
-
-    assert states[:2] == [State.WATCHING, State.LISTING]
-    assert sink.puts >= 1
-
-
-async def test_after_a_crash_of_the_api_server_the_index_equals_the_cluster(
-    house: House, api: KubeApi, control_plane: ControlPlane, namespace: str
-) -> None:
-    maps = f"/api/v1/namespaces/{namespace}/configmaps"
-    for name in ("kept", "changed", "deleted"):
-        await api.create(maps, config_map(name))
-    await until(lambda: house.live.get(key_of(namespace, "deleted")) is not None)
-
-    control_plane.kill_api_server()
-    try:
-        await until(lambda: not all_watching(house))
-    finally:
-        await control_plane.start_api_server()
-    async with control_plane.api() as again:
-        await again.patch(f"{maps}/changed", {"data": {"colour": "red"}})
-        await again.delete(f"{maps}/deleted")
-        await again.create(maps, config_map("created"))
-        listed = await again.get(maps)
-
-    there = {it["metadata"]["name"]: it["metadata"]["resourceVersion"] for it in listed["items"]}
-    await until(lambda: versions(house, namespace) == there)
-    assert "created" in there
-
-
 async def test_a_kind_comes_and_goes_with_its_definition(
     house: House, api: KubeApi, namespace: str
 ) -> None:
@@ -206,68 +157,9 @@ async def test_a_cancelled_apply_gives_its_place_back(
         assert (await house.cluster.apply(red, ApplyOptions())).manifest["data"] == red["data"]
 
 
-async def test_an_api_server_that_is_away_at_the_start_is_waited_for(
-    control_plane: ControlPlane, namespace: str
-) -> None:
-    control_plane.kill_api_server()
-    try:
-        async with opened(control_plane.kubeconfig, namespaces=(namespace,)) as house:
-            with capture_logs() as logs:
-                task = asyncio.ensure_future(house.live.run())
-                await until(lambda: any(it["event"] == "discovery failed" for it in logs))
-                await control_plane.start_api_server()
-                async with asyncio.timeout(60):
-                    await house.live.synced()
-                task.cancel()
-                await asyncio.wait([task])
-    finally:
-        await control_plane.start_api_server()
-
-
-class Recorder:
-    def __init__(self) -> None:
-        self.puts = 0
-        self.lists = 0
-
-    def begin_list(self) -> None:
-        self.puts = 0
-
-    def put(self, raw: bytes) -> None:
-        self.puts += 1
-
-    def remove(self, raw: bytes) -> None:
-        pass
-
-    def end_list(self, resource_version: str) -> None:
-        self.lists += 1
-
-
-class running:  # noqa: N801  reads as a verb
-    """A watch in a task of its own, cancelled at the end."""
-
-    def __init__(self, watch: KindWatch) -> None:
-        self._task = asyncio.ensure_future(watch.run())
-
-    async def __aenter__(self) -> None:
-        pass
-
-    async def __aexit__(self, *_: object) -> None:
-        self._task.cancel()
-        await asyncio.wait([self._task])
-
-
-def all_watching(house: House) -> bool:
-    return not house.live._watches.being(State.FAILING)
-
-
 def watching_tasks() -> list[str]:
     names = [task.get_name() for task in asyncio.all_tasks()]
     return [name for name in names if name.startswith(("watch", "live state"))]
-
-
-def versions(house: House, namespace: str) -> dict[str, str]:
-    found = house.live.index.of_kind("", "ConfigMap")
-    return {it.key.name: it.resource_version for it in found if it.key.namespace == namespace}
 
 
 def definition(group: str) -> dict[str, Any]:
