@@ -90,6 +90,7 @@ class Agent:
         """What has to hold before this agent is ready, each with the words that `/readyz` says."""
         ready = self.parts.readiness
         ready.require("bus", self._bus_state)
+        self.parts.metrics.bus_connected.set_function(lambda: float(self.parts.bus.is_connected))
         ready.require("rooms", lambda: "" if self.acting.is_set() else "not open yet")
         ready.wait_for("live state", "the cluster's objects are not listed yet")
         ready.wait_for("lease", "waiting for the Lease: another agent acts, or is just ending")
@@ -98,7 +99,6 @@ class Agent:
 
     def _bus_state(self) -> str:
         connected = self.parts.bus.is_connected
-        self.parts.metrics.bus_connected.set(connected)
         return "" if connected else "NATS is away; the agent reconnects by itself"
 
     def _watching(self) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:

@@ -55,14 +55,15 @@ async def _assess_all(
     bad = False
     async with Manifests() as manifests:
         async for found in manifests.each(files):
-            if isinstance(found, InputError):
-                say.complain(str(found))
+            try:
+                if isinstance(found, InputError):
+                    raise found
+                for document in found:
+                    answers.append(await _one(document, script, manifests))
+                    _say(document, answers[-1], as_json=as_json)
+            except InputError as e:
+                say.complain(str(e))
                 bad = True
-                continue
-            for document in found:
-                answer = await _one(document, script, manifests)
-                _say(document, answer, as_json=as_json)
-                answers.append(answer)
     return answers, bad
 
 

@@ -11,8 +11,6 @@ from typing import NoReturn
 import msgspec
 import typer
 
-from agent.observe.logs import configure
-
 
 class Exit(IntEnum):
     FINE = 0
@@ -26,6 +24,8 @@ def as_it_comes() -> None:
     """Each line leaves at once, also into a pipe; what adapters log goes to standard error."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
+    from agent.observe.logs import configure  # noqa: PLC0415  a tenth of a second for those who log
+
     configure("warning", "auto", sys.stderr)
 
 

@@ -37,6 +37,8 @@ def parse(
     as_json: Annotated[bool, typer.Option("--json", help="One line of JSON per delivery.")] = False,
 ) -> None:
     """Parse deliveries; the signature is checked only where a secret is given."""
+    if len(headers) == 1:
+        headers = headers * len(body)
     if len(headers) != len(body):
         say.stop(f"{len(headers)} --headers and {len(body)} --body: expected as many of each")
     try:

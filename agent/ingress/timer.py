@@ -24,6 +24,7 @@ from handlers.application.application import Application
 log = structlog.get_logger()
 
 LOOK_AT_LEAST_EVERY = 5.0
+FIRST_WITHIN = 5.0
 
 
 class AllApps(Protocol):
@@ -47,8 +48,8 @@ class Schedule:
     def due(self, now: float, in_use: Iterable[RepositoryKey]) -> tuple[RepositoryKey, ...]:
         """Those whose time has come, with their next moment set; unused ones are forgotten.
 
-        A repository first seen gets a moment within one interval from now: what is new was looked
-        at when its Application appeared.
+        A repository first seen, as all are at the start, is due within `FIRST_WITHIN`: its mirror
+        may be older than what was pushed while nobody listened.
         """
         self._due = {key: self._due.get(key, now + self._first()) for key in sorted(set(in_use))}
         ripe = tuple(key for key, moment in self._due.items() if moment <= now)
@@ -61,7 +62,7 @@ class Schedule:
         return min(max(nearest - now, 0.0), LOOK_AT_LEAST_EVERY)
 
     def _first(self) -> float:
-        return self.random.uniform(0, self.interval)
+        return self.random.uniform(0, min(self.interval, FIRST_WITHIN))
 
     def _next(self) -> float:
         return self.interval * (1 + self.jitter * self.random.uniform(-1, 1))

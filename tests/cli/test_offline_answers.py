@@ -89,6 +89,16 @@ def test_a_script_may_assess_instead(
     assert (answer["status"], answer["message"]) == (status, message)
 
 
+def test_a_script_that_fails_is_told_with_its_object(with_sandbox: Gitops, tmp_path: Path) -> None:
+    file = written(tmp_path / "one.json", PENDING)
+    lua = written(tmp_path / "health.lua", "return obj.spec.nothing.more")
+
+    ran = with_sandbox("health", file, "--lua", lua)
+
+    assert ran.code == 2
+    assert f"{file}, document 1" in ran.err
+
+
 def test_diff_tells_what_differs(gitops: Gitops, tmp_path: Path) -> None:
     desired = written(tmp_path / "desired.json", PENDING)
     live = written(tmp_path / "live.json", {**INTERNAL, "status": {"loadBalancer": {}}})
@@ -182,6 +192,24 @@ def test_webhook_parse_answers_what_a_push_says(gitops: Gitops, tmp_path: Path) 
             "paths": ["x.yaml"],
         }
     ]
+
+
+def test_one_file_of_headers_serves_all_bodies(gitops: Gitops, tmp_path: Path) -> None:
+    headers = written(tmp_path / "headers", "X-GitHub-Event: push\n")
+    bodies = [written(tmp_path / f"{n}.json", {**PUSH, "ref": f"refs/heads/{n}"}) for n in "ab"]
+    given = [argument for body in bodies for argument in ("--body", body)]
+
+    ran = gitops("webhook", "parse", "--headers", headers, *given, "--json")
+
+    assert [answer["ref"] for answer in ran.answers] == ["refs/heads/a", "refs/heads/b"]
+
+
+def test_an_event_without_commits_has_empty_fields(gitops: Gitops, tmp_path: Path) -> None:
+    headers = written(tmp_path / "headers", "X-GitHub-Event: ping\n")
+
+    ran = gitops("webhook", "parse", "--headers", headers, "--body", "-", "--json", stdin=b"{}")
+
+    assert (ran.code, ran.answers[0]["event"], ran.answers[0]["paths"]) == (0, "ping", None)
 
 
 def test_webhook_parse_checks_the_signature_where_a_secret_is_given(
