@@ -1,0 +1,1 @@
+"""The service's PostgreSQL: tables, migrations, and how a transaction is opened."""
