@@ -1,12 +1,32 @@
-"""From the bytes of a watch into the index: one sink per kind (and namespace)."""
+"""From the bytes of a watch into the index: one sink per kind (and namespace).
+
+Most of a repeated list, and every event of our own writes, is what the index has already: that is
+seen by its resource version, before anything is decoded in full.
+"""
 
 from __future__ import annotations
 
 import asyncio
 
+import msgspec
+
 from agent.kube.index import LiveIndex, Scope
 from agent.kube.summary import summarise
+from bus.identity import ResourceKey
 from handlers.ports import KindInfo, LiveObject
+
+
+class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
+    namespace: str = ""
+    name: str = ""
+    resource_version: str = ""
+
+
+class _Head(msgspec.Struct, frozen=True):
+    metadata: _Metadata
+
+
+_HEADS = msgspec.json.Decoder(_Head)
 
 
 class IndexSink:
@@ -17,6 +37,7 @@ class IndexSink:
     ) -> None:
         self._index = index
         self._api_version = f"{kind.group}/{kind.version}" if kind.group else kind.version
+        self._version = kind.version
         self._scope = scope
         self._changed = changed
         self._seen: set[str] | None = None
@@ -25,11 +46,13 @@ class IndexSink:
         self._seen = set()
 
     def put(self, raw: bytes) -> None:
-        live = self._summary(raw)
+        known = self._known(raw)
+        live = known or self._summary(raw)
         if self._seen is not None:
             self._seen.add(live.uid)
-        self._index.put(live)
-        self._tell()
+        if known is None:
+            self._index.put(live)
+            self._tell()
 
     def remove(self, raw: bytes) -> None:
         self._index.remove(self._summary(raw))
@@ -39,6 +62,15 @@ class IndexSink:
         seen, self._seen = self._seen or set(), None
         self._index.settle(self._scope, seen, resource_version)
         self._tell()
+
+    def _known(self, raw: bytes) -> LiveObject | None:
+        """The index's own object where `raw` is no other state of it."""
+        said = _HEADS.decode(raw).metadata
+        key = ResourceKey(self._scope.group, self._scope.kind, said.namespace, said.name)
+        known = self._index.get(key)
+        if known is None or known.version != self._version:
+            return None
+        return known if known.resource_version == said.resource_version else None
 
     def _summary(self, raw: bytes) -> LiveObject:
         return summarise(raw, api_version=self._api_version, kind=self._scope.kind)

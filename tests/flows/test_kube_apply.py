@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agent.kube.errors import ConflictError, NotFoundError
+from agent.kube.transport import RequestSeen
 from bus.identity import AppKey, ResourceKey
 from handlers.ports import ApplyOptions, ApplyRefusedError, LiveObject
 from playground.kubernetes import ControlPlane
@@ -68,6 +69,17 @@ async def test_applying_the_same_again_changes_nothing(house: House, namespace: 
 
     assert again.resource_version == first.resource_version
     assert again.fingerprint == first.fingerprint != changed.fingerprint
+
+
+async def test_an_apply_is_one_request(control_plane: ControlPlane, namespace: str) -> None:
+    seen: list[RequestSeen] = []
+    async with opened(control_plane.kubeconfig, observe=seen.append) as house:
+        await house.live.look()
+        seen.clear()
+        live = await house.cluster.apply(config_map(namespace, colour="blue"), ApplyOptions())
+        await house.cluster.delete(live)
+
+    assert [(it.verb, it.code) for it in seen] == [("patch", 201), ("delete", 200)]
 
 
 async def test_a_dry_run_writes_nothing(house: House, namespace: str) -> None:
