@@ -165,7 +165,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata: {name: first}
 spec:
-  minReadySeconds: 3600
+  minReadySeconds: 500
   selector: {matchLabels: {app: first}}
   template:
     metadata: {labels: {app: first}}
@@ -324,4 +324,28 @@ async def test_a_definition_and_its_object_come_in_one_sync(house: House) -> Non
     assert await house.get(f"{token}.example/v1/carts/one") is not None
     await house.api.delete(
         f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/carts.{token}.example"
+    )
+
+
+async def test_a_sync_of_four_objects_costs_four_applies_and_one_status_write(
+    house: House,
+) -> None:
+    house.commit({f"web/{name}.yaml": config_map(name) for name in "abcd"})
+    before = written(house)
+    await house.apply_app("web", "web", syncPolicy=HEALING)
+    await house.until_synced("web")
+    assert written(house) - before == 5
+    house.commit({"web/a.yaml": config_map("a", key="2")})
+    await house.until(lambda app: results(app).get("a") == "configured", app="web")
+    assert written(house) - before == 7
+
+
+def written(house: House) -> float:
+    """Requests of the agent that are no reads."""
+    (metric,) = house.parts.metrics.kube_requests.collect()
+    reads = ("GET", "get", "list", "watch")
+    return sum(
+        sample.value
+        for sample in metric.samples
+        if sample.name.endswith("_total") and not set(sample.labels.values()) & set(reads)
     )
