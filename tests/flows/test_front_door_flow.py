@@ -26,6 +26,7 @@ from bus.status import HealthStatus
 from bus.subjects import subject_of
 from handlers.application.application import Application, Metadata
 from handlers.application.spec import ApplicationSpec, Source
+from tests.flows.house import House, config_map
 
 pytestmark = pytest.mark.flow
 
@@ -182,3 +183,28 @@ async def test_check_tells_what_answers_and_what_does_not(
         "cluster": False,
     }
     assert found["cluster"]["remedy"]
+
+
+async def test_check_finds_rights_and_repositories_of_a_cluster(quiet_house: House) -> None:
+    house = quiet_house
+    house.commit({"web/a.yaml": config_map("a", x="1")})
+    await house.apply_app("web", "web")
+    await house.apply_app("lost", "web", source={"repoURL": f"{house.repository.url}-gone"})
+    chosen = house.settings
+    assert chosen.nats.url is not None
+    settings = {
+        "GITOPS_NATS_URL": chosen.nats.url.get_secret_value(),
+        "GITOPS_NAMESPACE": chosen.namespace,
+        "GITOPS_DESTINATION_NAMESPACES": ",".join(chosen.destination_namespaces),
+        "GITOPS_KUBE_KUBECONFIG": str(chosen.kube.kubeconfig),
+        "GITOPS_SANDBOX_BINARY": str(chosen.sandbox.binary),
+        "GITOPS_STATE_DIR": str(chosen.state_dir),
+    }
+
+    code, out, _ = await gitops("agent", "check", "--json", **settings)
+
+    found = [json.loads(line) for line in out.splitlines()]
+    assert [each["ok"] for each in found if each["part"] == "cluster"] == [True]
+    assert [each for each in found if each["part"] == "rights"] == []
+    assert sorted(each["ok"] for each in found if each["part"] == "git") == [False, True]
+    assert code == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
@@ -274,3 +275,23 @@ async def test_metrics_can_be_scraped(house: House) -> None:
 
     assert status == 200
     assert 'argocd_webhook_requests_total{outcome="accepted",provider="github"} 1.0' in text
+
+
+async def test_a_cancelled_server_leaves_its_port(house: House) -> None:
+    opened = asyncio.Event()
+    ports: list[int] = []
+
+    async def serve() -> None:
+        async with serving(house.door.application(), "127.0.0.1", 0) as port:
+            ports.append(port)
+            opened.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(serve(), name="serve")
+    async with asyncio.timeout(10):
+        await opened.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.1", ports[0])
