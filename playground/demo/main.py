@@ -24,7 +24,7 @@ from playground.demo.house import House, open_house, sandbox_program
 from playground.demo.screen import Screen, showing
 from playground.demo.stage import NotHeldError, Outcome, Report, Stage
 from playground.demo.stages import STAGES
-from playground.demo.timeline import line_of
+from playground.demo.timeline import Timeline
 from playground.screen import watching
 
 _LOOK_EVERY = 0.3
@@ -108,9 +108,10 @@ async def _run(stage: Stage, house: House) -> Outcome:
 
 
 async def _facts(house: House, screen: Screen) -> None:
+    timeline = Timeline()
     async with house.bus.facts(since=datetime.now(UTC)) as facts:
         async for envelope, fact in facts:
-            screen.line(line_of(envelope, fact))
+            screen.line(timeline.line(envelope, fact))
 
 
 async def _applications(house: House, screen: Screen) -> None:

@@ -52,9 +52,11 @@ class Screen:
         self._doing = ""
 
     def line(self, line: Line) -> None:
-        after = f"{line.after_ms:+8.0f} ms" if line.after_ms is not None else " " * 11
+        hop = "" if line.hop_ms is None else f"{line.hop_ms:+.0f}"
+        after = "" if line.after_ms is None else f"{line.after_ms:.0f} ms"
         text = Text(f"    {line.time:%H:%M:%S.%f}"[:-3], style="dim")
-        text.append(f" {after}  ", style="dim cyan").append(f"{line.about:<10} ")
+        text.append(f"{hop:>7}", style="cyan").append(f"{after:>9}  ", style="dim")
+        text.append(f"{line.about:<10} ")
         self._print(text.append(line.what, style="red" if line.bad else ""))
 
     def applications(self, apps: Iterable[Mapping[str, Any]]) -> None:

@@ -27,23 +27,47 @@ from bus.events import (
 )
 
 _VERSION_BY_TIME = 7
+_CHAINS = 1000
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
     time: datetime
     after_ms: float | None
     """Milliseconds since the chain began; None where its id does not tell."""
+    hop_ms: float | None
+    """Milliseconds since the fact before it in the same chain, or since the chain began."""
     about: str
     what: str
     bad: bool = False
 
 
-def line_of(envelope: Envelope, fact: Event) -> Line:
+class Timeline:
+    """Turns facts into lines; remembers the last fact of each chain, of the newest chains."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, datetime] = {}
+
+    def line(self, envelope: Envelope, fact: Event) -> Line:
+        before = self._last.pop(envelope.correlation, None)
+        self._last[envelope.correlation] = envelope.time
+        while len(self._last) > _CHAINS:
+            del self._last[next(iter(self._last))]
+        return line_of(envelope, fact, before)
+
+
+def line_of(envelope: Envelope, fact: Event, before: datetime | None = None) -> Line:
+    """`before`: when the chain's fact before this one was said."""
     began = moment_of(envelope.correlation)
-    after = (envelope.time - began).total_seconds() * 1000 if began else None
+    after = _milliseconds(began, envelope.time)
+    hop = _milliseconds(before or began, envelope.time)
     about = envelope.subject.rpartition("/")[2].removesuffix(".git")
     bad = isinstance(fact, RefreshFailed | RenderFailed)
-    return Line(time=envelope.time, after_ms=after, about=about, what=words_of(fact), bad=bad)
+    what = words_of(fact)
+    return Line(time=envelope.time, after_ms=after, hop_ms=hop, about=about, what=what, bad=bad)
+
+
+def _milliseconds(since: datetime | None, until: datetime) -> float | None:
+    return (until - since).total_seconds() * 1000 if since else None
 
 
 def moment_of(event_id: str) -> datetime | None:
