@@ -47,7 +47,7 @@ def open_rooms(parts: Parts) -> Rooms:
         decide=Decide(apps=apps, worlds=worlds, clock=clock),
         step=Step(apps=apps, worlds=worlds, applier=applier, git=git, clock=clock),
         assess=Assess(apps=apps, live=live, clock=clock),
-        abandon=Abandon(apps=apps, clock=clock),
+        abandon=Abandon(apps=apps, renders=parts.renders, clock=clock),
         delete=Delete(apps=apps, live=live, cluster=cluster, renders=renders, clock=clock),
         sync_now=SyncNow(apps=apps),
         refresh_this=RefreshThis(apps=apps),

@@ -174,6 +174,9 @@ class SyncOperation(Value, frozen=True, kw_only=True):
     resources: tuple[SyncResource, ...] = ()
     sync_options: tuple[str, ...] = ()
     source: Source | None = None
+    sources: tuple[Source, ...] = ()
+    revisions: tuple[str, ...] = ()
+    manifests: tuple[str, ...] = ()
     auto_heal_attempts_count: int = 0
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from msgspec.structs import replace
+
 from bus.status import ConditionType
 from handlers.application.application import Application, AppProject
 from handlers.application.policy import duration_problems
@@ -20,7 +22,7 @@ from handlers.application.project import (
     destination_permitted,
     source_permitted,
 )
-from handlers.application.spec import Destination, Source
+from handlers.application.spec import Destination, Operation, Source
 from handlers.application.status import Condition
 
 
@@ -99,6 +101,24 @@ def _destination_problems(destination: Destination) -> Iterator[str]:
             f"version deploys to its own only: server {IN_CLUSTER_SERVER!r} or name "
             f"{IN_CLUSTER_NAME!r}"
         )
+
+
+def operation_problem(app: Application, operation: Operation) -> str:
+    """Why the operation cannot be done as it is written; empty where it can.
+
+    Deploying something else than what was asked for would be worse than nothing.
+    """
+    sync = operation.sync
+    if sync is None:
+        return "operation.sync is missing; only syncs are supported"
+    if sync.manifests:
+        return "operation.sync.manifests: a sync of local manifests is not supported"
+    if sync.sources or sync.revisions:
+        return "operation.sync.sources and revisions: this version acts on one source"
+    if sync.source is None or app.source is None:
+        return ""
+    same = replace(sync.source, target_revision=app.source.target_revision) == app.source
+    return "" if same else "operation.sync.source: only the source of the spec can be synced"
 
 
 def is_in_cluster(destination: Destination) -> bool:

@@ -11,29 +11,21 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from bus.events import (
-    Compared,
-    Event,
-    OperationFinished,
-    RefreshApp,
-    RenderFailed,
-    StepOperation,
-    SyncSkipped,
-)
-from bus.identity import Revision
-from bus.status import OperationPhase, Reason, SyncStatus
+from bus.events import Compared, Event, RefreshApp, RenderFailed, StepOperation, SyncSkipped
+from bus.status import Reason, SyncStatus
 from bus.verdicts import Retry
 from handlers.application.application import Application
-from handlers.application.status import ApplicationStatus, OperationState
+from handlers.application.status import ApplicationStatus
 from handlers.compare.handler import Worlds
 from handlers.compare.world import World
 from handlers.health.handler import health_fact
-from handlers.ports import Apps, Clock, ClusterUnreachableError, StatusWrite
+from handlers.ports import Apps, Clock, ClusterUnreachableError, Renders, StatusWrite
 from handlers.sync.decide import Skip, Start, decide, is_operating
 from handlers.sync.observed import observed
 from handlers.sync.operation import sync_result
 from handlers.sync.outlook import outlook
-from handlers.sync.transitions import failed_to_start, operation_id
+from handlers.sync.run import after_failure
+from handlers.sync.transitions import failed_to_start, under_way
 
 _AWAY = 5.0
 
@@ -95,14 +87,18 @@ def _skipped(app: Application, world: World, answer: Skip) -> tuple[SyncSkipped,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Abandon:
-    """An operation whose desired state cannot be rendered fails, and says why."""
+    """An operation whose desired state cannot be rendered fails, and says why.
+
+    One that was rendered before goes on: it does not need the repository any more.
+    """
 
     apps: Apps
+    renders: Renders
     clock: Clock
 
     async def __call__(self, fact: RenderFailed) -> Sequence[Event]:
         app = self.apps.get(fact.app)
-        if app is None or app.deleting:
+        if app is None or app.deleting or self._is_rendered(app):
             return ()
         state = failed_to_start(app, fact.message, self.clock.now())
         if state is None:
@@ -112,18 +108,10 @@ class Abandon:
             await self.apps.write(app, StatusWrite(status=status, clear_operation=True))
         except ClusterUnreachableError as error:
             raise Retry(str(error), after=_AWAY) from error
-        if not OperationPhase(state.phase).completed:
-            return (StepOperation(app=app.key),)
-        return (_finished(app, state), RefreshApp(app=app.key))
+        return after_failure(app, state)
 
-
-def _finished(app: Application, state: OperationState) -> OperationFinished:
-    return OperationFinished(
-        app=app.key,
-        project=app.spec.project,
-        operation=operation_id(state),
-        phase=OperationPhase(state.phase),
-        revision=Revision(sync_result(state).revision),
-        message=state.message,
-        automated=state.operation.initiated_by.automated,
-    )
+    def _is_rendered(self, app: Application) -> bool:
+        state, record = under_way(app), self.renders.recall(app.key)
+        if state is None or record is None:
+            return False
+        return sync_result(state).revision == record.revision

@@ -8,7 +8,14 @@ from datetime import datetime
 import msgspec
 from msgspec.structs import replace
 
-from bus.events import Event, OperationFinished, OperationStarted, ResourcesApplied
+from bus.events import (
+    Event,
+    OperationFinished,
+    OperationStarted,
+    RefreshApp,
+    ResourcesApplied,
+    StepOperation,
+)
 from bus.identity import Revision
 from bus.status import OperationPhase, ResultStatus
 from handlers.application.application import Application
@@ -22,6 +29,7 @@ from handlers.sync.tasks import options_of
 from handlers.sync.transitions import operation_id
 
 _DURATION_DIGITS = 3
+_LONGEST = 1000
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,10 +95,26 @@ def ended(run: Run, state: OperationState, now: datetime) -> OperationFinished:
         operation=operation_id(state),
         phase=OperationPhase(state.phase),
         revision=run.revision,
-        message=state.message[:1000],
+        message=state.message[:_LONGEST],
         seconds=round((now - run.began).total_seconds(), _DURATION_DIGITS),
         automated=state.operation.initiated_by.automated,
     )
+
+
+def after_failure(app: Application, state: OperationState) -> tuple[Event, ...]:
+    """What follows an operation that could not start: its next try, or its end."""
+    if not OperationPhase(state.phase).completed:
+        return (StepOperation(app=app.key),)
+    end = OperationFinished(
+        app=app.key,
+        project=app.spec.project,
+        operation=operation_id(state),
+        phase=OperationPhase(state.phase),
+        revision=Revision(sync_result(state).revision),
+        message=state.message[:_LONGEST],
+        automated=state.operation.initiated_by.automated,
+    )
+    return (end, RefreshApp(app=app.key))
 
 
 def terminating(run: Run, fresh: Application) -> Run:

@@ -51,6 +51,14 @@ def key(house: House, name: str) -> AppKey:
     return AppKey(house.namespace, name)
 
 
+def healed(times: int) -> Callable[[dict[str, Any]], bool]:
+    def holds(app: dict[str, Any]) -> bool:
+        sync = state(app).get("operation", {}).get("sync", {})
+        return is_synced(app) and sync.get("autoHealAttemptsCount", 0) == times
+
+    return holds
+
+
 async def data_of(house: House, name: str) -> dict[str, Any] | None:
     found = await house.get(f"configmaps/{name}")
     return None if found is None else dict(found.get("data", {}))
@@ -95,6 +103,17 @@ async def test_an_edit_in_the_cluster_is_healed(house: House) -> None:
     assert len(app["status"]["history"]) == 1
 
 
+async def test_an_edit_soon_after_is_healed_after_a_back_off(house: House) -> None:
+    house.commit({"web/a.yaml": config_map("a", key="1")})
+    await house.apply_app("web", "web", syncPolicy=HEALING)
+    await house.until_synced("web")
+    path = f"/api/v1/namespaces/{house.destination}/configmaps/a"
+    for heals in (1, 2):
+        await house.api.patch(path, {"data": {"key": "edited"}})
+        await house.until(healed(heals), app="web")
+    assert await data_of(house, "a") == {"key": "1"}
+
+
 async def test_without_self_heal_an_edit_is_only_shown(house: House) -> None:
     house.commit({"web/a.yaml": config_map("a", key="1")})
     await house.apply_app("web", "web", syncPolicy={"automated": {}})
@@ -118,6 +137,23 @@ async def test_without_auto_sync_a_person_starts_it(house: House) -> None:
     assert "operation" not in app
     assert state(app)["syncResult"]["revision"] == first
     assert await data_of(house, "a") == {"key": "1"}
+
+
+@pytest.mark.parametrize(
+    ("sync", "said"),
+    [({"revision": "no-such-branch"}, "no-such-branch"), ({"manifests": ["x"]}, "manifests")],
+)
+async def test_a_sync_that_cannot_be_done_says_why(
+    house: House, sync: dict[str, Any], said: str
+) -> None:
+    house.commit({"web/a.yaml": config_map("a", key="1")})
+    await house.apply_app("web", "web")
+    await house.until(lambda app: app.get("status", {}).get("sync"), app="web")
+    await house.patch_app("web", {"operation": {"sync": sync}})
+    app = await house.until(ended, app="web")
+    assert (phase(app), "operation" in app) == ("Error", False)
+    assert said in state(app)["message"]
+    assert await house.get("configmaps/a") is None
 
 
 async def test_a_command_syncs_once_however_often_it_comes(house: House) -> None:

@@ -22,6 +22,7 @@ from handlers.application.application import Application
 from handlers.application.conditions import blocking
 from handlers.application.spec import Operation
 from handlers.application.status import ApplicationStatus, OperationState
+from handlers.application.validate import operation_problem
 from handlers.compare.handler import Worlds
 from handlers.compare.world import World
 from handlers.health.handler import health_fact
@@ -50,7 +51,7 @@ from handlers.sync.operation import (
 from handlers.sync.outlook import outlook
 from handlers.sync.plan import plan
 from handlers.sync.results import Stand, Standing
-from handlers.sync.run import Run, applied, ended, started, terminating
+from handlers.sync.run import Run, after_failure, applied, ended, started, terminating
 from handlers.sync.standing import defines, standings
 from handlers.sync.tasks import namespace_task, work_of
 from handlers.sync.transitions import (
@@ -118,6 +119,8 @@ class Step:
         return run if needed or ending else (RefreshApp(app=app.key),)
 
     async def _by_hand(self, app: Application, wanted: Operation, world: World) -> Run | Events:
+        if problem := operation_problem(app, wanted):
+            return await self._cannot_start(app, problem)
         revision = world.record.revision
         if wanted.sync and wanted.sync.revision and app.source:
             try:
@@ -142,10 +145,11 @@ class Step:
 
     async def _cannot_start(self, app: Application, message: str) -> Events:
         state = failed_to_start(app, message, self.clock.now())
-        if state is not None:
-            change = replace(app.status, operation_state=state)
-            await self.apps.write(app, StatusWrite(status=change, clear_operation=True))
-        return (StepOperation(app=app.key),)
+        if state is None:
+            return ()
+        change = replace(app.status, operation_state=state)
+        await self.apps.write(app, StatusWrite(status=change, clear_operation=True))
+        return after_failure(app, state)
 
     # --- move by move -------------------------------------------------------------------------
 
