@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from agent.kube.client import ApplyQuery, KubeClient
+from agent.kube.discretion import discreet
 from agent.kube.errors import NotFoundError, read_status
 from agent.kube.live import Live
 from agent.kube.paths import collection, item
@@ -31,10 +32,16 @@ class KubeCluster:
     async def apply(self, manifest: Manifest, options: ApplyOptions) -> LiveObject:
         kind = self._kind(manifest)
         with self._live.index.writing(_key(kind, manifest)):
-            live = summarise(await self._send(kind, manifest, options), whole=True)
+            live = summarise(await self._sent(kind, manifest, options), whole=True)
             if not options.dry_run:
                 self._live.index.put(live, ours=True)
         return live
+
+    async def _sent(self, kind: KindInfo, manifest: Manifest, options: ApplyOptions) -> bytes:
+        try:
+            return await self._send(kind, manifest, options)
+        except ApplyRefusedError as error:
+            raise discreet(error, manifest) from None  # its context may quote a secret
 
     async def _send(self, kind: KindInfo, manifest: Manifest, options: ApplyOptions) -> bytes:
         if not access.name(manifest):

@@ -15,8 +15,8 @@ from handlers.ports import ApplyRefusedError
 
 _LONGEST_MESSAGE = 2000
 _MANAGER = re.compile(r'conflict with "([^"]+)"')
-# An API server older than 1.27 answers 500 to a field that its schema does not know.
-_BROKEN_PATCH = "failed to create typed patch object"
+# To some objects that can never be applied the API server says 500.
+_MALFORMED = ("failed to create typed patch object", "failed to convert new object")
 
 
 class NotFoundError(ApplyRefusedError):
@@ -92,7 +92,7 @@ def _conflict(causes: list[Cause]) -> str:
 
 def _passing(code: int, status: Status) -> bool:
     """A kind or namespace not there yet or on its way out, an overload, a server's own fault."""
-    if _BROKEN_PATCH in status.message:
+    if status.message.startswith(_MALFORMED):
         return False
     if code == 409:
         return not any(it.reason == "FieldManagerConflict" for it in status.details.causes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -211,6 +212,24 @@ async def test_the_owner_tree_leads_from_deployment_to_pod(house: House, namespa
 
     assert (replica_set.key.kind, pod.key.kind) == ("ReplicaSet", "Pod")
     assert pod.body == b""
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"data": {"token": "hunter2!"}}, {"data": {"token": {"hunter2!": "hunter2!"}}}],
+    ids=["not base64", "not a string"],
+)
+async def test_the_refusal_of_a_secret_does_not_quote_it(
+    house: House, namespace: str, wrong: dict[str, Any]
+) -> None:
+    metadata = {"name": "key", "namespace": namespace}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, **wrong}
+
+    with pytest.raises(ApplyRefusedError) as refused:
+        await house.cluster.apply(secret, ApplyOptions())
+
+    assert refused.value.permanent
+    assert "hunter2" not in "".join(traceback.format_exception(refused.value))
 
 
 async def test_a_secret_is_kept_whole_for_comparison(house: House, namespace: str) -> None:

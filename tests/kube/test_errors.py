@@ -71,8 +71,9 @@ def test_a_conflict_names_each_manager_with_its_fields() -> None:
     )
 
 
-def test_a_field_that_the_schema_does_not_know_stays_unknown() -> None:
-    assert refusal(500, status("failed to create typed patch object (..): ..")).permanent
+@pytest.mark.parametrize("what", ["create typed patch object (..): ..", "convert new object (..)"])
+def test_a_malformed_object_stays_malformed(what: str) -> None:
+    assert refusal(500, status(f"failed to {what}")).permanent
 
 
 def test_the_page_of_a_proxy_becomes_a_short_message() -> None:
