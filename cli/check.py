@@ -16,6 +16,7 @@ from rich.text import Text
 from agent.configuration import unknown_variables
 from agent.settings import Settings
 from cli import probes, say
+from cli.cluster_probe import cluster
 from cli.probes import Finding
 from cli.settings import load_or_stop
 
@@ -53,8 +54,8 @@ async def _all(settings: Settings) -> Sequence[Finding]:
             tasks.create_task(probe(settings), name=f"check-{probe.__name__}")
             for probe in (probes.disk, probes.sandbox, probes.nats, probes.redis)
         ]
-        cluster = tasks.create_task(probes.cluster(settings), name="check-cluster")
-    return [*(task.result() for task in singles), *cluster.result()]
+        at_cluster = tasks.create_task(cluster(settings), name="check-cluster")
+    return [*(task.result() for task in singles), *at_cluster.result()]
 
 
 def _table(findings: Sequence[Finding]) -> Table:

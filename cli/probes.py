@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,26 +19,17 @@ from redis.exceptions import RedisError
 from agent.buses import bus_settings
 from agent.child import ChildNotReadyError
 from agent.embedded import nats_binary
-from agent.git.credentials import SecretCredentials
-from agent.git.mirrors import Mirrors, MirrorSettings
-from agent.kube.client import KubeClient, kube_client
-from agent.kube.config import KubeConfigError, connect
-from agent.kube.rights import Right, missing, who_am_i
 from agent.sandbox.binary import SandboxMissingError, sandbox_binary
 from agent.sandbox.limits import SandboxLimits
 from agent.sandbox.pool import Sandbox
 from agent.sandbox.reasons import SandboxError
 from agent.settings import Settings
-from agent.store.secrets import Secrets
 from bus.carrier import CarrierError
 from bus.jetstream import Bus
-from handlers.application.application import Application
 from handlers.manifest.redact import redact_text
-from handlers.ports import ApplyRefusedError, ClusterUnreachableError, RepositoryError
 
 SECONDS = 10.0
 LEAST_FREE = 1 << 30
-MOST_REPOSITORIES = 20
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,79 +108,3 @@ async def redis(settings: Settings) -> Finding:
     finally:
         await client.aclose()
     return Finding(part="redis", ok=True, found="answers")
-
-
-async def cluster(settings: Settings) -> Sequence[Finding]:
-    """Who we are, what we may do, and whether the repositories in use can be read."""
-    try:
-        async with _client(settings) as client:
-            who = await who_am_i(client)
-            findings = [Finding(part="cluster", ok=True, found=f"{client.url} as {who}")]
-            findings += [_right(right) for right in await missing(client, rights(settings))]
-            return [*findings, *await _repositories(client, settings)]
-    except (KubeConfigError, ClusterUnreachableError, ApplyRefusedError) as e:
-        remedy = "Check GITOPS_KUBE_KUBECONFIG, or the pod's service account."
-        return [Finding(part="cluster", ok=False, found=str(e), remedy=remedy)]
-
-
-@asynccontextmanager
-async def _client(settings: Settings) -> AsyncIterator[KubeClient]:
-    connection = await connect(settings.kube.kubeconfig, settings.kube.context)
-    async with kube_client(connection, answer_within=SECONDS) as client:
-        yield client
-
-
-def rights(settings: Settings) -> Iterator[Right]:
-    """What the agent cannot do without: its own objects, and samples of what it deploys."""
-    home = settings.namespace
-    own = {
-        ("argoproj.io", "applications"): ("get", "list", "watch", "patch"),
-        ("argoproj.io", "appprojects"): ("get", "list", "watch"),
-        ("", "secrets"): ("get", "list", "watch"),
-    }
-    if settings.lease.enabled:
-        own["coordination.k8s.io", "leases"] = ("get", "create", "update")
-    for (group, resource), verbs in own.items():
-        for verb in verbs:
-            yield Right(verb=verb, group=group, resource=resource, namespace=home)
-    for namespace in settings.destination_namespaces or ("",):
-        for group, resource in (("apps", "deployments"), ("", "services"), ("", "configmaps")):
-            for verb in ("get", "list", "watch", "create", "patch", "delete"):
-                yield Right(verb=verb, group=group, resource=resource, namespace=namespace)
-
-
-def _right(right: Right) -> Finding:
-    remedy = "Give the agent's ServiceAccount this right; deploy/chart lists all that it needs."
-    return Finding(part="rights", ok=False, found=f"may not {right}", remedy=remedy)
-
-
-async def _repositories(client: KubeClient, settings: Settings) -> list[Finding]:
-    home = f"namespaces/{settings.namespace}"
-    listed = await client.get(f"/apis/argoproj.io/v1alpha1/{home}/applications")
-    apps = msgspec.json.decode(listed, type=_Listed).items
-    secrets = Secrets()
-    for raw in msgspec.json.decode(await client.get(f"/api/v1/{home}/secrets"), type=_Raws).items:
-        secrets.put(bytes(raw))
-    urls = sorted({app.source.repo_url for app in apps if app.source})
-    credentials = SecretCredentials(secrets.all)
-    return [await _repository(url, credentials) for url in urls[:MOST_REPOSITORIES]]
-
-
-async def _repository(url: str, credentials: SecretCredentials) -> Finding:
-    with tempfile.TemporaryDirectory(prefix="gitops-check-") as folder:
-        mirrors = Mirrors(MirrorSettings(folder=Path(folder), fetch_seconds=60.0), credentials)
-        try:
-            async with mirrors:
-                await mirrors.fetch(url)
-        except RepositoryError as e:
-            remedy = "Check the URL and the repository Secret in the control namespace."
-            return Finding(part="git", ok=False, found=redact_text(e.message), remedy=remedy)
-    return Finding(part="git", ok=True, found=f"{redact_text(url)} can be fetched")
-
-
-class _Listed(msgspec.Struct, frozen=True):
-    items: tuple[Application, ...]
-
-
-class _Raws(msgspec.Struct, frozen=True):
-    items: tuple[msgspec.Raw, ...]
