@@ -26,7 +26,7 @@ from agent.kube.index import LiveIndex
 from agent.kube.summary import MANAGER, summarise
 from handlers.manifest.tracking import stamp
 
-_SIZES = (1_000, 10_000, 50_000)
+SIZES = (1_000, 10_000, 50_000)
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _OBJECTS_PER_APP = 8
 _TIME = "2026-11-21T08:00:00Z"
@@ -180,7 +180,7 @@ def main(arguments: Sequence[str]) -> None:
     if arguments[:1] == ["--one"]:
         print(msgspec.json.encode(measure(int(arguments[1]))).decode())
         return
-    sizes = [int(word) for word in arguments] or _SIZES
+    sizes = [int(word) for word in arguments] or SIZES
     machine = {"cpus": os.cpu_count(), "python": platform.python_version()}
     figures = [msgspec.to_builtins(in_own_process(size)) for size in sizes]
     report = {"benchmark": "memory", "aim": 3072, "figures": figures, "machine": machine}

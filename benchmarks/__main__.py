@@ -1,0 +1,66 @@
+"""`python -m benchmarks --applications N --repeat R [--only NAME] [--json FILE]`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import uvloop
+from rich.console import Console
+
+from benchmarks import suite
+from benchmarks.figures import Report, Results
+from benchmarks.machine import machine
+from benchmarks.memory import SIZES
+from benchmarks.progress import open_screen
+from benchmarks.suite import Benchmark, Plan
+from benchmarks.table import table_of
+from playground.build import build_sandbox
+from playground.screen import watching
+
+
+def main(arguments: Sequence[str]) -> int:
+    said = _arguments().parse_args(arguments)
+    log, out = Console(stderr=True), Console()
+    with watching(log) as watch:
+        sandbox = build_sandbox(watch)
+    plan = Plan(
+        applications=said.applications,
+        repeats=said.repeat,
+        only=frozenset(said.only or Benchmark),
+        sandbox=sandbox,
+    )
+    reports: list[Report] = []
+
+    def tell(report: Report) -> None:
+        reports.append(report)
+        out.print(table_of(report))
+
+    with open_screen(log) as screen:
+        uvloop.run(suite.on_real_parts(plan, screen, tell))
+        if Benchmark.MEMORY in plan.only:
+            tell(suite.of_memory(plan, screen, SIZES))
+    _write(said.json, Results(machine=machine(), reports=tuple(reports)))
+    return 0
+
+
+def _write(file: Path, results: Results) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(msgspec.json.format(msgspec.json.encode(results)))
+    print(f"written: {file}")
+
+
+def _arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--applications", type=int, default=1000, metavar="N")
+    parser.add_argument("--repeat", type=int, default=1, metavar="R")
+    parser.add_argument("--only", type=Benchmark, action="append", choices=list(Benchmark))
+    parser.add_argument("--json", type=Path, default=Path("bench-results/results.json"))
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,161 @@
+"""The benchmark's own eyes and hands in the cluster: no code of the agent's is in the way.
+
+Plain requests, the API server's metrics, and a watch that notes the moment at which an event came.
+"""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+import msgspec
+import orjson
+
+from playground.kubeapi import Access
+
+_TIMEOUT = aiohttp.ClientTimeout(total=60)
+_WATCHING = aiohttp.ClientTimeout(total=None, sock_read=120)
+_LONGEST_LINE = 4 * 1024 * 1024
+_MANAGER = "argocd-controller"
+
+Object = dict[str, Any]
+
+
+class RefusedError(RuntimeError):
+    """The API server said no to the benchmark itself."""
+
+
+class Container(msgspec.Struct, frozen=True):
+    image: str = ""
+
+
+class PodSpec(msgspec.Struct, frozen=True):
+    containers: tuple[Container, ...] = ()
+
+
+class Template(msgspec.Struct, frozen=True):
+    spec: PodSpec = PodSpec()
+
+
+class Spec(msgspec.Struct, frozen=True):
+    template: Template = Template()
+
+
+class Sync(msgspec.Struct, frozen=True):
+    status: str = ""
+    revision: str = ""
+
+
+class Status(msgspec.Struct, frozen=True):
+    sync: Sync = Sync()
+
+
+class Metadata(msgspec.Struct, frozen=True, rename="camel"):
+    name: str = ""
+    resource_version: str = ""
+
+
+class Watched(msgspec.Struct, frozen=True):
+    """Of a Deployment or an Application, what the benchmarks wait for."""
+
+    metadata: Metadata = Metadata()
+    spec: Spec = Spec()
+    status: Status = Status()
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def image(self) -> str:
+        return next((one.image for one in self.spec.template.spec.containers), "")
+
+
+class _List(msgspec.Struct, frozen=True):
+    metadata: Metadata
+
+
+class _Event(msgspec.Struct, frozen=True):
+    type: str
+    object: Watched
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    moment: float
+    """`time.monotonic()` when the event came."""
+    object: Watched
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    session: aiohttp.ClientSession
+
+    async def create(self, path: str, body: Object) -> None:
+        await self._call("POST", path, body, "application/json")
+
+    async def apply(self, path: str, body: Object) -> None:
+        query = f"?fieldManager={_MANAGER}&force=true"
+        await self._call("PATCH", path + query, body, "application/apply-patch+yaml")
+
+    async def delete_all(self, collection: str) -> None:
+        await self._call("DELETE", collection, None, "application/json")
+
+    async def metrics(self) -> str:
+        return (await self._call("GET", "/metrics", None, "application/json")).decode()
+
+    @asynccontextmanager
+    async def watch(self, collection: str) -> AsyncIterator[Watch]:
+        """Of what happens after it is open; read on with `async for`."""
+        listed = await self._call("GET", f"{collection}?limit=1", None, "application/json")
+        version = msgspec.json.decode(listed, type=_List).metadata.resource_version
+        path = f"{collection}?watch=1&resourceVersion={version}"
+        async with self.session.get(path, timeout=_WATCHING) as answer:
+            if answer.status != 200:
+                raise RefusedError(f"watch {collection}: {answer.status}")
+            yield Watch(answer.content)
+
+    async def _call(self, method: str, path: str, body: Object | None, content: str) -> bytes:
+        data = None if body is None else orjson.dumps(body)
+        headers = {"Content-Type": content}
+        async with self.session.request(method, path, data=data, headers=headers) as answer:
+            said = await answer.read()
+            if answer.status >= 400:
+                raise RefusedError(f"{method} {path}: {answer.status} {said[:300]!r}")
+            return said
+
+
+@dataclass(slots=True)
+class Watch:
+    lines: aiohttp.StreamReader
+    _decoder: msgspec.json.Decoder[_Event] = field(
+        default_factory=lambda: msgspec.json.Decoder(_Event)
+    )
+
+    def __aiter__(self) -> Watch:
+        return self
+
+    async def __anext__(self) -> Seen:
+        line = await self.lines.readline()
+        moment = time.monotonic()
+        if not line:
+            raise StopAsyncIteration
+        return Seen(moment, self._decoder.decode(line).object)
+
+
+@asynccontextmanager
+async def open_cluster(access: Access) -> AsyncIterator[Cluster]:
+    trust = ssl.create_default_context(cafile=str(access.ca_file))
+    async with aiohttp.ClientSession(
+        access.url,
+        connector=aiohttp.TCPConnector(ssl=trust, limit=0),
+        headers={"Authorization": f"Bearer {access.token}"},
+        timeout=_TIMEOUT,
+        read_bufsize=_LONGEST_LINE,
+    ) as session:
+        yield Cluster(session)

@@ -1,0 +1,93 @@
+"""What was done between two moments: the agent's own counters, the API server's, and CPU seconds.
+
+Both sides count requests, so that neither has to be believed alone. Requests for Leases are the
+agent's sign of life and no work; they are told apart where the API server can tell them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from prometheus_client.parser import text_string_to_metric_families
+
+K = TypeVar("K")
+
+_AGENT_REQUESTS = "argocd_app_k8s_request"
+_SERVER_REQUESTS = "apiserver_request"
+_RENDERS = "gitops_renders"
+_WRITES = frozenset({"APPLY", "PATCH", "PUT", "POST", "DELETE"})
+_NO_WORK = frozenset({"leases", ""})
+_OTHERS = frozenset({"ipaddresses"})  # the API server's own, one a Service
+_VERBS_OF_WATCHES = frozenset({"WATCH", "CONNECT"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    agent_requests: Mapping[str, float] = field(default_factory=dict)
+    """By verb, as the agent counts them."""
+    server_requests: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    """By (verb, resource), as the API server counts them, whoever asked."""
+    renders: float = 0.0
+    """Those that evaluated something."""
+    cpu: Mapping[str, float] = field(default_factory=dict)
+
+    def since(self, before: Snapshot) -> Snapshot:
+        return Snapshot(
+            agent_requests=_less(self.agent_requests, before.agent_requests),
+            server_requests=_less(self.server_requests, before.server_requests),
+            renders=self.renders - before.renders,
+            cpu=_less(self.cpu, before.cpu),
+        )
+
+    @property
+    def requests(self) -> float:
+        """All that the agent sent, its Lease included."""
+        return sum(self.agent_requests.values())
+
+    @property
+    def served(self) -> float:
+        """What the API server did for others' work: no Leases, watches or discovery."""
+        return sum(
+            count
+            for (verb, resource), count in self.server_requests.items()
+            if resource not in _NO_WORK | _OTHERS and verb not in _VERBS_OF_WATCHES
+        )
+
+    def written(self, *resources: str) -> float:
+        """Writes to these resources, or to all but Leases where none is named."""
+        return sum(
+            count
+            for (verb, resource), count in self.server_requests.items()
+            if verb in _WRITES
+            if (resource in resources if resources else resource not in _NO_WORK | _OTHERS)
+        )
+
+
+def snapshot(agent_text: str, server_text: str, cpu: Mapping[str, float]) -> Snapshot:
+    agent: Counter[str] = Counter()
+    server: Counter[tuple[str, str]] = Counter()
+    for labels, value in _samples(agent_text, _AGENT_REQUESTS):
+        agent[labels["verb"]] += int(value)
+    for labels, value in _samples(server_text, _SERVER_REQUESTS):
+        server[labels["verb"], labels["resource"]] += int(value)
+    renders = sum(
+        value for labels, value in _samples(agent_text, _RENDERS) if labels["cached"] == "false"
+    )
+    return Snapshot(agent_requests=agent, server_requests=server, renders=renders, cpu=cpu)
+
+
+def _samples(text: str, family: str) -> Iterator[tuple[Mapping[str, str], float]]:
+    """The totals of one counter; the rest of a long text is not parsed."""
+    total = f"{family}_total"
+    lines = [line for line in text.splitlines() if line.startswith((total, f"# TYPE {total}"))]
+    for found in text_string_to_metric_families("\n".join(lines) + "\n"):
+        for sample in found.samples:
+            if sample.name == total:
+                yield sample.labels, sample.value
+
+
+def _less(after: Mapping[K, float], before: Mapping[K, float]) -> dict[K, float]:
+    return {key: after[key] - before.get(key, 0.0) for key in after}

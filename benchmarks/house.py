@@ -1,0 +1,136 @@
+"""The ground of the benchmarks: NATS, a Git host, an API server with etcd, and the agent.
+
+Without controllers: nothing becomes Healthy, and no Pod is made, so what is measured is the agent
+and the API server alone. The agent is a child process, told everything by settings, as in
+production; artifacts are on its disk (no Redis).
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+
+from agent.child import Child, Program
+from agent.loopback import answers_ok, free_port
+from benchmarks.cluster import Cluster, open_cluster
+from benchmarks.counters import Snapshot, snapshot
+from benchmarks.processes import cpu_seconds
+from benchmarks.workload import NAMESPACE
+from bus.jetstream import Bus, BusSettings
+from playground.definitions import install_definitions
+from playground.githost import Repository
+from playground.world import Part, World, open_world
+
+_PARTS = (Part.NATS, Part.GIT, Part.KUBERNETES_API)
+_AGENT = "from cli.main import main; main()"
+_ACCOUNT, _NAME = "bench", "agent"
+_TIMEOUT = aiohttp.ClientTimeout(total=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """Everything but the agent."""
+
+    world: World
+    cluster: Cluster
+    repository: Repository
+    sandbox: Path
+    webhook_secret: str
+
+    async def snapshot(self) -> Snapshot:
+        return snapshot("", await self.cluster.metrics(), cpu_seconds(None))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    ground: Ground
+    agent: Child
+    url: str
+    session: aiohttp.ClientSession
+    bus: Bus
+
+    @property
+    def cluster(self) -> Cluster:
+        return self.ground.cluster
+
+    @property
+    def repository(self) -> Repository:
+        return self.ground.repository
+
+    async def snapshot(self) -> Snapshot:
+        server = await self.cluster.metrics()
+        async with self.session.get(f"{self.url}/metrics") as answer:
+            return snapshot(await answer.text(), server, cpu_seconds(self.agent.pid))
+
+
+@asynccontextmanager
+async def open_ground(folder: Path, sandbox: Path) -> AsyncIterator[Ground]:
+    async with AsyncExitStack() as stack:
+        world = await stack.enter_async_context(open_world(_PARTS, folder))
+        api = await stack.enter_async_context(world.kubernetes.api())
+        await install_definitions(api)
+        cluster = await stack.enter_async_context(open_cluster(world.kubernetes.access))
+        ground = Ground(
+            world=world,
+            cluster=cluster,
+            repository=world.git.create("bench/monorepo"),
+            sandbox=sandbox,
+            webhook_secret=secrets.token_urlsafe(24),
+        )
+        await _furnish(ground)
+        yield ground
+
+
+@asynccontextmanager
+async def open_house(ground: Ground) -> AsyncIterator[House]:
+    """The agent acts inside the block."""
+    async with AsyncExitStack() as stack:
+        url, child = _agent(ground)
+        await stack.enter_async_context(child)
+        session = await stack.enter_async_context(aiohttp.ClientSession(timeout=_TIMEOUT))
+        settings = BusSettings(url=ground.world.nats.url, account=_ACCOUNT, agent=_NAME)
+        bus = await stack.enter_async_context(Bus.open(settings))
+        yield House(ground=ground, agent=child, url=url, session=session, bus=bus)
+
+
+async def create_namespace(cluster: Cluster, name: str) -> None:
+    await cluster.create("/api/v1/namespaces", {"metadata": {"name": name}})
+
+
+async def _furnish(ground: Ground) -> None:
+    await create_namespace(ground.cluster, NAMESPACE)
+    secret = {
+        "metadata": {"name": "argocd-secret"},
+        "stringData": {"webhook.github.secret": ground.webhook_secret},
+    }
+    await ground.cluster.create(f"/api/v1/namespaces/{NAMESPACE}/secrets", secret)
+
+
+def _agent(ground: Ground) -> tuple[str, Child]:
+    port, folder = free_port(), ground.world.folder / "agent"
+    url = f"http://127.0.0.1:{port}"
+    program = Program(
+        name="gitops-agent",
+        command=(sys.executable, "-c", _AGENT, "agent", "run"),
+        folder=folder,
+        environment={
+            "GITOPS_ACCOUNT": _ACCOUNT,
+            "GITOPS_AGENT": _NAME,
+            "GITOPS_NAMESPACE": NAMESPACE,
+            "GITOPS_NATS_URL": ground.world.nats.url,
+            "GITOPS_KUBE_KUBECONFIG": str(ground.world.kubernetes.kubeconfig),
+            "GITOPS_STATE_DIR": str(folder / "state"),
+            "GITOPS_SANDBOX_BINARY": str(ground.sandbox),
+            "GITOPS_HTTP_PORT": str(port),
+            "GITOPS_LOG_FORMAT": "json",
+        },
+        ready_within=120.0,
+        stop_grace=30.0,
+    )
+    return url, Child(program, answers_ok(f"{url}/readyz"))

@@ -1,0 +1,100 @@
+"""mass_sync: N Applications of four objects are created at once; how long until all are Synced?
+
+The clock runs from the first Application's creation to the watch event that says the last is
+Synced, so making the Applications is part of it. The floor is a bare client that sends the same
+4 N creating applies, in the same run, on the same API server, before the agent is started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import msgspec
+
+from benchmarks.cluster import Watch
+from benchmarks.counters import Snapshot
+from benchmarks.figures import Figure
+from benchmarks.floor import Floor, each_once
+from benchmarks.house import House
+from benchmarks.progress import Say
+from benchmarks.workload import APPLICATIONS, OBJECTS, application, names
+
+WORK = "N Applications of one Deployment and three small objects, created at once"
+_WITHIN = 900.0
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    count: int
+    floor: Floor
+
+
+async def mass_sync(house: House, work: Work, say: Say) -> tuple[Figure, ...]:
+    wanted, floor = names(work.count), work.floor
+    bodies = [(APPLICATIONS, application(name, house.repository.url)) for name in wanted]
+    async with asyncio.timeout(_WITHIN), house.cluster.watch(APPLICATIONS) as watch:
+        before, began = await house.snapshot(), time.monotonic()
+        async with asyncio.TaskGroup() as tasks:
+            waiting = tasks.create_task(_all_synced(watch, frozenset(wanted), say))
+            await each_once(house.cluster, bodies, create=True)
+            created = time.monotonic()
+    done = (await house.snapshot()).since(before)
+    wall = waiting.result() - began
+    return (
+        Figure(name="all Synced, wall", unit="s", value=wall, floor=floor.wall, aim=1.5),
+        Figure(name="of it, creating the Applications", unit="s", value=created - began),
+        *_calls(done, work),
+        *_cpu(done, floor),
+    )
+
+
+def _calls(done: Snapshot, work: Work) -> tuple[Figure, ...]:
+    """Who created the Applications is the benchmark: the server's count leaves that out."""
+    count, floor = work.count, work.floor
+    served = done.served - count
+    verbs = sorted(done.agent_requests, key=lambda verb: -done.agent_requests[verb])
+    return (
+        Figure(
+            name="agent's calls per application",
+            unit="calls",
+            value=done.requests / count,
+            floor=float(OBJECTS),
+            aim=6 / OBJECTS,
+        ),
+        Figure(
+            name="the same, counted by the API server",
+            unit="calls",
+            value=served / count,
+            floor=floor.done.served / count,
+        ),
+        *(
+            Figure(name=f"calls: {verb}", unit="calls", value=done.agent_requests[verb])
+            for verb in verbs
+            if done.agent_requests[verb]
+        ),
+        Figure(name="renders", unit="", value=done.renders),
+    )
+
+
+def _cpu(done: Snapshot, floor: Floor) -> tuple[Figure, ...]:
+    return tuple(
+        Figure(
+            name=f"CPU of {role}",
+            unit="s",
+            value=seconds,
+            floor=floor.done.cpu.get("benchmark" if role == "agent" else role),
+        )
+        for role, seconds in sorted(done.cpu.items(), key=lambda item: -item[1])
+    )
+
+
+async def _all_synced(watch: Watch, wanted: frozenset[str], say: Say) -> float:
+    """The moment of the event that told of the last one."""
+    synced: set[str] = set()
+    async for seen in watch:
+        if seen.object.status.sync.status == "Synced" and seen.object.name in wanted:
+            synced.add(seen.object.name)
+            say(len(synced), len(wanted))
+        if len(synced) == len(wanted):
+            return seen.moment
+    raise ConnectionError("the watch of the Applications ended")

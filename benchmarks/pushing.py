@@ -1,0 +1,94 @@
+"""One push to one application: a commit, its signed webhook, and when the cluster showed it.
+
+The moments are the benchmark's own: when the Git host had the commit, when the webhook was
+answered, when an independent watch showed the Deployment with the new image, and the Application
+Synced at the new commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+
+import msgspec
+
+from benchmarks.cluster import Seen, Watch
+from benchmarks.house import House
+from benchmarks.workload import changed
+from playground.pushes import Push, headers, payload
+
+_WITHIN = 60.0
+
+
+class NotAcceptedError(RuntimeError):
+    """The agent did not take the webhook."""
+
+
+class Pushed(msgspec.Struct, frozen=True, kw_only=True):
+    """One sample; moments of `time.monotonic()`, but `clock` is `time.time()` at the push."""
+
+    revision: str
+    clock: float
+    pushed: float
+    accepted: float
+    changed: float
+    synced: float
+
+
+class Eyes(msgspec.Struct, frozen=True, kw_only=True):
+    """Watches that were open before the push."""
+
+    deployments: Watch
+    applications: Watch
+
+
+async def push(house: House, eyes: Eyes, name: str, tag: str) -> Pushed:
+    before = house.repository.head()
+    revision = house.repository.commit(changed(name, tag), message=f"{name} {tag}")
+    pushed, clock = time.monotonic(), time.time()
+    async with asyncio.timeout(_WITHIN), asyncio.TaskGroup() as tasks:
+        change = tasks.create_task(_image(eyes.deployments, name, tag), name="image")
+        sync = tasks.create_task(_synced(eyes.applications, name, revision), name="synced")
+        await deliver(house, before, revision)
+        accepted = time.monotonic()
+    return Pushed(
+        revision=revision,
+        clock=clock,
+        pushed=pushed,
+        accepted=accepted,
+        changed=change.result().moment,
+        synced=sync.result().moment,
+    )
+
+
+async def deliver(house: House, before: str, after: str) -> None:
+    repository = house.repository
+    told = Push(
+        repository=repository.name,
+        clone_url=repository.url,
+        reference=f"refs/heads/{repository.branch}",
+        before=before,
+        after=after,
+    )
+    body = payload(told, repository.branch)
+    signed = headers(body, house.ground.webhook_secret, str(uuid.uuid4()))
+    url = f"{house.url}/api/webhook"
+    async with house.session.post(url, data=body, headers=signed) as answer:
+        if answer.status >= 300:
+            raise NotAcceptedError(f"{answer.status}: {await answer.text()}")
+
+
+async def _image(watch: Watch, name: str, tag: str) -> Seen:
+    async for seen in watch:
+        if seen.object.name == name and seen.object.image.endswith(f":{tag}"):
+            return seen
+    raise ConnectionError("the watch of the Deployments ended")
+
+
+async def _synced(watch: Watch, name: str, revision: str) -> Seen:
+    async for seen in watch:
+        sync = seen.object.status.sync
+        if seen.object.name == name and (sync.status, sync.revision) == ("Synced", revision):
+            return seen
+    raise ConnectionError("the watch of the Applications ended")

@@ -1,0 +1,122 @@
+"""The suite: which benchmarks run in which order on which ground.
+
+One world for each size and repeat, fresh every time: the floor first, then the agent on the same
+API server, then mass_sync, and on what it made live push_to_synced and monorepo_noop.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from benchmarks import mass_sync, memory, monorepo_noop, push_to_synced
+from benchmarks.figures import Figure, Report, rows
+from benchmarks.floor import measure_floor
+from benchmarks.house import House, create_namespace, open_ground, open_house
+from benchmarks.machine import load
+from benchmarks.mass_sync import Work
+from benchmarks.monorepo_noop import settled
+from benchmarks.progress import Screen
+from benchmarks.workload import DESTINATION, files, names
+
+_SMALL = 100
+_BYTES_AIM = 3072
+
+
+class Benchmark(StrEnum):
+    MASS_SYNC = "mass_sync"
+    PUSH_TO_SYNCED = "push_to_synced"
+    MONOREPO_NOOP = "monorepo_noop"
+    MEMORY = "memory"
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    applications: int
+    repeats: int
+    only: frozenset[Benchmark]
+    sandbox: Path
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The small one tells whether latency grows with N."""
+        return tuple(sorted({min(_SMALL, self.applications), self.applications}))
+
+
+Figures = Mapping[Benchmark, Sequence[Figure]]
+Tell = Callable[[Report], None]
+
+_WORK = {
+    Benchmark.MASS_SYNC: mass_sync.WORK,
+    Benchmark.PUSH_TO_SYNCED: push_to_synced.WORK,
+    Benchmark.MONOREPO_NOOP: monorepo_noop.WORK,
+}
+
+
+async def on_real_parts(plan: Plan, screen: Screen, tell: Tell) -> None:
+    """Each size, all repeats; a report as soon as its last repeat is done."""
+    chosen = plan.only - {Benchmark.MEMORY}
+    for size in plan.sizes if chosen else ():
+        before = load()
+        repeats = [await _round(plan, size, screen) for _ in range(plan.repeats)]
+        for benchmark in (one for one in Benchmark if one in chosen):
+            tell(
+                Report(
+                    benchmark=benchmark,
+                    applications=size,
+                    work=_WORK[benchmark],
+                    rows=rows([figures[benchmark] for figures in repeats]),
+                    load_before=before,
+                )
+            )
+
+
+def of_memory(plan: Plan, screen: Screen, sizes: Sequence[int]) -> Report:
+    before = load()
+    figures: list[Figure] = []
+    with screen.doing("memory: live objects in the index") as say:
+        for number, size in enumerate(sizes, 1):
+            found = memory.in_own_process(size).rss_bytes_per_object
+            name = f"resident bytes per object at {size} objects"
+            figures.append(Figure(name=name, unit="B", value=found, aim=_BYTES_AIM))
+            say(number, len(sizes))
+    return Report(
+        benchmark=Benchmark.MEMORY,
+        applications=plan.applications,
+        work="N live objects as an API server sends them, kept in the index",
+        rows=rows([figures]),
+        load_before=before,
+    )
+
+
+async def _round(plan: Plan, size: int, screen: Screen) -> Figures:
+    with tempfile.TemporaryDirectory(prefix="gitops-bench-") as folder:
+        screen.say(f"N={size}: starting NATS, a Git host and an API server")
+        async with open_ground(Path(folder), plan.sandbox) as ground:
+            with screen.doing(f"N={size}: the floor, a bare client"):
+                floor = await measure_floor(ground, size)
+            ground.repository.commit(files(names(size)))
+            await create_namespace(ground.cluster, DESTINATION)
+            screen.say(f"N={size}: starting the agent")
+            async with open_house(ground) as house:
+                return await _measured(plan, house, Work(count=size, floor=floor), screen)
+
+
+async def _measured(plan: Plan, house: House, work: Work, screen: Screen) -> Figures:
+    """mass_sync in any case: it makes live what the others change."""
+    found: dict[Benchmark, Sequence[Figure]] = {}
+    with screen.doing(f"N={work.count}: mass_sync") as say:
+        found[Benchmark.MASS_SYNC] = await mass_sync.mass_sync(house, work, say)
+    await settled(house)
+    if Benchmark.PUSH_TO_SYNCED in plan.only:
+        with screen.doing(f"N={work.count}: push_to_synced") as say:
+            found[Benchmark.PUSH_TO_SYNCED] = await push_to_synced.push_to_synced(
+                house, work.count, say
+            )
+    if Benchmark.MONOREPO_NOOP in plan.only:
+        with screen.doing(f"N={work.count}: monorepo_noop"):
+            found[Benchmark.MONOREPO_NOOP] = await monorepo_noop.monorepo_noop(house, work.count)
+    return found
