@@ -1,7 +1,8 @@
 """Which revision an application wants right now.
 
 While a sync to a chosen commit is asked for or runs, that commit; else what the source says. The
-pin ends with the operation, so a later push is not held up by it.
+pin ends with the operation, so a later push is not held up by it; nor is it by an automated sync
+that has failed and waits for its next try, because the push may well be the remedy.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ def pinned_revision(app: Application) -> str:
     """The revision that the operation under way, else the one asked for, names; empty for none."""
     state = app.status.operation_state
     if state is not None and state.phase in _UNDER_WAY:
+        if state.finished_at and state.operation.initiated_by.automated:
+            return ""
         return state.operation.sync.revision if state.operation.sync else ""
     if app.operation is not None and app.operation.sync is not None:
         return app.operation.sync.revision

@@ -68,6 +68,19 @@ def restarted(state: OperationState) -> OperationState:
     return replace(state, operation=operation, finished_at="", sync_result=result)
 
 
+def is_superseded(state: OperationState, newest: Revision) -> bool:
+    """Whether an automated operation waits to try again what Git has already replaced."""
+    waits = bool(state.finished_at) and state.phase == OperationPhase.RUNNING
+    newer = sync_result(state).revision not in ("", newest)
+    return waits and newer and state.operation.initiated_by.automated
+
+
+def superseded(state: OperationState, newest: Revision) -> OperationState:
+    """Ended as it failed: its next try would deploy what nobody wants any more."""
+    message = f"{state.message.partition('; retry ')[0]}; superseded by {newest[:7]}"
+    return replace(state, phase=OperationPhase.FAILED, message=message)
+
+
 def repinned(state: OperationState, revision: Revision) -> OperationState:
     """At `revision`, where a restart has cleared it."""
     sync = replace(state.operation.sync or SyncOperation(), revision=revision)

@@ -277,6 +277,17 @@ async def test_a_failed_sync_is_tried_again_after_its_back_off(house: House) -> 
     assert (phase(app), state(app)["retryCount"]) == ("Failed", 2)
 
 
+async def test_a_fix_does_not_wait_for_the_next_try_of_what_it_mends(house: House) -> None:
+    house.commit({"web/a.yaml": REFUSED, "web/b.yaml": config_map("b")})
+    backoff = {"duration": "1h", "factor": 1, "maxDuration": "1h"}
+    policy = {**HEALING, "retry": {"limit": 2, "backoff": backoff}}
+    await house.apply_app("web", "web", syncPolicy=policy)
+    await house.until(lambda app: "; retry 1 of 2" in state(app).get("message", ""), app="web")
+    sha = house.commit({"web/a.yaml": None})
+    app = await house.until(synced_to(sha), app="web")
+    assert [one["revision"] for one in app["status"]["history"]] == [sha]
+
+
 async def test_a_conflict_names_the_other_manager_and_git_wins(house: House) -> None:
     path = f"/api/v1/namespaces/{house.destination}/configmaps/a"
     theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}

@@ -14,6 +14,15 @@ def state(phase: str) -> dict[str, Any]:
     return {"status": {"operationState": {"phase": phase, "operation": OPERATION}}}
 
 
+AUTOMATED = {"sync": {"revision": "c0ffee"}, "initiatedBy": {"automated": True}}
+WAITING = {"phase": "Running", "finishedAt": "2026-01-01T00:00:00Z"}
+
+
+def waiting(operation: dict[str, Any]) -> dict[str, Any]:
+    """Failed, and waiting for its next try."""
+    return {"status": {"operationState": {**WAITING, "operation": operation}}}
+
+
 @pytest.mark.parametrize(
     ("parts", "wanted"),
     [
@@ -24,6 +33,8 @@ def state(phase: str) -> dict[str, Any]:
         (state("Terminating"), "c0ffee"),
         (state("Running") | {"operation": {"sync": {"revision": "later"}}}, "c0ffee"),
         (state("Succeeded"), "main"),
+        (waiting(OPERATION), "c0ffee"),
+        (waiting(AUTOMATED), "main"),
     ],
     ids=[
         "source",
@@ -33,6 +44,8 @@ def state(phase: str) -> dict[str, Any]:
         "terminating",
         "one after another",
         "over",
+        "to be tried again for a person",
+        "to be tried again by policy",
     ],
 )
 def test_a_pin_holds_while_its_operation_lives(parts: dict[str, Any], wanted: str) -> None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from bus.identity import ResourceKey, Revision
 from bus.status import OperationPhase, ResultStatus
-from handlers.application.spec import Operation, RetryStrategy
+from handlers.application.spec import InitiatedBy, Operation, RetryStrategy
 from handlers.application.status import OperationState
 from handlers.sync.operation import (
     TERMINATED,
@@ -29,7 +29,16 @@ from handlers.sync.operation import (
 )
 from handlers.sync.plan import Action, Step, Task, plan
 from handlers.sync.results import READY, Stand, Standing, key_of, result
-from handlers.sync.transitions import begun, finished, operation_id, repinned, restarted, told
+from handlers.sync.transitions import (
+    begun,
+    finished,
+    is_superseded,
+    operation_id,
+    repinned,
+    restarted,
+    superseded,
+    told,
+)
 from tests.application.build import application
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -143,6 +152,19 @@ def test_a_retry_with_refresh_asks_for_the_newest_revision() -> None:
     assert again.operation.sync is not None
     assert again.operation.sync.revision == ""
     assert repinned(again, REVISION) == begun(application(), operation, REVISION, NOW)
+
+
+def test_only_an_automated_retry_of_an_older_revision_is_superseded() -> None:
+    newer = Revision("b" * 40)
+    by_policy = Operation(retry=RetryStrategy(limit=1), initiated_by=InitiatedBy(automated=True))
+    running = begun(application(), by_policy, REVISION, NOW)
+    end = Finish(OperationPhase.FAILED, "refused")
+    waits = finished(running, end, NOW)
+    assert is_superseded(waits, newer)
+    assert not is_superseded(waits, REVISION)
+    assert not is_superseded(running, newer)
+    assert not is_superseded(finished(start(retry=1), end, NOW), newer)
+    assert superseded(waits, newer).message == "refused; superseded by bbbbbbb"
 
 
 def test_an_operation_keeps_the_id_of_its_command() -> None:

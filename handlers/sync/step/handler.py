@@ -58,8 +58,10 @@ from handlers.sync.transitions import (
     begun,
     failed_to_start,
     finished,
+    is_superseded,
     repinned,
     restarted,
+    superseded,
     told,
     under_way,
     waiting,
@@ -99,15 +101,11 @@ class Step:
         if world is None:
             return (RefreshApp(app=app.key),)
         state = under_way(app)
-        if state is not None:
+        if state is not None and not is_superseded(state, world.record.revision):
             return self._resume(app, state, world)
         if app.operation is not None:
             return await self._by_hand(app, app.operation, world)
-        now = self.clock.now()
-        answer = decide(app, outlook(app, world), now)
-        if not isinstance(answer, Start):
-            return ()
-        return self._begin(app, answer.operation, world, world.record.revision)
+        return await self._by_policy(app, state, world)
 
     def _resume(self, app: Application, state: OperationState, world: World) -> Run | Events:
         if state.sync_result is None or not state.sync_result.revision:
@@ -117,6 +115,23 @@ class Step:
         needed = run.revision == world.record.revision
         ending = state.phase == OperationPhase.TERMINATING or state.finished_at
         return run if needed or ending else (RefreshApp(app=app.key),)
+
+    async def _by_policy(
+        self, app: Application, failed: OperationState | None, world: World
+    ) -> Run | Events:
+        """`failed` waited for its next try when a newer revision came: that is tried instead."""
+        ends: tuple[Event, ...] = ()
+        known = app
+        if failed is not None:
+            state = superseded(failed, world.record.revision)
+            known = replace(app, status=replace(app.status, operation_state=state))
+            ends = after_failure(app, state)[:1]
+        answer = decide(known, outlook(app, world), self.clock.now())
+        if isinstance(answer, Start):
+            run = self._begin(app, answer.operation, world, world.record.revision)
+            return replace(run, facts=(*ends, *run.facts))
+        await self.apps.write(app, StatusWrite(status=known.status))
+        return ends
 
     async def _by_hand(self, app: Application, wanted: Operation, world: World) -> Run | Events:
         if problem := operation_problem(app, wanted):
