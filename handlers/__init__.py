@@ -1,4 +1,4 @@
-"""What is decided: the rooms of the house. Read handlers/routes.py first, then the room you came for.
+"""What is decided: the rooms of the house. Read routes.py first, then the room you came for.
 
 Only files named handler.py and ports.py hold `async`; everything else is a pure function of values.
 """

@@ -83,18 +83,18 @@ class Tree(Protocol):
 
 
 class Git(Protocol):
-    """Mirrors of repositories, by the URL as the Application spells it. All raise RepositoryError."""
+    """Mirrors of repositories, by the Application's URL. Every method raises RepositoryError."""
 
     async def fetch(self, url: str) -> None: ...
     async def resolve(self, url: str, target_revision: str) -> Revision:
-        """Branch, tag, commit or HEAD (also `""`) -> commit, from the mirror; fetches once if there is none."""
+        """Branch, tag, commit or HEAD (or `""`) -> commit; fetches where there is no mirror yet."""
         ...
 
     async def tree(self, url: str, revision: Revision) -> Tree: ...
     async def changed_paths(
         self, url: str, before: Revision, after: Revision
     ) -> frozenset[str] | None:
-        """Paths of files that differ, both sides of a rename; None where `before` is not known any more."""
+        """Files that differ, both sides of a rename; None where `before` is not known any more."""
         ...
 
 
@@ -216,7 +216,7 @@ class Cluster(Protocol):
 
 
 class StatusWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """One small write to an Application: only what differs from `app` is sent, nothing if nothing does."""
+    """One small write to an Application: only what differs is sent, nothing if nothing does."""
 
     status: ApplicationStatus
     clear_operation: bool = False
@@ -228,7 +228,7 @@ class StatusWrite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Apps(Protocol):
-    """The watched Applications and projects. Writes go through the index, so the next read sees them."""
+    """The watched Applications and projects. A write goes through: the next read sees it."""
 
     def get(self, key: AppKey) -> Application | None: ...
     def problem(self, key: AppKey) -> str:
@@ -242,7 +242,7 @@ class Apps(Protocol):
         ...
 
     async def write(self, app: Application, change: StatusWrite) -> Application:
-        """Raises StaleWriteError (guarded writes) or ClusterUnreachableError; a vanished app is no error."""
+        """Raises StaleWriteError (guarded) or ClusterUnreachableError; a vanished app is none."""
         ...
 
     async def set_operation(self, app: Application, operation: Mapping[str, Any]) -> Application:

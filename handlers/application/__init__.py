@@ -1,1 +1,1 @@
-"""The Application and AppProject (argoproj.io/v1alpha1) as values, and what is decided about them."""
+"""The Application and AppProject of argoproj.io/v1alpha1 as values, and what is decided of them."""

@@ -1,4 +1,4 @@
-"""The Application and AppProject as read from the cluster: metadata, what was wanted, what was found."""
+"""The Application and AppProject as read from the cluster: what was wanted, what was found."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Metadata(Value, frozen=True, kw_only=True):
 
 
 class Application(Value, frozen=True, kw_only=True):
-    """An Application whose spec has the right shape; whether it makes sense is validate's question."""
+    """An Application of the right shape; whether it makes sense is validate's question."""
 
     metadata: Metadata
     spec: ApplicationSpec
@@ -90,7 +90,7 @@ class AppProject(Value, frozen=True, kw_only=True):
 
 
 def read_application(raw: bytes) -> Application:
-    """Decode one Application; raises msgspec.ValidationError that names the field and what it expected."""
+    """Raises msgspec.ValidationError, which names the field and what was expected."""
     return _APPLICATION.decode(raw)
 
 

@@ -1,5 +1,7 @@
-"""What we found: `Application.status`, field for field as Argo CD has it, so that `kubectl get
-applications`, dashboards and scripts work unchanged. Times are RFC 3339 in UTC, as text.
+"""What we found: `Application.status`, field for field as Argo CD has it.
+
+So `kubectl get applications`, dashboards and scripts work unchanged. Times are RFC 3339 in UTC, as
+text.
 """
 
 from __future__ import annotations
