@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from bus.events import Event, RefreshApp, RefreshRepository
 from bus.identity import NO_REVISION, Revision
-from bus.status import Reason
+from bus.status import ConditionType, Reason
 from bus.verdicts import Retry
 from handlers.application import times
 from handlers.application.application import REFRESH_ANNOTATION, Application
@@ -73,7 +73,7 @@ class Render:
             return ()
         if app.deleting:
             return ()
-        if found := problems(app, self.apps.project(app.spec.project)):
+        if found := self._problems(app):
             await self._say(app, found)
             return (refused(app, found),)
         revision = NO_REVISION
@@ -85,6 +85,12 @@ class Render:
             return await self._fail(app, error, revision)
         await self._say(app, ())
         return (fact,)
+
+    def _problems(self, app: Application) -> tuple[Condition, ...]:
+        if malformed := self.apps.problem(app.key):
+            message = f"the Application cannot be read: {malformed}"
+            return (Condition(type=ConditionType.INVALID_SPEC_ERROR, message=message),)
+        return problems(app, self.apps.project(app.spec.project))
 
     async def _resolve(self, app: Application, *, fetch: bool) -> Revision:
         url = app.source.repo_url if app.source else ""

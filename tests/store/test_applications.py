@@ -1,0 +1,157 @@
+"""The index of Applications: what it keeps, what it tells, what it writes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from agent.store.applications import Applications
+from bus.identity import AppKey, RepositoryKey
+from handlers.application.application import Application
+from handlers.application.status import HealthState
+from handlers.ports import ApplyRefusedError, StaleWriteError, StatusWrite
+
+KEY = AppKey("argocd", "shop")
+URL = "https://git.example/team/apps.git"
+
+
+class Patches:
+    """Answers as an API server would: the object with the patch's status, one version later."""
+
+    def __init__(self) -> None:
+        self.sent: list[Mapping[str, Any]] = []
+        self.refuse: ApplyRefusedError | None = None
+
+    async def patch_application(self, key: AppKey, patch: Mapping[str, Any]) -> bytes:
+        self.sent.append(patch)
+        if self.refuse is not None:
+            raise self.refuse
+        return raw(version=100 + len(self.sent), status=patch.get("status", {}))
+
+
+def raw(*, version: int = 1, uid: str = "u1", **parts: Any) -> bytes:
+    metadata = {
+        "name": KEY.name,
+        "namespace": KEY.namespace,
+        "uid": uid,
+        "resourceVersion": str(version),
+    }
+    spec = {"source": {"repoURL": URL, "path": "shop"}, "destination": {"name": "in-cluster"}}
+    return msgspec.json.encode({"metadata": metadata, "spec": spec, **parts})
+
+
+@pytest.fixture
+def patches() -> Patches:
+    return Patches()
+
+
+@pytest.fixture
+def apps(patches: Patches) -> Applications:
+    return Applications(patches)
+
+
+def known(apps: Applications) -> Application:
+    app = apps.get(KEY)
+    assert app is not None
+    return app
+
+
+def test_every_spelling_of_a_repository_finds_the_application(apps: Applications) -> None:
+    apps.put_application(raw())
+    assert apps.of_repository(RepositoryKey.of("git@git.example:team/apps")) == ()
+    assert apps.of_repository(RepositoryKey.of("https://GIT.example/team/apps")) == (known(apps),)
+
+
+def test_an_older_event_does_not_overwrite_a_newer_one(apps: Applications) -> None:
+    apps.put_application(raw(version=5))
+    apps.put_application(raw(version=3, operation={"sync": {}}))
+    assert known(apps).operation is None
+
+
+def test_a_recreated_application_is_newer_whatever_its_version(apps: Applications) -> None:
+    apps.put_application(raw(version=5))
+    apps.put_application(raw(version=2, uid="u2"))
+    assert known(apps).metadata.uid == "u2"
+
+
+def test_changes_by_others_are_told_once(apps: Applications) -> None:
+    heard: list[tuple[bool, bool]] = []
+    apps.listener = lambda before, after: heard.append((before is not None, after is not None))
+    apps.put_application(raw(version=1))
+    apps.put_application(raw(version=1))
+    apps.put_application(raw(version=2))
+    apps.remove_application(KEY)
+    assert heard == [(False, True), (True, True), (True, False)]
+
+
+async def test_a_write_sends_the_difference_and_is_read_at_once(
+    apps: Applications, patches: Patches
+) -> None:
+    apps.put_application(raw())
+    app = known(apps)
+    status = replace(app.status, health=HealthState(status="Healthy"))
+    await apps.write(app, StatusWrite(status=status))
+    assert patches.sent == [{"status": {"health": {"status": "Healthy"}}}]
+    assert known(apps).status.health.status == "Healthy"
+
+
+async def test_a_write_that_changes_nothing_is_not_sent(
+    apps: Applications, patches: Patches
+) -> None:
+    apps.put_application(raw())
+    await apps.write(known(apps), StatusWrite(status=known(apps).status, clear_operation=True))
+    assert not patches.sent
+
+
+async def test_a_guarded_write_names_the_version_and_says_when_it_is_stale(
+    apps: Applications, patches: Patches
+) -> None:
+    apps.put_application(raw(version=7))
+    patches.refuse = ApplyRefusedError("the object has been modified", code=409)
+    status = replace(known(apps).status, reconciled_at="2026-01-01T00:00:00Z")
+    with pytest.raises(StaleWriteError, match="argocd/shop"):
+        await apps.write(known(apps), StatusWrite(status=status, guarded=True))
+    assert patches.sent[0]["metadata"] == {"resourceVersion": "7"}
+
+
+async def test_a_write_to_a_vanished_application_is_no_error(
+    apps: Applications, patches: Patches
+) -> None:
+    apps.put_application(raw())
+    patches.refuse = ApplyRefusedError("not found", code=404)
+    status = replace(known(apps).status, reconciled_at="2026-01-01T00:00:00Z")
+    assert await apps.write(known(apps), StatusWrite(status=status)) == known(apps)
+
+
+async def test_an_operation_is_not_put_over_another(apps: Applications) -> None:
+    apps.put_application(raw(operation={"sync": {"revision": "main"}}))
+    with pytest.raises(StaleWriteError):
+        await apps.set_operation(known(apps), {"sync": {}})
+
+
+def test_a_malformed_application_is_kept_with_its_problem(apps: Applications) -> None:
+    broken = msgspec.json.decode(raw(version=4))
+    broken["spec"]["source"]["path"] = 5
+    apps.put_application(msgspec.json.encode(broken))
+    assert "spec.source.path" in apps.problem(KEY)
+    assert known(apps).source is None
+    apps.put_application(raw(version=5))
+    assert apps.problem(KEY) == ""
+
+
+def test_the_default_project_permits_everything_until_somebody_writes_one(
+    apps: Applications,
+) -> None:
+    default = apps.project("default")
+    assert default is not None
+    assert default.spec.source_repos == ("*",)
+    assert apps.project("other") is None
+
+
+def test_what_a_complete_list_does_not_name_is_gone(apps: Applications) -> None:
+    apps.put_application(raw())
+    apps.keep_only([])
+    assert apps.all() == ()
+    assert apps.of_repository(RepositoryKey.of(URL)) == ()
