@@ -13,6 +13,7 @@ from handlers.refresh.handler import Refresh
 from handlers.render.handler import Render
 from handlers.routes import Rooms
 from handlers.sync.apply.handler import Applier
+from handlers.sync.begin.handler import Begin
 from handlers.sync.handler import Abandon, Decide
 from handlers.sync.step.handler import Step
 
@@ -29,6 +30,7 @@ def open_rooms(parts: Parts) -> Rooms:
         cluster=cluster,
         control_namespace=parts.settings.namespace,
     )
+    begin = Begin(apps=apps, worlds=worlds, git=git, clock=clock)
     applier = Applier(cluster=cluster, live=live)
     render = Render(
         apps=apps,
@@ -45,7 +47,7 @@ def open_rooms(parts: Parts) -> Rooms:
         render=render,
         compare=Compare(apps=apps, worlds=worlds),
         decide=Decide(apps=apps, worlds=worlds, clock=clock),
-        step=Step(apps=apps, worlds=worlds, applier=applier, git=git, clock=clock),
+        step=Step(apps=apps, worlds=worlds, begin=begin, applier=applier, clock=clock),
         assess=Assess(apps=apps, live=live, clock=clock),
         abandon=Abandon(apps=apps, renders=parts.renders, clock=clock),
         delete=Delete(apps=apps, live=live, cluster=cluster, renders=renders, clock=clock),

@@ -14,28 +14,21 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from bus.events import Event, RefreshApp, StepOperation
-from bus.identity import ResourceKey, Revision
+from bus.identity import ResourceKey
 from bus.status import OperationPhase
 from bus.verdicts import Retry
-from handlers.application import history, times
-from handlers.application.application import Application
-from handlers.application.conditions import blocking
-from handlers.application.spec import Operation
+from handlers.application import history
 from handlers.application.status import ApplicationStatus, OperationState
-from handlers.application.validate import operation_problem
 from handlers.compare.handler import Worlds
-from handlers.compare.world import World
 from handlers.health.handler import health_fact
 from handlers.ports import (
     Apps,
     Clock,
     ClusterUnreachableError,
-    Git,
-    RepositoryError,
     StatusWrite,
 )
 from handlers.sync.apply.handler import Applier, Later, Orders
-from handlers.sync.decide import Start, decide
+from handlers.sync.begin.handler import Begin
 from handlers.sync.observed import observed
 from handlers.sync.operation import (
     Act,
@@ -48,22 +41,15 @@ from handlers.sync.operation import (
     next_move,
     policy_of,
 )
-from handlers.sync.outlook import outlook
 from handlers.sync.plan import plan
 from handlers.sync.results import Stand, Standing
-from handlers.sync.run import Run, after_failure, applied, ended, started, terminating
+from handlers.sync.run import Run, applied, ended, terminating
 from handlers.sync.standing import defines, standings
 from handlers.sync.tasks import namespace_task, work_of
 from handlers.sync.transitions import (
-    begun,
-    failed_to_start,
     finished,
-    is_superseded,
-    repinned,
     restarted,
-    superseded,
     told,
-    under_way,
     waiting,
 )
 
@@ -79,8 +65,8 @@ Events = Sequence[Event]
 class Step:
     apps: Apps
     worlds: Worlds
+    begin: Begin
     applier: Applier
-    git: Git
     clock: Clock
 
     async def __call__(self, ask: StepOperation) -> Events:
@@ -88,83 +74,10 @@ class Step:
         if app is None or app.deleting:
             return ()
         try:
-            run = await self._take_up(app)
+            run = await self.begin.take_up(app)
             return await self._go(run) if isinstance(run, Run) else run
         except ClusterUnreachableError as error:
             raise Retry(str(error), after=_AWAY) from error
-
-    # --- which operation ----------------------------------------------------------------------
-
-    async def _take_up(self, app: Application) -> Run | Events:
-        """The operation under way, else the one wanted, else the one that the policy wants."""
-        world = await self.worlds.read(app)
-        if world is None:
-            return (RefreshApp(app=app.key),)
-        state = under_way(app)
-        if state is not None and not is_superseded(state, world.record.revision):
-            return self._resume(app, state, world)
-        if app.operation is not None:
-            return await self._by_hand(app, app.operation, world)
-        return await self._by_policy(app, state, world)
-
-    def _resume(self, app: Application, state: OperationState, world: World) -> Run | Events:
-        if state.sync_result is None or not state.sync_result.revision:
-            state = repinned(state, world.record.revision)
-        began = times.read(state.started_at) or self.clock.now()
-        run = Run(app=app, state=state, world=world, began=began, resumed=True)
-        needed = run.revision == world.record.revision
-        ending = state.phase == OperationPhase.TERMINATING or state.finished_at
-        return run if needed or ending else (RefreshApp(app=app.key),)
-
-    async def _by_policy(
-        self, app: Application, failed: OperationState | None, world: World
-    ) -> Run | Events:
-        """`failed` waited for its next try when a newer revision came: that is tried instead."""
-        ends: tuple[Event, ...] = ()
-        known = app
-        if failed is not None:
-            state = superseded(failed, world.record.revision)
-            known = replace(app, status=replace(app.status, operation_state=state))
-            ends = after_failure(app, state)[:1]
-        answer = decide(known, outlook(app, world), self.clock.now())
-        if isinstance(answer, Start):
-            run = self._begin(app, answer.operation, world, world.record.revision)
-            return replace(run, facts=(*ends, *run.facts))
-        await self.apps.write(app, StatusWrite(status=known.status))
-        return ends
-
-    async def _by_hand(self, app: Application, wanted: Operation, world: World) -> Run | Events:
-        if problem := operation_problem(app, wanted):
-            return await self._cannot_start(app, problem)
-        revision = world.record.revision
-        if wanted.sync and wanted.sync.revision and app.source:
-            try:
-                revision = await self.git.resolve(app.source.repo_url, wanted.sync.revision)
-            except RepositoryError as error:
-                return await self._cannot_start(app, error.message)
-        if revision != world.record.revision:
-            return (RefreshApp(app=app.key),)
-        blocks = blocking(app.status.conditions)
-        if blocks:
-            return await self._cannot_start(app, f"{blocks[0].type}: {blocks[0].message}")
-        run = self._begin(app, wanted, world, revision)
-        return replace(run, taken=wanted)
-
-    def _begin(
-        self, app: Application, operation: Operation, world: World, revision: Revision
-    ) -> Run:
-        now = self.clock.now()
-        state = begun(app, operation, revision, now)
-        run = Run(app=app, state=state, world=world, began=now)
-        return run.say(started(run))
-
-    async def _cannot_start(self, app: Application, message: str) -> Events:
-        state = failed_to_start(app, message, self.clock.now())
-        if state is None:
-            return ()
-        change = replace(app.status, operation_state=state)
-        await self.apps.write(app, StatusWrite(status=change, clear_operation=True))
-        return after_failure(app, state)
 
     # --- move by move -------------------------------------------------------------------------
 
