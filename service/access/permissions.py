@@ -1,0 +1,51 @@
+"""What may be allowed, by name, and the roles every account starts with.
+
+The names are those that users of GitOps control planes know. A role is a set of them; a built-in
+role cannot be changed, a custom one can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class Permission(StrEnum):
+    AGENT_VIEW = "gitops_agent_view"
+    AGENT_EDIT = "gitops_agent_edit"
+    AGENT_DELETE = "gitops_agent_delete"
+    CLUSTER_VIEW = "gitops_cluster_view"
+    CLUSTER_EDIT = "gitops_cluster_edit"
+    CLUSTER_DELETE = "gitops_cluster_delete"
+    REPOSITORY_VIEW = "gitops_repository_view"
+    REPOSITORY_EDIT = "gitops_repository_edit"
+    REPOSITORY_DELETE = "gitops_repository_delete"
+    GPGKEY_VIEW = "gitops_gpgkey_view"
+    GPGKEY_EDIT = "gitops_gpgkey_edit"
+    GPGKEY_DELETE = "gitops_gpgkey_delete"
+    CERT_VIEW = "gitops_cert_view"
+    CERT_EDIT = "gitops_cert_edit"
+    CERT_DELETE = "gitops_cert_delete"
+    APPLICATION_VIEW = "gitops_application_view"
+    APPLICATION_EDIT = "gitops_application_edit"
+    APPLICATION_DELETE = "gitops_application_delete"
+    APPLICATION_SYNC = "gitops_application_sync"
+    ACCESS_VIEW = "access_view"
+    ACCESS_EDIT = "access_edit"
+    AUDIT_VIEW = "audit_view"
+    SETTINGS_EDIT = "settings_edit"
+
+
+ALL = frozenset(Permission)
+_VIEWS = frozenset(it for it in Permission if it.startswith("gitops_") and it.endswith("_view"))
+_EDITS = frozenset(it for it in Permission if it.startswith("gitops_"))
+
+BUILT_IN_ROLES: Mapping[str, frozenset[Permission]] = MappingProxyType(
+    {
+        "viewer": _VIEWS,
+        "deployer": _VIEWS | {Permission.APPLICATION_SYNC},
+        "editor": _EDITS,
+        "administrator": ALL,
+    }
+)
