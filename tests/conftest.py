@@ -19,9 +19,11 @@ from playground.githost import GitHost
 from playground.kubernetes import ControlPlane
 from playground.kubernetes import control_plane as open_control_plane
 from playground.nats import nats_server
+from playground.postgres import postgres_server
 from playground.redis import redis_server
 from playground.screen import watching
 from playground.server import Server
+from tests.databases import new_database
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -61,6 +63,24 @@ async def own_nats(tmp_path: Path) -> AsyncIterator[Server]:
 @pytest.fixture(scope="session")
 def redis_url(background: BackgroundLoop, parts_folder: Path) -> str:
     return background.enter(redis_server(parts_folder / "redis")).url
+
+
+@pytest.fixture(scope="session")
+def postgres_url(background: BackgroundLoop, parts_folder: Path) -> str:
+    """One server for all: its first database is nobody's, take `database_url`."""
+    return background.enter(postgres_server(parts_folder / "postgres")).url
+
+
+@pytest.fixture(scope="session")
+def migrated_template(background: BackgroundLoop, postgres_url: str) -> str:
+    """A database with all tables; copying it costs less than migrating again."""
+    return background.call(new_database(postgres_url, "migrated", migrated=True))
+
+
+@pytest.fixture
+async def database_url(postgres_url: str, migrated_template: str) -> str:
+    """A database of this test alone, migrated, with nothing in it."""
+    return await new_database(postgres_url, f"test_{uuid.uuid4().hex}", template="migrated")
 
 
 @pytest.fixture(scope="session")

@@ -1,1 +1,0 @@
-"""The service's PostgreSQL: tables, migrations, and how a transaction is opened."""

@@ -256,6 +256,16 @@ challenges = Table(
     Column("expires_at", DateTime(timezone=True), nullable=False),
 )
 
+service_keys = Table(
+    "service_keys",
+    metadata,
+    _id(),
+    Column("secret", String(64), nullable=False),
+    _time("created_at", default=True),
+    _time("retired_at"),
+    comment="signs sessions of agents; the service's own, it opens no cluster or repository",
+)
+
 epochs = Table(
     "epochs",
     metadata,
@@ -341,8 +351,8 @@ tasks = Table(
 audit = Table(
     "audit",
     metadata,
+    Column("account_id", ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
     Column("sequence", BigInteger, primary_key=True, autoincrement=False),
-    _of("accounts", "account_id"),
     Column("id", String(36), nullable=False, unique=True),
     Column("time", DateTime(timezone=True), nullable=False),
     Column("actor", String(200), nullable=False),

@@ -1,0 +1,33 @@
+"""What the rooms of the service are built from: one value, made by the composition root.
+
+A room offers `routes(parts)` and may offer `workers(parts)`; it takes what it needs from here and
+hands it to its own classes by constructor. Nothing here is global.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from service.gateway.tasks import Tasks
+from service.settings import ServiceSettings
+from service.store.signals import Signals
+
+Clock = Callable[[], datetime]
+"""The time now, in UTC."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    settings: ServiceSettings
+    engine: AsyncEngine
+    signals: Signals
+    """What other replicas, and this one, announce: LISTEN and NOTIFY."""
+    clock: Clock
+    tasks: Tasks
+    """Submit, cancel and wait for what an agent has to do."""
+    replica: str
+    """Name of this process among the replicas: unique per start."""

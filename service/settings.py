@@ -1,0 +1,82 @@
+"""The service's process settings, from the environment, checked as a whole before anything opens.
+
+Each field is a variable with the prefix GITOPS_SERVICE_. What people decide (accounts, roles,
+agents) stands in the database, not here. No setting is a credential of a cluster or a repository.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+PREFIX = "GITOPS_SERVICE_"
+
+
+class InvalidServiceSettingsError(Exception):
+    """`problems` is one line each: the variable and what was expected, never what was given."""
+
+    def __init__(self, problems: tuple[str, ...]) -> None:
+        lines = "\n".join(f"  {problem}" for problem in problems)
+        super().__init__(f"The service's settings cannot be used:\n{lines}")
+        self.problems = problems
+
+
+class ServiceSettings(BaseSettings):
+    """Frozen once read; read it with `load`, or construct it in tests."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
+
+    database_url: SecretStr = Field(description="`postgresql://user@host:5432/name`.")
+    database_connections: int = Field(
+        default=16, ge=2, le=500, description="Most connections of this replica."
+    )
+    host: str = Field(default="127.0.0.1", description="Address to listen on.")
+    port: int = Field(default=8090, ge=0, le=65535, description="Port; 0 takes a free one.")
+    public_url: str = Field(
+        default="", description="How browsers and agents reach the service; empty: host and port."
+    )
+    account: str = Field(default="default", description="Made at the first start.")
+    organisation: str = Field(default="default", description="Likewise.")
+    project: str = Field(default="default", description="Likewise.")
+    admin_name: str = Field(default="admin", description="The first user, made at first start.")
+    admin_password_file: Path | None = Field(
+        default=None, description="Password of the first user; unset: generated, printed once."
+    )
+    migrate: bool = Field(
+        default=False, description="Bring the database's tables up to date at the start."
+    )
+    session_seconds: float = Field(
+        default=900.0, gt=0, description="Life of an agent's session; it renews by itself."
+    )
+    enrolment_seconds: float = Field(
+        default=3600.0, gt=0, description="Life of a one-time enrolment token."
+    )
+    beat_seconds: float = Field(default=15.0, gt=0, description="Between heartbeats of a link.")
+    roots_seconds: float = Field(default=60.0, gt=0, description="Between looks at the hashes.")
+    items_per_second: float = Field(
+        default=5000.0, gt=0, description="What one agent may send; more has to wait."
+    )
+    secure_cookies: bool = Field(
+        default=False, description="Session cookies only over HTTPS; set it behind TLS."
+    )
+    static_folder: Path | None = Field(
+        default=None, description="The built dashboard; unset: the one in the package."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Least level."
+    )
+
+
+def load() -> ServiceSettings:
+    """From the environment; raises InvalidServiceSettingsError with all that is wrong."""
+    try:
+        return ServiceSettings()  # type: ignore[call-arg]  # the environment gives the rest
+    except ValidationError as e:
+        lines = tuple(
+            f"{PREFIX}{'_'.join(map(str, error['loc'])).upper()}: {error['msg']}"
+            for error in e.errors(include_url=False, include_input=False)
+        )
+        raise InvalidServiceSettingsError(lines) from e

@@ -1,0 +1,25 @@
+"""Databases for tests: each its own, copied from one that was migrated once."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+
+from service.store.migrate import migrate
+
+
+async def new_database(
+    server_url: str, name: str, *, template: str = "template1", migrated: bool = False
+) -> str:
+    """Its URL. PostgreSQL copies a template only while nobody is connected to it."""
+    connection = await asyncpg.connect(server_url, timeout=30)
+    try:
+        await connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+    finally:
+        await connection.close()
+    url = urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
+    if migrated:
+        await asyncio.to_thread(migrate, url)
+    return url
