@@ -1,34 +1,72 @@
-"""Writes the CustomResourceDefinitions to deploy/base/crds, whenever a type of theirs changes."""  # noqa: INP001  a script, no package
+"""Writes what is made from code, whenever the code changes: definitions and the base's agent.
+
+The CustomResourceDefinitions come from the types of handlers/application, for the base and for the
+chart; base/agent.yaml is the chart with its default values, so that the two cannot disagree.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from agent.sandbox import Sandbox
+from cli.sandbox import open_sandbox
+from deploy import render
 from handlers.application.crd import definitions
 
-CRDS = Path(__file__).parent / "base" / "crds"
-_HEAD = "# Made from handlers/application by deploy/generate.py; do not edit.\n"
+_FROM_TYPES = "# Made from handlers/application by deploy/generate.py; do not edit.\n"
+_FROM_CHART = "# Made from deploy/chart by deploy/generate.py; do not edit.\n"
+
+
+async def files(sandbox: Sandbox) -> Mapping[Path, str]:
+    """Every generated file, relative to deploy/, with its content."""
+    found: dict[Path, str] = {}
+    for name, definition in definitions().items():
+        found[Path("base", "crds", f"{name}.yaml")] = text_of(definition)
+        found[Path("chart", "definitions", f"{name}.yaml")] = text_of(definition)
+    found[Path("base", "agent.yaml")] = _FROM_CHART + await _agent(sandbox)
+    return found
 
 
 def text_of(definition: Mapping[str, Any]) -> str:
-    return _HEAD + yaml.dump(dict(definition), Dumper=_Plain, sort_keys=False, width=100)
+    return _FROM_TYPES + _yaml(definition)
+
+
+async def _agent(sandbox: Sandbox) -> str:
+    """Without definitions: the base has them in files of their own."""
+    values = {"crds": {"install": False}}
+    objects = await render.chart(sandbox, values, render.NAMESPACE)
+    return "---\n".join(_yaml(one) for one in objects)
+
+
+def _yaml(manifest: Mapping[str, Any]) -> str:
+    return yaml.dump(dict(manifest), Dumper=_Plain, sort_keys=False, width=100)
 
 
 class _Plain(yaml.SafeDumper):
-    """Without anchors, which a reader of a definition does not expect."""
+    """Without anchors, which a reader does not expect, and with lists set in."""
 
     def ignore_aliases(self, data: object) -> bool:
         return data is not None
 
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002  the library's signature
+        super().increase_indent(flow, indentless=False)
+
 
 def main() -> None:
-    CRDS.mkdir(parents=True, exist_ok=True)
-    for name, definition in definitions().items():
-        (CRDS / f"{name}.yaml").write_text(text_of(definition))
+    for path, text in asyncio.run(_made()).items():
+        file = render.FOLDER / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+
+async def _made() -> Mapping[Path, str]:
+    async with open_sandbox() as sandbox:
+        return await files(sandbox)
 
 
 if __name__ == "__main__":

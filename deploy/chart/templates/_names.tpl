@@ -23,5 +23,5 @@ allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end }}
-{{- define "house.read" -}}[get, list, watch]{{- end }}
-{{- define "house.write" -}}[get, list, watch, create, update, patch, delete]{{- end }}
+{{- define "house.own-nats" -}}{{ if not .Values.nats.url }}yes{{ end }}{{- end }}
+{{- define "house.own-redis" -}}{{ if and .Values.redis.enabled (not .Values.redis.url) (not .Values.redis.urlSecret) }}yes{{ end }}{{- end }}

@@ -1,0 +1,16 @@
+{{- /* The verbs that the agent uses: apply is patch and, of what is not there yet, create;
+       update is for Replace=true, delete for prune. */ -}}
+{{- define "house.read" -}}[get, list, watch]{{- end }}
+{{- define "house.write" -}}[get, list, watch, create, update, patch, delete]{{- end }}
+{{- define "house.destination-rules" -}}
+{{- range .Values.managed }}
+- apiGroups: {{ toJson .apiGroups }}
+  resources: {{ toJson .resources }}
+  verbs: {{ include "house.write" $ }}
+{{- end }}
+{{- range .Values.observed }}
+- apiGroups: {{ toJson .apiGroups }}
+  resources: {{ toJson .resources }}
+  verbs: {{ include "house.read" $ }}
+{{- end }}
+{{- end }}

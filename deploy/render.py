@@ -1,0 +1,47 @@
+"""The chart and the base as objects, made by our own sandbox as the agent would make them.
+
+For deploy/generate.py and the tests; nothing is read outside this folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from agent.sandbox import Sandbox
+from cli.directory import DirectoryTree
+from handlers.application.spec import HelmSource
+from handlers.render.recipe import Recipe, SourceType
+
+RELEASE, NAMESPACE = "gitops", "argocd"
+FOLDER = Path(__file__).parent
+_KUBE_VERSION = "1.35.0"
+
+Object = dict[str, Any]
+
+
+async def chart(sandbox: Sandbox, values: Mapping[str, Any], namespace: str) -> tuple[Object, ...]:
+    """`helm template gitops deploy/chart`; raises RenderError, also for values that are wrong."""
+    recipe = Recipe(
+        type=SourceType.HELM,
+        path="chart",
+        app_name=RELEASE,
+        namespace=namespace,
+        helm=HelmSource(values_object=dict(values)),
+        kube_version=_KUBE_VERSION,
+    )
+    return await _objects(sandbox, recipe)
+
+
+async def base(sandbox: Sandbox) -> tuple[Object, ...]:
+    """`kubectl kustomize deploy/base`; raises RenderError."""
+    recipe = Recipe(type=SourceType.KUSTOMIZE, path="base", app_name=RELEASE, namespace=NAMESPACE)
+    return await _objects(sandbox, recipe)
+
+
+async def _objects(sandbox: Sandbox, recipe: Recipe) -> tuple[Object, ...]:
+    rendered = await sandbox.render(recipe, DirectoryTree(FOLDER))
+    return tuple(msgspec.json.decode(one) for one in rendered.objects)
