@@ -1,0 +1,153 @@
+"""What the chart says, for every value that a person may set."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.configuration import load, unknown_variables
+from agent.embedded import nats_binary
+from agent.sandbox import Sandbox
+from deploy import render
+from handlers.render.recipe import RenderError
+from tests.deploy.variants import SHOPS, VARIANTS, Object, all_of, environment, the
+
+pytestmark = pytest.mark.flow
+
+every_variant = pytest.mark.parametrize("variant", VARIANTS)
+
+
+async def chart(sandbox: Sandbox, variant: str) -> tuple[Object, ...]:
+    return await render.chart(sandbox, VARIANTS[variant], render.NAMESPACE)
+
+
+@every_variant
+async def test_every_variable_of_the_agent_is_a_setting_that_it_accepts(
+    sandbox: Sandbox, variant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = environment(await chart(sandbox, variant))
+    assert unknown_variables(given) == ()
+    from_cluster = {"GITOPS_NAMESPACE": "argocd", "GITOPS_REDIS_URL": "redis://from.a.secret"}
+    for name, value in given.items():
+        monkeypatch.setenv(name, from_cluster[name] if value.startswith("{") else value)
+    assert load().namespace == "argocd"
+
+
+async def test_the_settings_are_those_of_the_values(sandbox: Sandbox) -> None:
+    found = environment(await chart(sandbox, "own-nats"))
+    assert found["GITOPS_NATS_URL"] == "tls://nats.example:4222"
+    assert found["GITOPS_NATS_CREDENTIALS_FILE"] == "/etc/gitops/nats/nats.creds"
+    assert found["GITOPS_NATS_TLS_CA"] == "/etc/gitops/nats-ca/ca.crt"
+    found = environment(await chart(sandbox, "namespaces"))
+    assert found["GITOPS_DESTINATION_NAMESPACES"] == ",".join(SHOPS)
+    assert environment(await chart(sandbox, "own-ways"))["GITOPS_CONCURRENCY"] == "32"
+
+
+async def test_servers_are_run_here_only_where_nobody_gives_them(sandbox: Sandbox) -> None:
+    here = await chart(sandbox, "redis-here")
+    assert the("StatefulSet", here)["metadata"]["name"] == "gitops-nats"
+    assert the("Deployment", here, "-redis")
+    assert environment(here)["GITOPS_REDIS_URL"] == "redis://gitops-redis:6379"
+    assert not all_of("StatefulSet", await chart(sandbox, "own-nats"))
+    for variant in ("defaults", "own-redis", "secret-redis"):
+        assert not all_of("Deployment", await chart(sandbox, variant), "-redis")
+
+
+async def test_what_is_switched_off_is_not_there(sandbox: Sandbox) -> None:
+    kinds = {one["kind"] for one in await chart(sandbox, "bare")}
+    assert not kinds & {"NetworkPolicy", "PodDisruptionBudget", "CustomResourceDefinition"}
+
+
+async def test_uninstalling_keeps_the_definitions_unless_told_otherwise(sandbox: Sandbox) -> None:
+    kept = all_of("CustomResourceDefinition", await chart(sandbox, "defaults"))
+    policies = [one["metadata"]["annotations"] for one in kept]
+    assert policies == [{"helm.sh/resource-policy": "keep"}] * 3
+    gone = all_of("CustomResourceDefinition", await chart(sandbox, "own-ways"))
+    assert [one["metadata"].get("annotations") for one in gone] == [None] * 3
+
+
+@every_variant
+async def test_no_right_is_everything_and_none_grants_rights(
+    sandbox: Sandbox, variant: str
+) -> None:
+    objects = await chart(sandbox, variant)
+    for role in (*all_of("Role", objects), *all_of("ClusterRole", objects)):
+        for rule in role["rules"]:
+            words = {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
+            assert not words & {"*", "escalate", "bind", "impersonate", "deletecollection"}
+            assert "rbac.authorization.k8s.io" not in words
+
+
+async def test_namespaces_alone_need_no_right_in_the_cluster(sandbox: Sandbox) -> None:
+    objects = await chart(sandbox, "namespaces")
+    kinds = {one["kind"] for one in objects}
+    assert not kinds & {"ClusterRole", "ClusterRoleBinding"}
+    homes = {one["metadata"]["namespace"] for one in all_of("RoleBinding", objects)}
+    assert homes == {"argocd", *SHOPS}
+
+
+async def test_namespaces_are_created_only_where_that_is_allowed(sandbox: Sandbox) -> None:
+    def verbs(objects: tuple[Object, ...]) -> set[str]:
+        rules = the("ClusterRole", objects)["rules"]
+        return {verb for one in rules if "namespaces" in one["resources"] for verb in one["verbs"]}
+
+    read = {"get", "list", "watch"}
+    assert verbs(await chart(sandbox, "defaults")) == read | {"create", "patch"}
+    assert verbs(await chart(sandbox, "no-new-namespaces")) == read
+
+
+async def test_a_rollout_never_waits_for_the_lease_of_the_old_agent(sandbox: Sandbox) -> None:
+    for variant in ("defaults", "own-ways"):
+        agent = the("Deployment", await chart(sandbox, variant), "-agent")
+        assert agent["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"] == "100%"
+
+
+@every_variant
+async def test_every_container_asks_for_what_it_needs_and_runs_as_nobody(
+    sandbox: Sandbox, variant: str
+) -> None:
+    objects = await chart(sandbox, variant)
+    for one in (*all_of("Deployment", objects), *all_of("StatefulSet", objects)):
+        pod = one["spec"]["template"]["spec"]
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        for container in pod["containers"]:
+            assert container["resources"]["requests"]
+            assert container["securityContext"]["readOnlyRootFilesystem"] is True
+
+
+async def test_a_real_nats_accepts_its_configuration(sandbox: Sandbox, tmp_path: Path) -> None:
+    for variant in ("defaults", "own-ways"):
+        config = the("ConfigMap", await chart(sandbox, variant), "-nats")["data"]["nats.conf"]
+        file = tmp_path / "nats.conf"
+        file.write_text(config)
+        subprocess.run([nats_binary(), "--config", file, "-t"], check=True, timeout=30)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"destinations": {"scope": "all"}}, "/destinations/scope': value must be one of"),
+        ({"destinations": {"scope": "namespaces"}}, "expected at least one name"),
+        ({"destinations": {"namespaces": ["a"]}}, 'expected destinations.scope "namespaces"'),
+        ({"agent": {"replica": 2}}, "/agent': additional properties 'replica' not allowed"),
+        ({"agent": {"replicas": 0}}, "/agent/replicas': minimum"),
+        ({"agent": {"logLevel": "loud"}}, "/agent/logLevel': value must be one of"),
+        ({"webhook": {"port": "http"}}, "/webhook/port': got string, want integer"),
+        ({"managed": [{"apiGroups": [""], "resources": ["*"]}]}, "/managed/0/resources/0'"),
+        ({"nats": {"url": "nats.example"}}, "/nats/url'"),
+        ({"nats": {"storage": "lots"}}, "/nats/storage'"),
+        ({"nats": {"credentialsSecret": "x"}}, "expected nats.url"),
+        ({"redis": {"url": "redis://:password@host"}}, "/redis/url'"),
+        ({"redis": {"url": "redis://host", "urlSecret": "x"}}, "expected one of them"),
+    ],
+)
+async def test_a_wrong_value_is_refused_and_named(
+    sandbox: Sandbox, values: Mapping[str, Any], said: str
+) -> None:
+    with pytest.raises(RenderError) as refused:
+        await render.chart(sandbox, values, render.NAMESPACE)
+    assert said in refused.value.message
