@@ -73,7 +73,7 @@ async def applied(house: House, namespace: str) -> AsyncIterator[list[tuple[Mani
 
 
 def test_there_are_many_kinds() -> None:
-    assert len({GroupVersionKind.of(manifest) for manifest in written("n")}) >= 50
+    assert len({GroupVersionKind.of(manifest) for manifest in written("n")}) >= 60
 
 
 async def test_applied_objects_show_no_difference(
