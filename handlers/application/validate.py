@@ -7,8 +7,9 @@ merely does not act on is `unsupported`'s part.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -115,10 +116,18 @@ def operation_problem(app: Application, operation: Operation) -> str:
         return "operation.sync.manifests: a sync of local manifests is not supported"
     if sync.sources or sync.revisions:
         return "operation.sync.sources and revisions: this version acts on one source"
+    if _forces(sync.sync_strategy or {}):
+        return "operation.sync.syncStrategy: force (delete and create anew) is not supported"
     if sync.source is None or app.source is None:
         return ""
     same = replace(sync.source, target_revision=app.source.target_revision) == app.source
     return "" if same else "operation.sync.source: only the source of the spec can be synced"
+
+
+def _forces(strategy: Mapping[str, Any]) -> bool:
+    """`apply` and `hook` differ only in hooks, which no sync runs yet; `force` is another deed."""
+    ways = (strategy.get(way) or {} for way in ("apply", "hook"))
+    return any(isinstance(way, Mapping) and way.get("force") is True for way in ways)
 
 
 def is_in_cluster(destination: Destination) -> bool:

@@ -18,14 +18,23 @@ def said(sync: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize(
     "sync",
-    [{"manifests": ["{}"]}, {"revisions": ["a"]}, {"source": SOURCE | {"path": "other"}}],
-    ids=["local manifests", "several revisions", "another source"],
+    [
+        {"manifests": ["{}"]},
+        {"revisions": ["a"]},
+        {"source": SOURCE | {"path": "other"}},
+        {"syncStrategy": {"apply": {"force": True}}},
+    ],
+    ids=["local manifests", "several revisions", "another source", "force"],
 )
 def test_what_would_deploy_something_else_is_refused(sync: dict[str, Any]) -> None:
     assert said(sync)
 
 
-@pytest.mark.parametrize("sync", [{}, {"revision": "v1"}, {"source": SOURCE}], ids=str)
+@pytest.mark.parametrize(
+    "sync",
+    [{}, {"revision": "v1"}, {"source": SOURCE}, {"syncStrategy": {"hook": {"force": False}}}],
+    ids=str,
+)
 def test_a_sync_of_the_own_source_is_done(sync: dict[str, Any]) -> None:
     assert said(sync) == ""
 
