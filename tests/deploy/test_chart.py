@@ -122,9 +122,14 @@ async def test_every_container_asks_for_what_it_needs_and_runs_as_nobody(
 async def test_a_real_nats_accepts_its_configuration(sandbox: Sandbox, tmp_path: Path) -> None:
     for variant in ("defaults", "own-ways"):
         config = the("ConfigMap", await chart(sandbox, variant), "-nats")["data"]["nats.conf"]
-        file = tmp_path / "nats.conf"
-        file.write_text(config)
-        subprocess.run([nats_binary(), "--config", file, "-t"], check=True, timeout=30)
+        try_nats_with(config, tmp_path)
+
+
+def try_nats_with(config: str, folder: Path) -> None:
+    """Raises where the server refuses the file."""
+    file = folder / "nats.conf"
+    file.write_text(config)
+    subprocess.run([nats_binary(), "--config", file, "-t"], check=True, timeout=30)
 
 
 @pytest.mark.parametrize(
