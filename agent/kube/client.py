@@ -138,6 +138,5 @@ async def kube_client(
         timeout=aiohttp.ClientTimeout(total=answer_within, sock_connect=10),
         headers={"User-Agent": "gitops-house"},
         auto_decompress=True,
-        trust_env=True,
     ) as session:
         yield KubeClient(Transport(session, connection, Throttle(Limit(ceiling)), observe))

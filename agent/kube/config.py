@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies_environment, proxy_bypass_environment
 
 _EXEC_TIMEOUT = 60
 _LOOK_AT_TOKEN_EVERY = 60.0
@@ -55,7 +57,7 @@ async def connect(kubeconfig: Path | None = None, context: str = "") -> Connecti
         tls=await asyncio.to_thread(_tls, settings),
         headers=_Credentials(settings, refresh),
         server_name=settings.tls_server_name,
-        proxy=settings.proxy,
+        proxy=settings.proxy or _proxy_of_environment(settings.host),
     )
 
 
@@ -114,6 +116,14 @@ def _tls(settings: Any) -> ssl.SSLContext | bool:
         trust.check_hostname = False
         trust.verify_mode = ssl.CERT_NONE
     return trust
+
+
+def _proxy_of_environment(url: str) -> str | None:
+    """Read once: a client that trusts the environment reads it, and .netrc, for every request."""
+    parts = urlsplit(url)
+    if proxy_bypass_environment(parts.hostname or ""):
+        return None
+    return getproxies_environment().get(parts.scheme)
 
 
 def _what_was_wrong(kubeconfig: Path | None, context: str, error: Exception) -> str:

@@ -37,6 +37,22 @@ async def test_the_named_context_of_the_file_is_used(tmp_path: Path) -> None:
     assert await connection.headers() == {"Authorization": "Bearer secret"}
 
 
+@pytest.mark.parametrize(
+    ("no_proxy", "expected"),
+    [("", "http://proxy.example:3128"), ("one.example", None)],
+    ids=["taken", "passed by"],
+)
+async def test_the_proxy_of_the_environment_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_proxy: str, expected: str | None
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://proxy.example:3128")
+    monkeypatch.setenv("no_proxy", no_proxy)
+
+    connection = await connect(write(tmp_path, {"token": "secret"}))
+
+    assert connection.proxy == expected
+
+
 async def test_user_and_password_become_a_header(tmp_path: Path) -> None:
     connection = await connect(write(tmp_path, {"username": "me", "password": "pw"}))
 
