@@ -22,6 +22,7 @@ _TIMEOUT = aiohttp.ClientTimeout(total=60)
 _WATCHING = aiohttp.ClientTimeout(total=None, sock_read=120)
 _LONGEST_LINE = 4 * 1024 * 1024
 _MANAGER = "argocd-controller"
+_ERROR = "ERROR"
 
 Object = dict[str, Any]
 
@@ -82,7 +83,7 @@ class _List(msgspec.Struct, frozen=True):
 
 class _Event(msgspec.Struct, frozen=True):
     type: str
-    object: Watched
+    object: msgspec.Raw
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +115,12 @@ class Cluster:
         """Of what happens after it is open; read on with `async for`."""
         listed = await self._call("GET", f"{collection}?limit=1", None, "application/json")
         version = msgspec.json.decode(listed, type=_List).metadata.resource_version
-        path = f"{collection}?watch=1&resourceVersion={version}"
-        async with self.session.get(path, timeout=_WATCHING) as answer:
-            if answer.status != 200:
-                raise RefusedError(f"watch {collection}: {answer.status}")
-            yield Watch(answer.content)
+        watch = Watch(session=self.session, collection=collection, version=version)
+        await watch.open()
+        try:
+            yield watch
+        finally:
+            watch.close()
 
     async def _call(self, method: str, path: str, body: Object | None, content: str) -> bytes:
         data = None if body is None else orjson.dumps(body)
@@ -130,22 +132,46 @@ class Cluster:
             return said
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Watch:
-    lines: aiohttp.StreamReader
-    _decoder: msgspec.json.Decoder[_Event] = field(
-        default_factory=lambda: msgspec.json.Decoder(_Event)
+    """A busy API server ends watches; then it goes on behind the last event."""
+
+    session: aiohttp.ClientSession
+    collection: str
+    version: str
+    _answer: aiohttp.ClientResponse | None = None
+    _decoder: msgspec.json.Decoder[Watched] = field(
+        default_factory=lambda: msgspec.json.Decoder(Watched)
     )
+
+    async def open(self) -> None:
+        path = f"{self.collection}?watch=1&resourceVersion={self.version}"
+        self._answer = await self.session.get(path, timeout=_WATCHING)
+        if self._answer.status != 200:
+            raise RefusedError(f"watch {self.collection}: {self._answer.status}")
+
+    def close(self) -> None:
+        if self._answer is not None:
+            self._answer.close()
+            self._answer = None
 
     def __aiter__(self) -> Watch:
         return self
 
     async def __anext__(self) -> Seen:
-        line = await self.lines.readline()
+        while not (line := await self._line()).endswith(b"\n"):
+            self.close()
+            await self.open()
         moment = time.monotonic()
-        if not line:
-            raise StopAsyncIteration
-        return Seen(moment, self._decoder.decode(line).object)
+        event = msgspec.json.decode(line, type=_Event)
+        if event.type == _ERROR:
+            raise RefusedError(f"watch {self.collection}: {line[:300]!r}")
+        found = self._decoder.decode(event.object)
+        self.version = found.metadata.resource_version
+        return Seen(moment, found)
+
+    async def _line(self) -> bytes:
+        return await self._answer.content.readline() if self._answer is not None else b""
 
 
 @asynccontextmanager

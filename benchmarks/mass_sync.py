@@ -97,4 +97,4 @@ async def _all_synced(watch: Watch, wanted: frozenset[str], say: Say) -> float:
             say(len(synced), len(wanted))
         if len(synced) == len(wanted):
             return seen.moment
-    raise ConnectionError("the watch of the Applications ended")
+    raise AssertionError("a watch has no end")

@@ -83,7 +83,7 @@ async def _image(watch: Watch, name: str, tag: str) -> Seen:
     async for seen in watch:
         if seen.object.name == name and seen.object.image.endswith(f":{tag}"):
             return seen
-    raise ConnectionError("the watch of the Deployments ended")
+    raise AssertionError("a watch has no end")
 
 
 async def _synced(watch: Watch, name: str, revision: str) -> Seen:
@@ -91,4 +91,4 @@ async def _synced(watch: Watch, name: str, revision: str) -> Seen:
         sync = seen.object.status.sync
         if seen.object.name == name and (sync.status, sync.revision) == ("Synced", revision):
             return seen
-    raise ConnectionError("the watch of the Applications ended")
+    raise AssertionError("a watch has no end")
