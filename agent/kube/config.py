@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies_environment, proxy_bypass_environment
+from urllib.request import getproxies, proxy_bypass
 
 _EXEC_TIMEOUT = 60
 _LOOK_AT_TOKEN_EVERY = 60.0
@@ -121,9 +121,9 @@ def _tls(settings: Any) -> ssl.SSLContext | bool:
 def _proxy_of_environment(url: str) -> str | None:
     """Read once: a client that trusts the environment reads it, and .netrc, for every request."""
     parts = urlsplit(url)
-    if proxy_bypass_environment(parts.hostname or ""):
+    if proxy_bypass(parts.hostname or ""):
         return None
-    return getproxies_environment().get(parts.scheme)
+    return getproxies().get(parts.scheme)
 
 
 def _what_was_wrong(kubeconfig: Path | None, context: str, error: Exception) -> str:
