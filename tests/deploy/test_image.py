@@ -41,13 +41,12 @@ def copied() -> list[str]:
 
 def test_the_linter_finds_nothing() -> None:
     linter = Path(sys.executable).parent / "hadolint"
-    command = [linter, "--no-color", ROOT / "Dockerfile"]
+    command = [str(linter), "--no-color", str(ROOT / "Dockerfile")]
     said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (said.returncode, said.stdout) == (0, "")
 
 
 def test_the_yaml_of_deploy_is_clean() -> None:
-    folder = ROOT / "deploy"
     command = [
         sys.executable,
         "-m",
