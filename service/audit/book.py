@@ -1,8 +1,10 @@
-"""The audit book of an account: written at its end, one writer at a time, in the caller's
-transaction, so that what happened and its record stand or fall together.
+"""The audit book of an account: written at its end, one writer at a time.
 
-An advisory lock per account orders the writers: the sequence has no hole, because a number is only
-taken by the transaction that also commits it. Take it last: it is held until the commit.
+A record is part of the caller's transaction: what happened and its record stand or fall together.
+
+An advisory lock per account orders the writers: the sequence has no hole, because a number is
+taken only by the transaction that commits it. Record late, before `changes.note`: it is held until
+the commit.
 """
 
 from __future__ import annotations
@@ -44,9 +46,7 @@ def record_of(row: RowMapping) -> Record:
         source=Source(row["source"]),
         detail=row["detail"],
     )
-    return Record(
-        sequence=row["sequence"], previous=row["previous"], hash=row["hash"], entry=entry
-    )
+    return Record(sequence=row["sequence"], previous=row["previous"], hash=row["hash"], entry=entry)
 
 
 async def after(

@@ -1,4 +1,4 @@
-"""The book as JSON lines: one record a line, complete, so that the copy can be verified by itself."""
+"""The book as JSON lines: a record a line, complete: a copy can be verified by itself."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +39,7 @@ def test_nobody_may_anything_by_default() -> None:
         ({"project": "bank", "labels": {"team": "blue"}}, False),
     ],
 )
-def test_a_binding_reaches_its_scope_only(scope: dict[str, object], allowed: bool) -> None:
+def test_a_binding_reaches_its_scope_only(scope: dict[str, object], *, allowed: bool) -> None:
     assert decide([binding(VIEW, **scope)], VIEW, SHOP).allowed is allowed
 
 
@@ -82,7 +84,7 @@ def test_one_cannot_give_away_what_one_does_not_hold_there() -> None:
 
 def test_each_built_in_role_holds_the_one_before() -> None:
     roles = [BUILT_IN_ROLES[name] for name in ("viewer", "deployer", "editor", "administrator")]
-    assert all(less < more for less, more in zip(roles, roles[1:], strict=False))
+    assert all(less < more for less, more in pairwise(roles))
     assert roles[-1] == ALL
     assert not any(it.endswith(("_edit", "_delete")) for it in BUILT_IN_ROLES["deployer"])
 

@@ -1,0 +1,49 @@
+"""API tokens: `gt_` and 32 random bytes, shown once, kept as a hash, scoped and expiring."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import msgspec
+from sqlalchemy import RowMapping, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.auth.caller import Caller, caller_of, known
+from service.auth.secrets import API_TOKEN, hash_of
+from service.store.tables import api_tokens
+
+_NOTED_EVERY = timedelta(minutes=1)
+
+
+async def caller_by_token(connection: AsyncConnection, token: str, now: datetime) -> Caller | None:
+    """None for one that is unknown, expired or revoked: the answer does not say which."""
+    if not token.startswith(API_TOKEN):
+        return None
+    row = await _valid(connection, token, now)
+    if row is None:
+        return None
+    limit = known(row["permissions"])
+    if row["permissions"] and not limit:
+        return None
+    who = await caller_of(connection, row["principal_id"], limit)
+    if who is None:
+        return None
+    await _note_use(connection, row, now)
+    return msgspec.structs.replace(who, token=row["id"])
+
+
+async def _valid(connection: AsyncConnection, token: str, now: datetime) -> RowMapping | None:
+    query = select(api_tokens).where(
+        api_tokens.c.hash == hash_of(token),
+        api_tokens.c.revoked_at.is_(None),
+        or_(api_tokens.c.expires_at.is_(None), api_tokens.c.expires_at > now),
+    )
+    return (await connection.execute(query)).mappings().first()
+
+
+async def _note_use(connection: AsyncConnection, row: RowMapping, now: datetime) -> None:
+    """To the minute: a write with each request would cost more than the request."""
+    used: datetime | None = row["used_at"]
+    if used is None or now - used > _NOTED_EVERY:
+        statement = update(api_tokens).where(api_tokens.c.id == row["id"]).values(used_at=now)
+        await connection.execute(statement)

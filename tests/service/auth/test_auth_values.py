@@ -1,0 +1,77 @@
+import pytest
+
+from service.auth.attempts import BY_NAME, delay
+from service.auth.bucket import Buckets
+from service.auth.origin import is_own
+from service.auth.secrets import API_TOKEN, hash_of, new_secret, same
+
+
+class Hand:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_the_first_failures_are_free_and_then_the_delay_grows() -> None:
+    delays = [delay(count, BY_NAME) for count in range(1, 30)]
+    assert delays[:4] == [0, 0, 0, 0]
+    assert delays[4:8] == [1, 2, 4, 8]
+    assert delays == sorted(delays)
+    assert delays[-1] == 900
+
+
+def test_a_bucket_lets_a_burst_through_and_then_the_rate() -> None:
+    clock = Hand()
+    buckets = Buckets(rate=2, burst=3, monotonic=clock)
+    assert [buckets.wait("mira") for _ in range(4)] == [0, 0, 0, 0.5]
+    clock.now = 0.5
+    assert buckets.wait("mira") == 0
+
+
+def test_one_actor_does_not_empty_the_bucket_of_another() -> None:
+    buckets = Buckets(rate=1, burst=1, monotonic=Hand())
+    assert buckets.wait("mira") == 0
+    assert buckets.wait("tom") == 0
+    assert buckets.wait("mira") > 0
+
+
+def test_full_buckets_are_forgotten() -> None:
+    clock = Hand()
+    buckets = Buckets(rate=1, burst=1, monotonic=clock)
+    for number in range(4096):
+        buckets.wait(str(number))
+    clock.now = 10
+    buckets.wait("another")
+    assert len(buckets._buckets) == 1
+
+
+@pytest.mark.parametrize(
+    ("origin", "public", "own"),
+    [
+        ("https://gitops.example", "https://gitops.example", True),
+        ("https://gitops.example", "https://gitops.example/", True),
+        ("https://GitOps.example", "https://gitops.example", True),
+        ("http://gitops.example", "https://gitops.example", False),
+        ("https://gitops.example.evil.test", "https://gitops.example", False),
+        ("https://evil.test", "", False),
+        ("http://localhost:8090", "", True),
+        ("http://localhost:8091", "", False),
+        ("null", "", False),
+        ("", "", False),
+        (None, "", False),
+    ],
+)
+def test_only_our_own_origin_may_change_things(
+    origin: str | None, public: str, *, own: bool
+) -> None:
+    assert is_own(origin, "localhost:8090", public) is own
+
+
+def test_a_new_token_is_found_by_its_hash_and_by_scanners() -> None:
+    token = new_secret(API_TOKEN)
+    assert token.startswith("gt_")
+    assert len(token) >= 3 + 43
+    assert token not in hash_of(token)
+    assert same(token, token)
+    assert not same(token, new_secret(API_TOKEN))
