@@ -167,6 +167,8 @@ class LiveObject(msgspec.Struct, frozen=True, kw_only=True):
     """JSON without managedFields; empty for objects that no application tracks."""
     owned: bytes = b""
     """fieldsV1 (JSON) of our own field manager; empty when we never applied it."""
+    written_by: str = ""
+    """The field manager that wrote after our last apply; empty where nobody did."""
 
     @property
     def manifest(self) -> Manifest:

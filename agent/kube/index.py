@@ -178,8 +178,12 @@ def _says_something(before: LiveObject | None, after: LiveObject | None) -> bool
     """A new resource version alone is no news."""
     if before is None or after is None:
         return True
-    unversioned = msgspec.structs.replace(before, resource_version="", body=b"", owned=b"")
-    return unversioned != msgspec.structs.replace(after, resource_version="", body=b"", owned=b"")
+    return _meaning(before) != _meaning(after)
+
+
+def _meaning(live: LiveObject) -> LiveObject:
+    """Who wrote, and the bytes whose fingerprint is there, add nothing."""
+    return msgspec.structs.replace(live, resource_version="", body=b"", owned=b"", written_by="")
 
 
 def _no_news(before: LiveObject, live: LiveObject) -> bool:

@@ -24,6 +24,7 @@ from handlers.manifest.tracking import TRACKING_ID, self_referenced
 from handlers.ports import LiveObject
 
 MANAGER = "argocd-controller"
+_MANAGER_LONGEST = 128
 
 _VOLATILE = frozenset(
     (
@@ -65,6 +66,7 @@ def summarise(
         fingerprint=_fingerprint(manifest, metadata) if tracked else "",
         body=_body(manifest, metadata) if tracked else b"",
         owned=_owned(metadata) if tracked else b"",
+        written_by=_written_by(metadata) if tracked else "",
     )
 
 
@@ -98,6 +100,22 @@ def _owned(metadata: Mapping[str, Any]) -> bytes:
         if _is_ours(entry):
             return _kept(access.mapping(entry, "fieldsV1"))
     return b""
+
+
+def _written_by(metadata: Mapping[str, Any]) -> str:
+    """The newest manager that is not ours, unless we applied later. Its times are whole seconds.
+
+    Status is what controllers say of the object, not what somebody wants of it.
+    """
+    entries = access.items(metadata, "managedFields")
+    ours = max((str(one.get("time", "")) for one in entries if _is_ours(one)), default="")
+    others = (
+        (str(one.get("time", "")), str(one.get("manager", "")))
+        for one in entries
+        if not _is_ours(one) and one.get("subresource") != "status"
+    )
+    time, manager = max(others, default=("", ""))
+    return sys.intern(manager[:_MANAGER_LONGEST]) if time >= ours else ""
 
 
 def _kept(content: Mapping[str, Any]) -> bytes:

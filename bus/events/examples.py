@@ -31,10 +31,13 @@ _BY_TYPE: dict[Any, Any] = {
 }
 _BY_NAME = {
     "actor": "jane@example.com",
+    "fields": "spec.replicas",
     "file": "deploy/web.yaml",
     "id": "0199f0c2-7a5e-7c31-9d4e-5b6f1a2c3d4e",
     "initiated_by": "jane@example.com",
+    "manager": "kubectl-edit",
     "message": "line 12: mapping values are not allowed in this context",
+    "object": "apps/Deployment/guestbook/web",
     "operation": "0199f0c2-7a5e-7c31-9d4e-5b6f1a2c3d4e",
     "project": "shop",
     "ref": "refs/heads/main",

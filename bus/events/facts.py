@@ -77,6 +77,17 @@ class RenderFailed(AppFact, frozen=True, kw_only=True):
     line: int = 0
 
 
+class DriftedObject(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How one object differs; no values, they may be secret."""
+
+    object: str
+    """`group/kind/namespace/name`."""
+    fields: tuple[str, ...] = ()
+    """At most five paths, none where the object is missing or extra."""
+    manager: str = ""
+    """Whose write is newer than our last apply, as `managedFields` says: `kubectl-edit`."""
+
+
 class Compared(AppFact, frozen=True, kw_only=True):
     """Desired and live were paired."""
 
@@ -91,6 +102,8 @@ class Compared(AppFact, frozen=True, kw_only=True):
     """Objects that Git no longer has."""
     drifted: tuple[str, ...] = ()
     """Up to ten of them as `group/kind/namespace/name`."""
+    details: tuple[DriftedObject, ...] = ()
+    """How those differ and who wrote them last: as many as fit, at most ten."""
 
 
 class SyncSkipped(AppFact, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ from bus.verdicts import Retry
 from handlers.application.application import Application
 from handlers.application.project import permitted
 from handlers.compare.change import Outcome, Verdict
+from handlers.compare.details import NAMED, details
 from handlers.compare.diff import changes_after_dry_run, same_after_dry_run
 from handlers.compare.normalise import encode_string_data
 from handlers.compare.world import Found, Question, State, World, compared, joined, questions
@@ -48,7 +49,6 @@ T = TypeVar("T")
 _AWAY = 5.0
 _REMEMBERED = 20_000
 _AT_ONCE = 8
-_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,5 +203,6 @@ def _fact(app: Application, world: World) -> Compared:
         changed=len(world.of(State.CHANGED)),
         missing=len(world.of(State.MISSING)),
         extra=len(world.of(State.EXTRA)),
-        drifted=tuple(str(one.key) for one in drifted[:_NAMED]),
+        drifted=tuple(str(one.key) for one in drifted[:NAMED]),
+        details=details(drifted),
     )

@@ -119,3 +119,39 @@ def test_health_is_part_of_the_summary() -> None:
         HealthStatus.PROGRESSING,
         "Pending deletion",
     )
+
+
+def entry(manager: str, time: str, **words: str) -> dict[str, Any]:
+    return {"manager": manager, "operation": "Update", "time": time, "fieldsV1": {}, **words}
+
+
+WRITERS = {
+    "nobody but us": ([{**OURS, "time": "2026-01-01T10:00:00Z"}], ""),
+    "somebody after us": (
+        [{**OURS, "time": "2026-01-01T10:00:00Z"}, entry("kubectl-edit", "2026-01-01T11:00:00Z")],
+        "kubectl-edit",
+    ),
+    "we came later": (
+        [{**OURS, "time": "2026-01-01T10:00:00Z"}, entry("helm", "2026-01-01T09:00:00Z")],
+        "",
+    ),
+    "only of its status": (
+        [
+            {**OURS, "time": "2026-01-01T10:00:00Z"},
+            entry("kube-controller-manager", "2026-01-01T11:00:00Z", subresource="status"),
+        ],
+        "",
+    ),
+    "scaled": (
+        [
+            {**OURS, "time": "2026-01-01T10:00:00Z"},
+            entry("kubectl", "2026-01-01T11:00:00Z", subresource="scale"),
+        ],
+        "kubectl",
+    ),
+}
+
+
+@pytest.mark.parametrize(("fields", "writer"), WRITERS.values(), ids=WRITERS)
+def test_who_wrote_after_us_is_kept(fields: list[dict[str, Any]], writer: str) -> None:
+    assert of(with_metadata(managedFields=fields)).written_by == writer
