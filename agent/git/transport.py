@@ -45,6 +45,8 @@ _REFUSED = (
     "returned error: 401",
     "returned error: 403",
 )
+_WANTS_LOGIN = "terminal prompts disabled"
+"""Git's word for a 401, also where the login that was refused came from us."""
 _ABSENT = ("not found", "does not appear to be a git repository", "returned error: 404")
 
 
@@ -143,6 +145,14 @@ def _cause(remote: Remote, complaint: str) -> str:
     text = (told or lines or ["git said nothing"])[-1]
     for hidden in remote.credential.hidden if remote.credential else ():
         text = text.replace(hidden, "***")
+    if _WANTS_LOGIN in text:
+        return _login_refused(remote)
     text = _CHANGING.sub("", text.removeprefix("fatal:").removeprefix("error:").strip())
     text = _USER_IN_URL.sub("", text)
     return text[:_LONGEST_CAUSE]
+
+
+def _login_refused(remote: Remote) -> str:
+    if remote.credential is None or remote.credential.anonymous:
+        return "the server asks for a login"
+    return "the server refused this login"

@@ -70,3 +70,18 @@ def test_the_same_cause_reads_the_same() -> None:
     first = failure(REMOTE, "fatal: Failed to connect to x port 1 after 3 ms: refused")
     second = failure(REMOTE, "fatal: Failed to connect to x port 1 after 87 ms: refused")
     assert first.message == second.message
+
+
+@pytest.mark.parametrize(
+    ("credential", "said"),
+    [
+        (REMOTE.credential, "the server refused this login (credentials of Secret argocd/x)"),
+        (None, "the server asks for a login (no Secret fits this URL)"),
+    ],
+    ids=["with a Secret", "without"],
+)
+def test_a_login_that_git_would_prompt_for_is_said_in_our_words(
+    credential: Credential | None, said: str
+) -> None:
+    complaint = "fatal: could not read Username for 'https://x': terminal prompts disabled"
+    assert said in failure(Remote(url=REMOTE.url, credential=credential), complaint).message
