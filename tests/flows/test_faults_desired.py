@@ -1,0 +1,172 @@
+"""What is written in Git is wrong: the place is named, and the cluster stays as it is.
+
+Each fault comes with a commit that would also add one object and remove another: neither happens.
+"""
+
+from collections.abc import Mapping
+
+import pytest
+
+from bus.events import OperationStarted, RenderFailed, SyncSkipped
+from bus.status import Reason
+from tests.flows.evidence import a_fact, facts
+from tests.flows.house import House, conditions, config_map, is_synced
+
+pytestmark = pytest.mark.flow
+
+HEALING = {"automated": {"prune": True, "selfHeal": True}}
+
+CHART = "apiVersion: v2\nname: web\nversion: 1.0.0\n"
+KUSTOMIZATION = "resources: [a.yaml, old.yaml]\n"
+
+PATCHING_NOTHING = """
+resources: [a.yaml, new.yaml]
+patches:
+- patch: |
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: absent}
+"""
+
+Files = Mapping[str, str | None]
+
+PLAIN: Files = {"web/a.yaml": config_map("a"), "web/old.yaml": config_map("old")}
+HELM: Files = {
+    "web/Chart.yaml": CHART,
+    "web/templates/a.yaml": config_map("a"),
+    "web/templates/old.yaml": config_map("old"),
+}
+KUSTOMIZE: Files = {"web/kustomization.yaml": KUSTOMIZATION, **PLAIN}
+MOVED: Files = {"web/old.yaml": None, "web/new.yaml": config_map("new")}
+MOVED_IN_CHART: Files = {
+    "web/templates/old.yaml": None,
+    "web/templates/new.yaml": config_map("new"),
+}
+
+FAULTS = [
+    pytest.param(
+        PLAIN,
+        {**MOVED, "web/bad.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: [\n"},
+        Reason.YAML_INVALID,
+        ("web/bad.yaml", "line"),
+        id="broken YAML",
+    ),
+    pytest.param(
+        HELM,
+        {**MOVED_IN_CHART, "web/templates/a.yaml": "name: {{ required `no name given` nil }}\n"},
+        Reason.TEMPLATE_FAILED,
+        ("web/templates/a.yaml", "no name given"),
+        id="template error",
+    ),
+    pytest.param(
+        KUSTOMIZE,
+        {**MOVED, "web/kustomization.yaml": "resources: [a.yaml, new.yaml, absent.yaml]\n"},
+        Reason.FILE_NOT_FOUND,
+        ("absent.yaml",),
+        id="kustomize resource that is not there",
+    ),
+    pytest.param(
+        KUSTOMIZE,
+        {**MOVED, "web/kustomization.yaml": PATCHING_NOTHING},
+        Reason.KUSTOMIZE_FAILED,
+        ("web", "no resource matches strategic merge patch", "absent"),
+        id="kustomize error",
+    ),
+    pytest.param(
+        PLAIN,
+        {**MOVED, "web/twice.yaml": config_map("a")},
+        Reason.DUPLICATE_OBJECT,
+        ("ConfigMap", "a: the object is defined twice", "web/a.yaml", "web/twice.yaml"),
+        id="duplicate object",
+    ),
+    pytest.param(
+        PLAIN,
+        {**MOVED, "web/bad.yaml": config_map("x").replace("ConfigMap", "Konfigmap")},
+        Reason.UNKNOWN_KIND,
+        ("web/bad.yaml", "Konfigmap x", "the cluster does not know Konfigmap"),
+        id="unknown kind",
+    ),
+]
+
+
+@pytest.mark.parametrize(("good", "bad", "reason", "words"), FAULTS)
+async def test_bad_input_is_refused_with_its_place_and_nothing_is_applied_or_pruned(
+    house: House, good: Files, bad: Files, reason: Reason, words: tuple[str, ...]
+) -> None:
+    house.commit(good)
+    await house.apply_app("web", "web", syncPolicy=HEALING)
+    before = await house.until_synced("web")
+    sha = house.commit(bad)
+    app = await house.until(lambda app: "ComparisonError" in conditions(app), app="web")
+    fact = await a_fact(house.parts.bus, RenderFailed)
+    assert (fact.reason, fact.revision) == (reason, sha)
+    assert fact.message == conditions(app)["ComparisonError"]
+    for word in words:
+        assert word in fact.message
+    assert app["status"]["sync"]["status"] == "Unknown"
+    assert app["status"]["resources"] == before["status"]["resources"]
+    assert len(await facts(house.parts.bus, OperationStarted)) == 1
+    assert await house.get("configmaps/new") is None
+    assert await house.get("configmaps/old") is not None
+    house.commit({path: good.get(path) for path in bad})
+    app = await house.until(is_synced, app="web")
+    assert conditions(app) == {}
+
+
+async def test_a_namespaced_object_without_a_namespace_is_refused_with_its_place(
+    house: House,
+) -> None:
+    house.commit(PLAIN)
+    server = {"server": "https://kubernetes.default.svc"}
+    await house.apply_app("web", "web", syncPolicy=HEALING, destination=server)
+    app = await house.until(lambda app: "ComparisonError" in conditions(app), app="web")
+    said = conditions(app)["ComparisonError"]
+    assert "web/a.yaml" in said
+    assert "ConfigMap a: the object is namespaced and names no namespace" in said
+    fact = await a_fact(house.parts.bus, RenderFailed)
+    assert (fact.reason, fact.message) == (Reason.NAMESPACE_MISSING, said)
+    assert await facts(house.parts.bus, OperationStarted) == []
+    await house.apply_app("web", "web", syncPolicy=HEALING)
+    app = await house.until_synced("web")
+    assert conditions(app) == {}
+
+
+SWITCHED = "{{ if .Values.wanted }}\n%s{{ end }}\n"
+EMPTIED = [
+    pytest.param(
+        {
+            "web/Chart.yaml": CHART,
+            "web/values.yaml": "wanted: true\n",
+            "web/templates/a.yaml": SWITCHED % config_map("a"),
+        },
+        {"web/values.yaml": "wanted: false\n"},
+        id="chart",
+    ),
+    pytest.param(
+        {"web/kustomization.yaml": "resources: [a.yaml]\n", "web/a.yaml": config_map("a")},
+        {"web/kustomization.yaml": "resources: []\n"},
+        id="kustomization",
+    ),
+]
+
+
+@pytest.mark.parametrize(("full", "empty"), EMPTIED)
+async def test_what_renders_to_nothing_prunes_nothing_unless_allow_empty(
+    house: House, full: Files, empty: Files
+) -> None:
+    house.commit(full)
+    await house.apply_app("web", "web", syncPolicy=HEALING)
+    await house.until_synced("web")
+    sha = house.commit(empty)
+    app = await house.until(lambda app: "SyncError" in conditions(app), app="web")
+    said = conditions(app)["SyncError"]
+    assert f"{sha[:7]} renders to nothing" in said
+    assert "allowEmpty" in said
+    skipped = (await facts(house.parts.bus, SyncSkipped))[-1]
+    assert (skipped.reason, skipped.message) == (Reason.NOTHING_RENDERED, said)
+    assert await house.get("configmaps/a") is not None
+    allowing = {"automated": {"prune": True, "allowEmpty": True}}
+    await house.apply_app("web", "web", syncPolicy=allowing)
+    app = await house.until(is_synced, app="web")
+    assert conditions(app) == {}
+    assert await house.get("configmaps/a") is None
