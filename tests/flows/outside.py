@@ -1,0 +1,147 @@
+"""The agent as a child process, as in production: told by settings, seen from outside only.
+
+What it is, is found in the cluster, on the bus, at its front door and in its log. It can be killed
+with -9 and started again in the same state directory.
+"""
+
+import json
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from agent.child import Child, ChildNotReadyError, Program
+from agent.loopback import answers_tcp, free_port
+from agent.settings import Settings
+from bus.jetstream import Bus, BusSettings
+from playground.pushes import Webhook
+from tests.flows.conftest import WEBHOOK_SECRET
+from tests.flows.house import House
+from tests.support import eventually
+
+ROOT = Path(__file__).parents[2]
+AGENT = ("-c", "from cli.main import main; main()", "agent", "run")
+_TIMEOUT = aiohttp.ClientTimeout(total=5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """One agent process, running or not."""
+
+    child: Child
+    url: str
+
+    @property
+    def webhook(self) -> Webhook:
+        return Webhook(url=f"{self.url}/api/webhook", secret=WEBHOOK_SECRET)
+
+    @property
+    def log(self) -> str:
+        return self.child.program.log.read_text()
+
+    def said(self, event: str) -> list[dict[str, Any]]:
+        """Its log lines with this message."""
+        lines = [json.loads(line) for line in self.log.splitlines() if line.startswith("{")]
+        return [line for line in lines if line.get("event") == event]
+
+    async def missing(self) -> Mapping[str, str]:
+        """What `/readyz` says is missing, and why; empty when ready."""
+        async with (
+            aiohttp.ClientSession(timeout=_TIMEOUT) as session,
+            session.get(f"{self.url}/readyz") as answer,
+        ):
+            told = await answer.json()
+            assert answer.status == (503 if told["missing"] else 200)
+            return dict(told["missing"])
+
+    async def until_ready(self) -> None:
+        async def is_ready() -> bool:
+            return not await self.missing()
+
+        await eventually(is_ready)
+
+    async def until_killed(self) -> None:
+        """Start what will kill itself, and see it act and be gone without a goodbye."""
+        with suppress(ChildNotReadyError):  # it may be gone before we looked
+            await self.child.start()
+        await eventually(lambda: not self.child.running, what=f"{self.child.program.name} ended")
+        assert self.said("acting")
+        assert not self.said("stopped")
+
+    def peak_memory(self) -> int:
+        """Bytes that were resident at once, at most."""
+        text = Path(f"/proc/{self.child.pid}/status").read_text()
+        line = next(line for line in text.splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) * 1024
+
+
+@asynccontextmanager
+async def outside(house: House, name: str = "agent", **environment: str) -> AsyncIterator[Outside]:
+    """A process of its own for the house's settings; `environment` adds to or replaces them."""
+    agent = prepared(house, name, AGENT, **environment)
+    async with agent.child:
+        yield agent
+
+
+def prepared(
+    house: House,
+    name: str = "agent",
+    command: tuple[str, ...] = AGENT,
+    **environment: str,
+) -> Outside:
+    """Not started yet; as started counts that its front door is open."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    program = Program(
+        name=name,
+        command=(sys.executable, *command),
+        folder=house.settings.state_dir.parent / "agents",
+        environment={**_told(house.settings, port), **environment},
+        ready_within=60.0,
+        stop_grace=20.0,
+    )
+    return Outside(child=Child(program, answers_tcp(port)), url=url)
+
+
+def _told(settings: Settings, port: int) -> dict[str, str]:
+    nats = settings.nats.url
+    return {
+        "PYTHONPATH": str(ROOT),
+        "GITOPS_ACCOUNT": settings.account,
+        "GITOPS_AGENT": settings.agent,
+        "GITOPS_NAMESPACE": settings.namespace,
+        "GITOPS_DESTINATION_NAMESPACES": ",".join(settings.destination_namespaces),
+        "GITOPS_NATS_URL": nats.get_secret_value() if nats else "",
+        "GITOPS_KUBE_KUBECONFIG": str(settings.kube.kubeconfig),
+        "GITOPS_STATE_DIR": str(settings.state_dir),
+        "GITOPS_SANDBOX_BINARY": str(settings.sandbox.binary),
+        "GITOPS_SANDBOX_WORKERS": "1",
+        "GITOPS_HTTP_PORT": str(port),
+        "GITOPS_LOG_FORMAT": "json",
+        "GITOPS_LEASE_ENABLED": "false",
+    }
+
+
+@asynccontextmanager
+async def bus_of(settings: Settings) -> AsyncIterator[Bus]:
+    """The agent's streams, as a subscriber sees them."""
+    url = settings.nats.url
+    assert url is not None
+    chosen = BusSettings(url=url.get_secret_value(), account=settings.account, agent=settings.agent)
+    async with Bus.open(chosen) as bus:
+        yield bus
+
+
+async def allow_webhooks(house: House) -> None:
+    """The Secret that says who may announce pushes."""
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "argocd-secret"},
+        "stringData": {"webhook.github.secret": WEBHOOK_SECRET},
+    }
+    await house.api.create(f"/api/v1/namespaces/{house.namespace}/secrets", secret)
