@@ -39,25 +39,21 @@ def copied() -> list[str]:
     return [source.rstrip("/") for line in copies for source in line.split()[:-1]]
 
 
+def said_by(tool: str, *words: str) -> tuple[int, str]:
+    """Its exit code and what it printed; the tool is one of our environment."""
+    command = [str(Path(sys.executable).parent / tool), *words]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, cwd=ROOT
+    )
+    return done.returncode, done.stdout
+
+
 def test_the_linter_finds_nothing() -> None:
-    linter = Path(sys.executable).parent / "hadolint"
-    command = [str(linter), "--no-color", str(ROOT / "Dockerfile")]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (said.returncode, said.stdout) == (0, "")
+    assert said_by("hadolint", "--no-color", "Dockerfile") == (0, "")
 
 
 def test_the_yaml_of_deploy_is_clean() -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "yamllint",
-        "-c",
-        folder / ".yamllint.yaml",
-        "--strict",
-        folder,
-    ]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (said.returncode, said.stdout) == (0, "")
+    assert said_by("yamllint", "--strict", "-c", "deploy/.yamllint.yaml", "deploy") == (0, "")
 
 
 def test_the_image_runs_as_nobody_and_says_how_it_is() -> None:
