@@ -1,0 +1,186 @@
+"""The agent does its work with exactly the rights that the chart grants, and says what it may not.
+
+The chart's own ServiceAccount, roles and bindings are installed; the API server's RBAC decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from agent.kube.rights import missing
+from agent.sandbox import Sandbox, SandboxLimits
+from agent.settings import KubeSettings, LeaseSettings
+from cli.cluster_probe import rights
+from deploy import render
+from playground.kubeapi import Access
+from playground.kubernetes import ControlPlane
+from tests.deploy.cluster import installer
+from tests.deploy.variants import Object, environment
+from tests.flows.house import House, config_map
+from tests.support import eventually
+
+pytestmark = pytest.mark.flow
+
+_RIGHTS = {"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
+_ACCOUNT = "gitops-agent"
+_FINALIZER = {"finalizers": ["resources-finalizer.argocd.argoproj.io"]}
+_HEALING = {"automated": {"prune": True, "selfHeal": True}}
+
+_WORKLOAD = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: example/web}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{port: 80}]}
+"""
+_ROLE = """
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: more}
+rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
+"""
+
+
+def destinations(house: House, scope: str) -> Mapping[str, Any]:
+    named = {"namespaces": [house.destination]} if scope == "namespaces" else {}
+    return {"destinations": {"scope": scope, **named}}
+
+
+@pytest.fixture(params=["cluster", "namespaces"])
+async def scope(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+async def limited(
+    quiet_house: House,
+    scope: str,
+    control_plane: ControlPlane,
+    sandbox_binary: Path,
+    tmp_path: Path,
+) -> AsyncIterator[House]:
+    """A house that knows only what the chart says, and may only what the chart grants."""
+    async with Sandbox(sandbox_binary, SandboxLimits(workers=1)) as sandbox:
+        values = destinations(quiet_house, scope)
+        objects = await render.chart(sandbox, values, quiet_house.namespace)
+    async with installed(control_plane, [one for one in objects if one["kind"] in _RIGHTS]):
+        access = await access_of_the_account(quiet_house, control_plane)
+        kubeconfig = access.write_kubeconfig(tmp_path / "limited.kubeconfig")
+        spaces = environment(objects).get("GITOPS_DESTINATION_NAMESPACES", "")
+        changed = {
+            "kube": KubeSettings(kubeconfig=kubeconfig),
+            "destination_namespaces": tuple(filter(None, spaces.split(","))),
+            "lease": LeaseSettings(enabled=True),
+        }
+        quiet_house.settings = quiet_house.settings.model_copy(update=changed)
+        yield quiet_house
+
+
+@asynccontextmanager
+async def installed(cluster: ControlPlane, objects: list[Object]) -> AsyncIterator[None]:
+    async with installer(cluster.access) as installing:
+        assert await installing.apply(objects, dry_run=False) == {}
+        try:
+            yield
+        finally:
+            for one in objects:
+                await installing.delete(one)
+
+
+async def access_of_the_account(house: House, cluster: ControlPlane) -> Access:
+    account = f"/api/v1/namespaces/{house.namespace}/serviceaccounts/{_ACCOUNT}"
+    granted = await house.api.create(f"{account}/token", {"spec": {}})
+    token = granted["status"]["token"]
+    return Access(url=cluster.url, ca_file=cluster.access.ca_file, token=token)
+
+
+async def test_a_push_is_synced_pruned_and_deleted_with_these_rights(limited: House) -> None:
+    house = limited
+    house.commit({"web/a.yaml": _WORKLOAD, "web/b.yaml": config_map("b", key="1")})
+    await house.apply_app("web", "web", syncPolicy=_HEALING, metadata=_FINALIZER)
+    async with house.running():
+        app = await house.until_synced("web")
+        kinds = {one["kind"] for one in app["status"]["resources"]}
+        assert kinds == {"Deployment", "Service", "ConfigMap"}
+        await edit(house)
+        await eventually(lambda: is_healed(house), what="the edit is healed")
+        house.commit({"web/b.yaml": None})
+        await house.patch_app("web", {"metadata": {"annotations": _REFRESH}})
+        await eventually(lambda: is_gone(house, "configmaps/b"), what="the ConfigMap is pruned")
+        await house.delete_app("web")
+        await eventually(lambda: is_gone(house, "apps/v1/deployments/web"), what="all is deleted")
+
+
+_REFRESH = {"argocd.argoproj.io/refresh": "normal"}
+
+
+async def edit(house: House) -> None:
+    path = f"/api/v1/namespaces/{house.destination}/configmaps/b"
+    await house.api.patch(path, {"data": {"key": "edited"}})
+
+
+async def is_healed(house: House) -> bool:
+    found = await house.get("configmaps/b")
+    return found is not None and found["data"] == {"key": "1"}
+
+
+async def is_gone(house: House, path: str) -> bool:
+    return await house.get(path) is None
+
+
+async def test_the_lease_is_held_and_nothing_that_is_needed_is_missing(limited: House) -> None:
+    async with limited.running():
+        lease = await limited.api.get(
+            f"/apis/coordination.k8s.io/v1/namespaces/{limited.namespace}/leases/gitops-agent"
+        )
+        assert lease["spec"]["holderIdentity"] == "flow-test"
+        wanted = tuple(rights(limited.settings))
+        assert await missing(limited.parts.client, wanted) == ()
+
+
+async def test_kinds_without_a_right_are_told_and_hold_up_nothing(limited: House) -> None:
+    limited.commit({"web/b.yaml": config_map("b")})
+    await limited.apply_app("web", "web", syncPolicy=_HEALING)
+    with capture_logs() as logs:
+        async with limited.running():
+            await limited.until_synced("web")
+            unlisted = set(limited.parts.live.unlisted())
+    told = [one for one in logs if one["event"] == "kind not watched: no right to"]
+    assert {one["log_level"] for one in told} == {"warning"}
+    assert "Role.rbac.authorization.k8s.io" in {one["kind"] for one in told}
+    assert "rbac.authorization.k8s.io/Role" in unlisted
+    granted = {"/Pod", "/Secret", "apps/Deployment", "apps/ReplicaSet", "batch/Job"}
+    assert not unlisted & granted
+
+
+async def test_an_object_that_may_not_be_written_says_so_and_the_others_are(
+    limited: House,
+) -> None:
+    limited.commit({"web/a.yaml": _ROLE, "web/b.yaml": config_map("b")})
+    policy = {"automated": {}, "retry": {"limit": 0}}
+    await limited.apply_app("web", "web", syncPolicy=policy)
+    async with limited.running():
+        app = await limited.until(lambda app: _phase(app) == "Failed", app="web")
+    results = app["status"]["operationState"]["syncResult"]["resources"]
+    said = {one["name"]: one["message"] for one in results}
+    assert said["b"] == "created"
+    assert "cannot" in said["more"]
+    assert "roles" in said["more"]
+
+
+def _phase(app: Mapping[str, Any]) -> str:
+    return str(app.get("status", {}).get("operationState", {}).get("phase", ""))
