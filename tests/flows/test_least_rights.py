@@ -22,7 +22,7 @@ from playground.kubeapi import Access
 from playground.kubernetes import ControlPlane
 from tests.deploy.cluster import installer
 from tests.deploy.variants import Object, environment
-from tests.flows.house import House, config_map
+from tests.flows.house import SERVER, House, config_map
 from tests.support import eventually
 
 pytestmark = pytest.mark.flow
@@ -184,3 +184,32 @@ async def test_an_object_that_may_not_be_written_says_so_and_the_others_are(
 
 def _phase(app: Mapping[str, Any]) -> str:
     return str(app.get("status", {}).get("operationState", {}).get("phase", ""))
+
+
+_CREATING = {**_HEALING, "syncOptions": ["CreateNamespace=true"]}
+
+
+@pytest.mark.parametrize("scope", ["cluster"])
+async def test_a_namespace_is_created_where_the_chart_allows_it(limited: House) -> None:
+    new = f"{limited.destination}-new"
+    limited.commit({"web/b.yaml": config_map("b")})
+    there = {"server": SERVER, "namespace": new}
+    await limited.apply_app("web", "web", syncPolicy=_CREATING, destination=there)
+    async with limited.running():
+        await limited.until_synced("web")
+    assert await limited.api.exists(f"/api/v1/namespaces/{new}/configmaps/b")
+    await limited.api.delete(f"/api/v1/namespaces/{new}")
+
+
+@pytest.mark.parametrize("scope", ["namespaces"])
+async def test_without_rights_in_the_cluster_creating_a_namespace_is_refused_in_words(
+    limited: House,
+) -> None:
+    limited.commit({"web/b.yaml": config_map("b")})
+    policy = {**_CREATING, "retry": {"limit": 0}}
+    await limited.apply_app("web", "web", syncPolicy=policy)
+    async with limited.running():
+        app = await limited.until(lambda app: _phase(app) == "Failed", app="web")
+    (result,) = app["status"]["operationState"]["syncResult"]["resources"]
+    assert (result["kind"], result["status"]) == ("Namespace", "SyncFailed")
+    assert 'cannot patch resource "namespaces"' in result["message"]
