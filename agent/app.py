@@ -77,10 +77,8 @@ class Agent:
         await lead(self.parts.client, terms, self._act)
 
     async def _act(self) -> None:
-        ready = self.parts.readiness
-        ready.hold("lease")
+        self.parts.readiness.hold("lease")
         await self.parts.live.synced()
-        ready.hold("live state")
         for listed in self._listed.values():
             await listed.wait()
         warn_of_unproven(read_secrets(self.parts.secrets.setting))
@@ -92,7 +90,7 @@ class Agent:
         ready.require("bus", self._bus_state)
         self.parts.metrics.bus_connected.set_function(lambda: float(self.parts.bus.is_connected))
         ready.require("rooms", lambda: "" if self.acting.is_set() else "not open yet")
-        ready.wait_for("live state", "the cluster's objects are not listed yet")
+        ready.require("live state", self._live_state)
         ready.wait_for("lease", "waiting for the Lease: another agent acts, or is just ending")
         for name in _STORES:
             ready.wait_for(name, f"the {name}s are not listed yet")
@@ -100,6 +98,9 @@ class Agent:
     def _bus_state(self) -> str:
         connected = self.parts.bus.is_connected
         return "" if connected else "NATS is away; the agent reconnects by itself"
+
+    def _live_state(self) -> str:
+        return "" if self.parts.live.is_synced else "the cluster's objects are not listed yet"
 
     def _watching(self) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
         parts, namespace = self.parts, self.parts.settings.namespace

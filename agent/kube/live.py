@@ -92,8 +92,12 @@ class Live:
                 await asyncio.sleep(_DEBOUNCE)
                 self._look_again.clear()
 
+    @property
+    def is_synced(self) -> bool:
+        """Every kind that can be listed has been listed once."""
+        return self._synced.is_set()
+
     async def synced(self) -> None:
-        """Return when every kind that can be listed has been listed once."""
         await self._synced.wait()
 
     async def look(self) -> None:
