@@ -1,0 +1,98 @@
+"""The API server dies in the middle of a sync: the operation goes on where it was.
+
+It has a control plane of its own. Network policies have a generation, which the API server raises
+with every change of their content: one that was never applied with other content is still at 1.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bus.events import OperationFinished, OperationStarted
+from playground.background import BackgroundLoop
+from playground.build import build_control_plane, say_nothing
+from playground.definitions import install_definitions
+from playground.kubernetes import ControlPlane
+from playground.kubernetes import control_plane as open_control_plane
+from tests.flows.evidence import dead_letters, facts, phase
+from tests.flows.house import House, conditions, is_synced
+from tests.support import eventually
+
+pytestmark = pytest.mark.flow
+
+MANY = 300
+WAVES = 3
+
+
+@pytest.fixture(scope="module")
+def control_plane(background: BackgroundLoop, parts_folder: Path) -> ControlPlane:
+    binaries = build_control_plane(say_nothing)
+    return background.enter(open_control_plane(parts_folder / "mortal", binaries))
+
+
+@pytest.fixture(scope="module")
+def definitions(background: BackgroundLoop, control_plane: ControlPlane) -> ControlPlane:
+    async def install() -> None:
+        async with control_plane.api() as api:
+            await install_definitions(api)
+
+    background.call(install())
+    return control_plane
+
+
+async def test_a_sync_goes_on_after_crashes_of_the_api_server_and_applies_nothing_twice(
+    house: House, control_plane: ControlPlane
+) -> None:
+    sha = house.commit({f"web/{number}.yaml": policy(number) for number in range(MANY)})
+    await house.apply_app("web", "web", syncPolicy={"automated": {"selfHeal": True}})
+    for share in (MANY // 4, MANY // 2):
+        await until_there(house, share)
+        control_plane.kill_api_server()
+        await control_plane.start_api_server()
+    app = await house.until(
+        lambda app: is_synced(app) and phase(app) == "Succeeded", app="web", within=60
+    )
+    assert [one["revision"] for one in app["status"]["history"]] == [sha]
+    assert conditions(app) == {}
+    live = (await policies(house))["items"]
+    assert len(live) == MANY
+    assert {one["metadata"]["generation"] for one in live} == {1}
+    assert {len(ours(one)) for one in live} == {1}
+    assert len(await facts(house.parts.bus, OperationStarted)) == 1
+    assert len(await facts(house.parts.bus, OperationFinished)) == 1
+    assert await dead_letters(house.parts.bus) == []
+
+
+def policy(number: int) -> str:
+    return f"""
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: p{number}
+  annotations: {{argocd.argoproj.io/sync-wave: '{number % WAVES}'}}
+spec: {{podSelector: {{matchLabels: {{app: p{number}}}}}}}
+"""
+
+
+async def policies(house: House, query: str = "") -> dict[str, Any]:
+    path = f"/apis/networking.k8s.io/v1/namespaces/{house.destination}/networkpolicies"
+    return await house.api.get(path + query)
+
+
+async def until_there(house: House, number: int) -> None:
+    """At least so many are there, and not all of them."""
+
+    async def is_there() -> bool:
+        found = await policies(house, "?limit=1")
+        count = len(found["items"]) + found["metadata"].get("remainingItemCount", 0)
+        assert count < MANY
+        return int(count) >= number
+
+    await eventually(is_there, within=60)
+
+
+def ours(live: dict[str, Any]) -> list[dict[str, Any]]:
+    """The entries of the agent's applies: two would be two managers."""
+    managed: list[dict[str, Any]] = live["metadata"]["managedFields"]
+    return [one for one in managed if one["operation"] == "Apply"]
