@@ -19,9 +19,14 @@ from service.audit.record import START, Entry, Record, Source, chained
 from service.store.tables import audit
 
 
+async def turn(connection: AsyncConnection, account: str) -> None:
+    """Wait for one's turn to write; until the commit."""
+    await connection.execute(select(func.pg_advisory_xact_lock(_lock_of(account))))
+
+
 async def record(connection: AsyncConnection, entry: Entry) -> Record | None:
     """None where a record of this id stands already."""
-    await connection.execute(select(func.pg_advisory_xact_lock(_lock_of(entry.account))))
+    await turn(connection, entry.account)
     known = await connection.scalar(select(audit.c.sequence).where(audit.c.id == entry.id))
     if known is not None:
         return None

@@ -42,3 +42,8 @@ class Passwords:
             return self.hasher.verify(known, password)
         except (VerificationError, InvalidHashError):
             return False
+
+
+def hash_password(password: str) -> str:
+    """Blocks for a tenth of a second: for starts and command lines."""
+    return PasswordHasher().hash(password)

@@ -1,0 +1,109 @@
+"""A request's query or body as a typed value, or a problem that names the field and the rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+from aiohttp import web
+
+from service.api.problem import ProblemError
+
+BODY_LIMIT = 1 << 20
+_PATH = re.compile(r" - at `(?:key in )?\$\.?([^`]*)`$")
+_UNKNOWN = re.compile(r"unknown field `([^`]*)`")
+_MISSING = re.compile(r"required field `([^`]*)`")
+_DEEPEST = 64
+
+T = TypeVar("T")
+
+
+async def body_of(request: web.Request, wanted: type[T]) -> T:
+    raw = await _read(request)
+    if raw and request.content_type != "application/json":
+        raise ProblemError(
+            415, "expected application/json", rule="media-type", remedy="Set Content-Type."
+        )
+    try:
+        plain = msgspec.json.decode(raw or b"{}")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as e:
+        raise ProblemError(400, f"the body is not JSON: {e}", rule="json") from e
+    _check_text(plain)
+    return convert(plain, wanted)
+
+
+def query_of(request: web.Request, wanted: type[T]) -> T:
+    """Each field once; numbers and booleans are read from their text."""
+    plain: dict[str, str] = {}
+    for name, value in request.query.items():
+        if name in plain:
+            raise ProblemError(
+                400, f"{name} stands twice", field=name, rule="once", remedy="Give it once."
+            )
+        plain[name] = value
+    _check_text(plain)
+    return convert(plain, wanted, strict=False)
+
+
+def convert(plain: Any, wanted: type[T], *, strict: bool = True) -> T:
+    try:
+        return msgspec.convert(plain, wanted, strict=strict)
+    except msgspec.ValidationError as e:
+        raise _problem(str(e)) from e
+
+
+async def _read(request: web.Request) -> bytes:
+    length = request.content_length
+    if length is not None and length > BODY_LIMIT:
+        raise _too_large()
+    raw = bytearray()
+    async for chunk in request.content.iter_chunked(1 << 16):
+        raw += chunk
+        if len(raw) > BODY_LIMIT:
+            raise _too_large()
+    return bytes(raw)
+
+
+def _too_large() -> ProblemError:
+    return ProblemError(
+        413, "the body is larger than 1 MiB", rule="size", remedy="Send less at once."
+    )
+
+
+def _check_text(value: Any) -> None:
+    """PostgreSQL holds no NUL in a text, and nothing here needs one."""
+    for path, text in texts(value):
+        if "\0" in text or "\0" in path:
+            raise ProblemError(
+                400, "a NUL character stands in it", field=path.replace("\0", ""), rule="text"
+            )
+        if any("\ud800" <= it <= "\udfff" for it in text):
+            raise ProblemError(400, "it is not valid Unicode", field=path, rule="text")
+
+
+def texts(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Every text in it with the path to it; keys are part of the path."""
+    if depth > _DEEPEST:
+        raise ProblemError(400, "nested too deep", field=path[:200], rule="depth")
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for key, it in value.items():
+            yield from texts(it, f"{path}.{key}" if path else str(key), depth + 1)
+            yield f"{path}.{key}", ""
+    elif isinstance(value, list):
+        for number, it in enumerate(value):
+            yield from texts(it, f"{path}[{number}]", depth + 1)
+
+
+def _problem(message: str) -> ProblemError:
+    at = _PATH.search(message)
+    path = at.group(1) if at else ""
+    named = _UNKNOWN.search(message) or _MISSING.search(message)
+    field = ".".join(it for it in (path, named.group(1) if named else "") if it)
+    rule = "unknown-field" if _UNKNOWN.search(message) else "type"
+    remedy = "See /api/v1/openapi.json for the fields and their types."
+    detail = _PATH.sub("", message)
+    return ProblemError(422, detail, field=field, rule=rule, remedy=remedy)

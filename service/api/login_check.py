@@ -1,0 +1,86 @@
+"""Whose request is this? By token or by cookie; a cookie alone may only read."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+from aiohttp import web
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.api.problem import DeniedError, ProblemError
+from service.api.tools import Tools
+from service.auth.caller import Caller
+from service.auth.origin import SAFE, is_own
+from service.auth.secrets import same
+from service.auth.sessions import COOKIE, caller_by_cookie
+from service.auth.tokens import caller_by_token
+
+CSRF_HEADER = "X-CSRF-Token"
+
+
+async def authenticated(
+    tools: Tools, connection: AsyncConnection, request: web.Request, now: datetime
+) -> Caller:
+    """Raises ProblemError 401 or 429."""
+    who = await _caller(connection, request, now)
+    if who is None:
+        limited(tools, f"address:{request.remote}")
+        raise ProblemError(
+            401,
+            "log in, or send a valid API token",
+            rule="login",
+            remedy="POST /api/v1/login, or the header Authorization: Bearer gt_...",
+            headers={"WWW-Authenticate": "Bearer"},
+        )
+    limited(tools, who.id)
+    return msgspec.structs.replace(who, address=request.remote or "")
+
+
+def limited(tools: Tools, actor: str) -> None:
+    wait = tools.buckets.wait(actor)
+    if wait > 0:
+        seconds = int(wait) + 1
+        raise ProblemError(
+            429,
+            f"more requests than {tools.buckets.rate:g} a second",
+            rule="rate",
+            remedy=f"Wait {seconds} s.",
+            headers={"Retry-After": str(seconds)},
+        )
+
+
+def check_page(tools: Tools, request: web.Request, who: Caller) -> None:
+    """A change by cookie comes from a page of ours: see service/auth/origin.py."""
+    if not who.by_cookie or request.method in SAFE:
+        return
+    if not is_own(request.headers.get("Origin"), request.host, _public_url(tools)):
+        raise DeniedError("request.origin", request.path, detail="the Origin is not this service's")
+    if not same(request.headers.get(CSRF_HEADER, ""), who.csrf):
+        raise DeniedError(
+            "request.csrf", request.path, detail=f"the header {CSRF_HEADER} is not the session's"
+        )
+
+
+def check_login_page(tools: Tools, request: web.Request) -> None:
+    """A page of somebody else must not log a browser in; a command line sends no Origin."""
+    origin = request.headers.get("Origin")
+    if origin is not None and not is_own(origin, request.host, _public_url(tools)):
+        raise ProblemError(403, "the Origin is not this service's", rule="origin")
+
+
+def _public_url(tools: Tools) -> str:
+    return tools.parts.settings.public_url
+
+
+async def _caller(
+    connection: AsyncConnection, request: web.Request, now: datetime
+) -> Caller | None:
+    header = request.headers.get("Authorization")
+    if header is not None:
+        scheme, _, token = header.partition(" ")
+        if scheme.lower() != "bearer":
+            return None
+        return await caller_by_token(connection, token.strip(), now)
+    cookie = request.cookies.get(COOKIE)
+    return await caller_by_cookie(connection, cookie, now) if cookie else None

@@ -1,0 +1,144 @@
+"""The OpenAPI 3.1 document, made from the rows of the API and the types they name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from service.access.permissions import Permission
+from service.api.endpoint import PREFIX, Endpoint, Given, Nothing, Open
+from service.api.problem import MEDIA, Problem
+
+_REF = "#/components/schemas/{name}"
+_PARAMETER = re.compile(r"{(\w+)}")
+_ERRORS = ("400", "401", "403", "404", "409", "412", "413", "415", "422", "428", "429")
+
+
+def document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
+    rows = tuple(endpoints)
+    types = {it.takes for it in rows if it.takes is not Nothing}
+    answers = [it.gives for it in rows if it.gives is not None]
+    _, components = msgspec.json.schema_components(
+        [*sorted(types, key=str), *answers, Problem], ref_template=_REF
+    )
+    paths: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        paths.setdefault(row.full_path, {})[row.method.lower()] = _operation(row)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "GitOps service",
+            "version": "1",
+            "description": "Everything the dashboard does. Errors are application/problem+json.",
+        },
+        "paths": paths,
+        "components": {"schemas": dict(components), "securitySchemes": _SCHEMES},
+    }
+
+
+_SCHEMES = {
+    "token": {"type": "http", "scheme": "bearer", "description": "An API token, `gt_...`."},
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "gitops_session",
+        "description": "Of POST /login; changes also need X-CSRF-Token and our own Origin.",
+    },
+}
+
+
+def _operation(row: Endpoint) -> dict[str, Any]:
+    name = row.handler.__name__
+    made: dict[str, Any] = {
+        "operationId": name,
+        "summary": row.summary,
+        "tags": [row.path.split("/")[1]],
+        "parameters": [*_path_parameters(row), *_query_parameters(row), *_headers(row)],
+        "responses": _responses(row),
+        "security": [] if row.needs is Open.EVERYONE else [{"token": []}, {"session": []}],
+    }
+    if isinstance(row.needs, Permission):
+        made["description"] = f"Needs the permission `{row.needs}`."
+    if row.has_body and row.takes is not Nothing:
+        schema = {"$ref": _REF.format(name=row.takes.__name__)}
+        made["requestBody"] = {
+            "required": True,
+            "content": {"application/json": {"schema": schema}},
+        }
+    return made
+
+
+def _path_parameters(row: Endpoint) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": {"type": "string", "minLength": 1, "maxLength": 64},
+        }
+        for name in _PARAMETER.findall(row.path)
+    ]
+
+
+def _query_parameters(row: Endpoint) -> list[dict[str, Any]]:
+    if row.has_body:
+        return []
+    return [_query_parameter(field, row.takes) for field in msgspec.structs.fields(row.takes)]
+
+
+def _query_parameter(field: msgspec.structs.FieldInfo, _of: type[Given]) -> dict[str, Any]:
+    (schema,), _ = msgspec.json.schema_components([field.type], ref_template=_REF)
+    return {
+        "name": field.encode_name,
+        "in": "query",
+        "required": field.required,
+        "schema": schema,
+    }
+
+
+def _headers(row: Endpoint) -> list[dict[str, Any]]:
+    text = {"type": "string", "maxLength": 200}
+    if row.method in ("PATCH", "PUT"):
+        return [{"name": "If-Match", "in": "header", "required": False, "schema": text}]
+    if row.status == 202:
+        return [{"name": "Idempotency-Key", "in": "header", "required": False, "schema": text}]
+    return []
+
+
+def _responses(row: Endpoint) -> Mapping[str, Any]:
+    problem = {"content": {MEDIA: {"schema": {"$ref": _REF.format(name="Problem")}}}}
+    found: dict[str, Any] = {
+        code: {"description": _REASONS[code], **problem} for code in (*_ERRORS, "502", "503", "504")
+    }
+    if row.gives is not None:
+        (schema,), _ = msgspec.json.schema_components([row.gives], ref_template=_REF)
+        content = {"application/json": {"schema": schema}}
+        found[str(row.status)] = {"description": row.summary, "content": content}
+    elif row.media != "application/json":
+        found[str(row.status)] = {"description": row.summary, "content": {row.media: {}}}
+    else:
+        found["204"] = {"description": row.summary}
+    return dict(sorted(found.items()))
+
+
+_REASONS = {
+    "400": "It cannot be read",
+    "401": "Not logged in",
+    "403": "Not allowed",
+    "404": "Not there, or not to be seen",
+    "409": "In conflict with what there is",
+    "412": "Changed meanwhile",
+    "413": "Larger than 1 MiB",
+    "415": "Not JSON",
+    "422": "A field is refused",
+    "428": "If-Match is missing",
+    "429": "Too many requests",
+    "502": "The agent could not do it",
+    "503": "The agent is away",
+    "504": "No answer from the agent",
+}
+
+ROOT = PREFIX

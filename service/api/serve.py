@@ -1,0 +1,137 @@
+"""From a row of the API to what aiohttp calls: authenticate, decode, decide, act, answer.
+
+Everything a handler does is one transaction. A denied attempt is rolled back and then written into
+the audit by a transaction of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from aiohttp import web
+from asyncpg import DataError
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from bus.ids import new_id
+from service.access.decide import holds
+from service.access.permissions import Permission
+from service.api.call import Call
+from service.api.decode import body_of, query_of
+from service.api.endpoint import Endpoint, Open
+from service.api.login_check import authenticated, check_login_page, check_page, limited
+from service.api.problem import DeniedError, ProblemError, answer
+from service.api.tools import Tools
+from service.audit import book
+from service.audit.record import Entry
+from service.auth.caller import Caller
+
+HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+}
+NOBODY = Caller(account="", account_name="", id="", name="", display_name="", kind="", bindings=())
+AioHandler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def route(tools: Tools, endpoint: Endpoint) -> web.RouteDef:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        try:
+            return await _answered(tools, endpoint, request)
+        except ProblemError as e:
+            return answer(e.problem, HEADERS | e.headers)
+
+    return web.route(endpoint.method, endpoint.full_path, handle)
+
+
+async def _answered(tools: Tools, endpoint: Endpoint, request: web.Request) -> web.StreamResponse:
+    now = tools.parts.clock()
+    callers: list[Caller] = []
+    try:
+        return await _in_transaction(tools, endpoint, request, now, callers)
+    except DeniedError as e:
+        if callers:
+            await _record(tools, callers[0], e, now)
+        raise
+    except IntegrityError as e:
+        raise ProblemError(
+            409,
+            "it exists already, or something it names does not",
+            rule="conflict",
+            remedy="Choose another name, or look at the ids it refers to.",
+        ) from e
+    except DBAPIError as e:
+        if e.orig is not None and isinstance(e.orig.__cause__, DataError):
+            raise ProblemError(422, "a value is out of range", rule="range") from e
+        raise
+
+
+async def _in_transaction(
+    tools: Tools,
+    endpoint: Endpoint,
+    request: web.Request,
+    now: datetime,
+    callers: list[Caller],
+) -> web.StreamResponse:
+    async with tools.parts.engine.connect() as connection:
+        who = NOBODY
+        if endpoint.needs is Open.EVERYONE:
+            limited(tools, f"address:{request.remote}")
+            check_login_page(tools, request)
+        else:
+            who = await authenticated(tools, connection, request, now)
+            callers.append(who)
+            check_page(tools, request, who)
+        call = Call(tools=tools, connection=connection, caller=who, request=request, now=now)
+        _allowed(endpoint, who, request)
+        given = await _given(endpoint, request)
+        found = await endpoint.handler(call, given)
+        if not connection.closed:
+            await connection.commit()
+    return found if isinstance(found, web.StreamResponse) else _json(endpoint, found)
+
+
+def _allowed(endpoint: Endpoint, who: Caller, request: web.Request) -> None:
+    needs = endpoint.needs
+    if isinstance(needs, Permission) and not holds(who.bindings, needs):
+        raise DeniedError(needs, f"{request.method} {request.path}"[:700])
+
+
+async def _given(endpoint: Endpoint, request: web.Request) -> Any:
+    if endpoint.has_body:
+        return await body_of(request, endpoint.takes)
+    return query_of(request, endpoint.takes)
+
+
+async def _record(tools: Tools, who: Caller, denied: DeniedError, now: datetime) -> None:
+    entry = Entry(
+        account=who.account,
+        id=new_id(),
+        time=now,
+        actor=who.name,
+        address=who.address[:64],
+        action=denied.action,
+        resource=denied.resource.replace("\0", "")[:700],
+        decision="denied",
+        outcome="refused",
+    )
+    async with tools.parts.engine.begin() as connection:
+        await book.record(connection, entry)
+
+
+def _json(endpoint: Endpoint, found: Any) -> web.Response:
+    headers = dict(HEADERS)
+    version = getattr(found, "version", None)
+    if version is not None and endpoint.path.count("{") and found is not None:
+        headers["ETag"] = f'"{version}"'
+    if found is None:
+        return web.Response(status=204, headers=headers)
+    return web.Response(
+        status=endpoint.status,
+        body=msgspec.json.encode(found),
+        content_type="application/json",
+        headers=headers,
+    )

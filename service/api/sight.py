@@ -1,0 +1,146 @@
+"""What a caller may see, as conditions of SQL, and where one thing stands, as a Place.
+
+An application belongs to a project that its agent is bound to, or, on an agent of the organisation
+or of the account, to the project that names its Argo CD project (by its own name where it lists
+none). Lists are filtered in the database, so a page is full and a count is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Text,
+    and_,
+    cast,
+    exists,
+    false,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.access.decide import sight
+from service.access.permissions import Permission
+from service.access.values import Place, Scope
+from service.auth.caller import Caller
+from service.store.tables import agents, applications, projects
+
+Condition = ColumnElement[bool]
+
+
+def visible_applications(caller: Caller, permission: Permission) -> Condition:
+    """Over `applications`; the account's own are taken by the same condition."""
+    scopes = sight(caller.bindings, permission)
+    return and_(applications.c.account_id == caller.account, _any(scopes, _application_in))
+
+
+def visible_agents(caller: Caller, permission: Permission) -> Condition:
+    """Over `agents`."""
+    scopes = sight(caller.bindings, permission)
+    return and_(agents.c.account_id == caller.account, _any(scopes, _agent_in))
+
+
+def whole_account(caller: Caller, permission: Permission) -> bool:
+    return sight(caller.bindings, permission) == (Scope(),)
+
+
+async def application_place(
+    connection: AsyncConnection, agent_id: str, project: str, labels: dict[str, str]
+) -> Place:
+    """Of one that exists, or of one that is about to."""
+    mine = agents.alias()
+    query = (
+        select(projects.c.id, projects.c.organisation_id)
+        .join(mine, mine.c.id == agent_id)
+        .where(_belongs(mine, literal(project)))
+    )
+    found = (await connection.execute(query)).all()
+    organisation = await connection.scalar(
+        select(agents.c.organisation_id).where(agents.c.id == agent_id)
+    )
+    organisations = {it.organisation_id for it in found}
+    organisations |= {organisation} if organisation else set()
+    return Place(
+        organisations=frozenset(organisations),
+        projects=frozenset(it.id for it in found),
+        labels=labels,
+    )
+
+
+def agent_place(row: Any) -> Place:
+    """Of a row with organisation_id and project_id."""
+    organisation, project = row["organisation_id"], row["project_id"]
+    return Place(
+        organisations=frozenset([organisation] if organisation else ()),
+        projects=frozenset([project] if project else ()),
+    )
+
+
+def _any(scopes: Sequence[Scope], condition: Any) -> Condition:
+    if any(it.whole_account for it in scopes):
+        return true()
+    conditions: Iterable[Condition] = [condition(it) for it in scopes]
+    return or_(false(), *conditions)
+
+
+def _application_in(scope: Scope) -> Condition:
+    parts: list[Condition] = []
+    if scope.labels is not None:
+        parts.append(applications.c.labels.op("@>")(cast(dict(scope.labels), JSONB)))
+    if scope.organisation or scope.project:
+        parts.append(_in_place(scope))
+    return and_(true(), *parts)
+
+
+def _in_place(scope: Scope) -> Condition:
+    mine = agents.alias()
+    inner = (
+        select(literal(1))
+        .select_from(mine)
+        .join(projects, _belongs(mine, applications.c.project))
+        .where(mine.c.id == applications.c.agent_id)
+    )
+    if scope.project:
+        inner = inner.where(projects.c.id == scope.project)
+    if scope.organisation:
+        inner = inner.where(projects.c.organisation_id == scope.organisation)
+    found: Condition = exists(inner.correlate(applications))
+    if scope.organisation and not scope.project:
+        owned = select(literal(1)).where(
+            mine.c.id == applications.c.agent_id, mine.c.organisation_id == scope.organisation
+        )
+        found = or_(found, exists(owned.correlate(applications)))
+    return found
+
+
+def _belongs(agent: Any, project: ColumnElement[Any]) -> Condition:
+    named = or_(
+        cast(project, Text) == func.any(cast(projects.c.app_projects, ARRAY(Text))),
+        and_(func.cardinality(projects.c.app_projects) == 0, projects.c.name == project),
+    )
+    reachable = or_(
+        agent.c.organisation_id.is_(None), agent.c.organisation_id == projects.c.organisation_id
+    )
+    by_name = and_(agent.c.project_id.is_(None), reachable, named)
+    return and_(
+        projects.c.account_id == agent.c.account_id,
+        or_(agent.c.project_id == projects.c.id, by_name),
+    )
+
+
+def _agent_in(scope: Scope) -> Condition:
+    if scope.labels is not None:
+        return false()
+    parts: list[Condition] = []
+    if scope.organisation:
+        parts.append(agents.c.organisation_id == scope.organisation)
+    if scope.project:
+        parts.append(agents.c.project_id == scope.project)
+    return and_(true(), *parts)

@@ -1,0 +1,33 @@
+"""How long ago an agent was heard, in words: the ladder. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+STALE_AFTER = timedelta(seconds=45)
+DISCONNECTED_AFTER = timedelta(minutes=2)
+LOST_AFTER = timedelta(minutes=15)
+
+
+class AgentStatus(StrEnum):
+    CONNECTED = "connected"
+    STALE = "stale"
+    DISCONNECTED = "disconnected"
+    LOST = "lost"
+    WAITING = "waiting"
+    """Never heard."""
+    REVOKED = "revoked"
+
+
+def status_of(state: str, heard_at: datetime | None, now: datetime) -> AgentStatus:
+    if state == "revoked":
+        return AgentStatus.REVOKED
+    if heard_at is None:
+        return AgentStatus.WAITING
+    age = now - heard_at
+    if age < STALE_AFTER:
+        return AgentStatus.CONNECTED
+    if age < DISCONNECTED_AFTER:
+        return AgentStatus.STALE
+    return AgentStatus.DISCONNECTED if age < LOST_AFTER else AgentStatus.LOST

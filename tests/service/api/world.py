@@ -1,0 +1,212 @@
+"""A service's API on a real database, and people to call it as."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from aiohttp import ClientResponse, ClientSession, CookieJar, web
+from aiohttp.test_utils import BaseTestServer, TestServer
+from argon2 import PasswordHasher
+from pydantic import SecretStr
+from sqlalchemy import insert
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from bus.ids import new_id
+from service.access.permissions import BUILT_IN_ROLES
+from service.api.routes import middlewares, table
+from service.api.serve import route
+from service.api.tools import Tools
+from service.auth.passwords import Passwords
+from service.auth.secrets import API_TOKEN, hash_of, new_secret
+from service.gateway.tasks import Tasks
+from service.parts import Parts
+from service.settings import ServiceSettings
+from service.store import tables
+from service.store.database import open_engine
+from service.store.signals import Signals
+
+API = "/api/v1"
+PASSWORD = "correct horse battery"
+CHEAP = PasswordHasher(time_cost=1, memory_cost=64, parallelism=1)
+
+
+@dataclass
+class Clock:
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def on(self, **by: float) -> None:
+        self.now += timedelta(**by)
+
+
+@dataclass
+class Person:
+    """Calls by token unless told otherwise."""
+
+    id: str
+    name: str
+    token: str
+    world: World
+
+    async def call(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> Answered:
+        mine = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        return await self.world.call(method, path, body, {**mine, **(headers or {})})
+
+    async def get(self, path: str) -> Answered:
+        return await self.call("GET", path)
+
+
+@dataclass
+class Answered:
+    status: int
+    headers: Mapping[str, str]
+    raw: bytes
+    body: Any
+
+
+@dataclass
+class World:
+    parts: Parts
+    tools: Tools
+    clock: Clock
+    client: ClientSession
+    server: BaseTestServer
+    account: str = ""
+    organisation: str = ""
+    project: str = ""
+    roles: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def engine(self) -> AsyncEngine:
+        return self.parts.engine
+
+    @property
+    def origin(self) -> str:
+        return f"http://{self.server.host}:{self.server.port}"
+
+    async def call(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> Answered:
+        url = self.server.make_url(path if path.startswith("/api") else API + path)
+        given: dict[str, Any] = {"data": body} if isinstance(body, bytes) else {}
+        if body is not None and not given:
+            given = {"json": body}
+        async with self.client.request(method, url, headers=headers, **given) as response:
+            return await _answered(response)
+
+    async def put(self, table: str, /, **values: Any) -> str:
+        """A row of a table; its id."""
+        row = {"id": new_id(), **values}
+        async with self.engine.begin() as connection:
+            await connection.execute(insert(tables.metadata.tables[table]).values(row))
+        return str(row["id"])
+
+    async def person(
+        self, role: str = "", *, account: str = "", name: str = "", **scope: str
+    ) -> Person:
+        """With a role in a scope (organisation_id, project_id, resource_group_id)."""
+        account = account or self.account
+        name = name or f"{role or 'nobody'}-{new_id()[-6:]}"
+        who = await self.put(
+            "principals",
+            account_id=account,
+            kind="user",
+            name=name,
+            password_hash=CHEAP.hash(PASSWORD),
+        )
+        if role:
+            await self.put(
+                "bindings",
+                account_id=account,
+                principal_id=who,
+                role_id=self.roles[account + role],
+                **scope,
+            )
+        return Person(id=who, name=name, token=await self.token(who, account), world=self)
+
+    async def token(self, who: str, account: str = "", **more: Any) -> str:
+        token = new_secret(API_TOKEN)
+        account = account or self.account
+        values = {"account_id": account, "principal_id": who, "name": "test", **more}
+        await self.put("api_tokens", hash=hash_of(token), **values)
+        return token
+
+    async def make_account(self, name: str) -> str:
+        account = await self.put("accounts", name=name)
+        for role, permissions in BUILT_IN_ROLES.items():
+            self.roles[account + role] = await self.put(
+                "roles",
+                account_id=account,
+                name=role,
+                permissions=sorted(permissions),
+                built_in=True,
+            )
+        return account
+
+    async def agent(self, name: str, **more: Any) -> str:
+        values = {"account_id": self.account, "state": "enrolled", "heard_at": self.clock()}
+        return await self.put("agents", name=name, **{**values, **more})
+
+    async def application(self, agent: str, name: str, **more: Any) -> str:
+        values = {
+            "agent_id": agent,
+            "account_id": self.account,
+            "namespace": "argocd",
+            "name": name,
+            "project": "default",
+            "sync": "Synced",
+            "health": "Healthy",
+            "as_of": self.clock(),
+        }
+        return await self.put("applications", **{**values, **more})
+
+
+@asynccontextmanager
+async def open_world(database_url: str) -> AsyncIterator[World]:
+    clock = Clock()
+    signals = Signals(url=database_url)
+    async with open_engine(database_url) as engine, asyncio.TaskGroup() as group:
+        listening = group.create_task(signals.run(), name="signals")
+        parts = Parts(
+            settings=ServiceSettings(database_url=SecretStr(database_url)),
+            engine=engine,
+            signals=signals,
+            clock=clock,
+            tasks=Tasks(engine=engine, signals=signals, clock=clock),
+            replica="test",
+        )
+        tools = Tools.of(parts, Passwords(hasher=CHEAP))
+        app = web.Application(middlewares=middlewares(parts))
+        app.router.add_routes([route(tools, it) for it in table()])
+        async with (
+            TestServer(app) as server,
+            ClientSession(cookie_jar=CookieJar(unsafe=True)) as client,
+        ):
+            world = World(parts, tools, clock, client, server)
+            await _furnish(world)
+            yield world
+        listening.cancel()
+
+
+async def _furnish(world: World) -> None:
+    world.account = await world.make_account("default")
+    world.organisation = await world.put("organisations", account_id=world.account, name="default")
+    world.project = await world.put(
+        "projects", account_id=world.account, organisation_id=world.organisation, name="default"
+    )
+
+
+async def _answered(response: ClientResponse) -> Answered:
+    raw = await response.read()
+    is_json = "json" in response.content_type and "jsonl" not in response.content_type
+    body = await response.json(content_type=None) if raw and is_json else None
+    return Answered(response.status, dict(response.headers), raw, body)
