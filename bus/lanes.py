@@ -2,13 +2,17 @@
 
 A lane is born with its first item and dies with its last. A fixed number of workers take turns:
 each takes the lane that has waited longest, handles one item of it and puts the lane back at the
-end, so a busy lane never starves the others. How much may wait is bounded by who fills the lanes
-(the inboxes' credit), not here.
+end, so a busy lane never starves the others. Lanes whose next item goes on with something begun
+come first: of a thousand applications at once, the first are done while the last have not begun,
+and all parts of the house work at the same time. That starves nobody, because only what was begun
+can be gone on with. How much may wait is bounded by who fills the lanes (the inboxes' credit), not
+here.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, Protocol, TypeVar
 
@@ -25,6 +29,10 @@ class Item(Protocol):
     def sequence(self) -> int:
         """Newer is greater; equal is the same item, delivered once more."""
 
+    @property
+    def goes_on(self) -> bool:
+        """It follows from work that was done already."""
+
 
 T = TypeVar("T", bound=Item)
 
@@ -32,7 +40,8 @@ T = TypeVar("T", bound=Item)
 class Lanes(Generic[T]):
     def __init__(self) -> None:
         self._lanes: dict[str, dict[Hashable, T]] = {}
-        self._ready: asyncio.Queue[str] = asyncio.Queue()
+        self._ready: asyncio.PriorityQueue[tuple[bool, int, str]] = asyncio.PriorityQueue()
+        self._turns = itertools.count()
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -45,7 +54,7 @@ class Lanes(Generic[T]):
         lane = self._lanes.get(item.lane)
         if lane is None:
             lane = self._lanes[item.lane] = {}
-            self._ready.put_nowait(item.lane)
+            self._wait(item)
             self._idle.clear()
         waiting = lane.get(item.slot)
         if waiting is None or waiting.sequence <= item.sequence:
@@ -56,7 +65,7 @@ class Lanes(Generic[T]):
     async def work(self, handle: Callable[[T], Awaitable[None]]) -> None:
         """One worker, for ever: whoever owns the lanes runs as many as may work at once."""
         while True:
-            key = await self._ready.get()
+            _, _, key = await self._ready.get()
             lane = self._lanes[key]
             item = lane.pop(next(iter(lane)))
             try:
@@ -77,8 +86,11 @@ class Lanes(Generic[T]):
 
     def _turn(self, key: str, lane: dict[Hashable, T]) -> None:
         if lane:
-            self._ready.put_nowait(key)
+            self._wait(next(iter(lane.values())))
             return
         del self._lanes[key]
         if not self._lanes:
             self._idle.set()
+
+    def _wait(self, item: T) -> None:
+        self._ready.put_nowait((not item.goes_on, next(self._turns), item.lane))

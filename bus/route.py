@@ -28,3 +28,5 @@ class Route:
     """Seconds one call may take before it is cancelled and tried again."""
     attempts: int = 5
     """Deliveries that may end in a bug before the message is a dead letter."""
+    goes_on: bool = False
+    """Its events follow from work that was begun: served before what begins something new."""

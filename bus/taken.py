@@ -29,6 +29,10 @@ class Taken:
         return self.delivery.sequence
 
     @property
+    def goes_on(self) -> bool:
+        return self.route.goes_on
+
+    @property
     def slot(self) -> Hashable:
         """Asks of one subject are one piece of work; everything else stands for itself."""
         merged = self.event.kind == Kind.ASK
@@ -43,6 +47,8 @@ class Poison:
     delivery: Delivery
     reason: str
     since: float = field(default_factory=time.monotonic)
+
+    goes_on = False
 
     @property
     def lane(self) -> str:

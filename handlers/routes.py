@@ -62,15 +62,15 @@ def house_plan(rooms: Rooms) -> tuple[Route, ...]:
         # a push becomes live objects
         Route(name="refresh", event=RefreshRepository, room=r.refresh, lane=repo, timeout=300),
         Route(name="render", event=RefreshApp, room=r.render, lane=app, timeout=180),
-        Route(name="compare", event=ManifestsRendered, room=r.compare, lane=app),
-        Route(name="decide", event=Compared, room=r.decide, lane=app),
-        Route(name="step", event=StepOperation, room=r.step, lane=app, timeout=300),
-        Route(name="assess", event=ResourcesApplied, room=r.assess, lane=app),
+        Route(name="compare", event=ManifestsRendered, room=r.compare, lane=app, goes_on=True),
+        Route(name="decide", event=Compared, room=r.decide, lane=app, goes_on=True),
+        Route(name="step", event=StepOperation, room=r.step, lane=app, timeout=300, goes_on=True),
+        Route(name="assess", event=ResourcesApplied, room=r.assess, lane=app, goes_on=True),
         # the cluster changes
         Route(name="compare-live", event=CompareApp, room=r.compare, lane=app),
         Route(name="assess-live", event=AssessApp, room=r.assess, lane=app),
         # something cannot be deployed, or shall go
-        Route(name="abandon", event=RenderFailed, room=r.abandon, lane=app),
+        Route(name="abandon", event=RenderFailed, room=r.abandon, lane=app, goes_on=True),
         Route(name="delete", event=DeleteApp, room=r.delete, lane=app, timeout=300),
         # a person or the service wants something
         Route(name="sync", event=SyncApp, room=r.sync_now, lane=app),

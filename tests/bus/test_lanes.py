@@ -14,6 +14,7 @@ class Work:
     lane: str
     sequence: int
     slot: object = None
+    goes_on: bool = False
 
 
 @dataclass
@@ -133,3 +134,13 @@ def test_of_every_slot_the_newest_is_kept_and_each_other_is_given_back(
     kept = lanes.clear()
     assert set(kept) == set(newest.values())
     assert sorted([*kept, *given_back], key=lambda w: w.sequence) == items
+
+
+async def test_what_was_begun_goes_on_before_anything_new_begins() -> None:
+    lanes, room = Lanes[Work](), Room()
+    room.door.set()
+    lanes.put(work("new", 1))
+    lanes.put(Work("begun", 2, slot=2, goes_on=True))
+    async with working(lanes, room, workers=1):
+        await lanes.idle()
+    assert [w.lane for w in room.begun] == ["begun", "new"]
