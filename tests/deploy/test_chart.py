@@ -90,6 +90,13 @@ async def test_namespaces_alone_need_no_right_in_the_cluster(sandbox: Sandbox) -
     assert homes == {"argocd", *SHOPS}
 
 
+async def test_looking_around_is_reading(sandbox: Sandbox) -> None:
+    role = the("ClusterRole", await chart(sandbox, "namespaces-and-a-look-around"))
+    seen = {name for rule in role["rules"] for name in rule["resources"]}
+    assert seen == {"namespaces", "customresourcedefinitions", "apiservices"}
+    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}
+
+
 async def test_namespaces_are_created_only_where_that_is_allowed(sandbox: Sandbox) -> None:
     def verbs(objects: tuple[Object, ...]) -> set[str]:
         rules = the("ClusterRole", objects)["rules"]

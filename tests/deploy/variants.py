@@ -21,6 +21,9 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "own-redis": {"redis": {"url": "rediss://redis.example:6380/1"}},
     "secret-redis": {"redis": {"urlSecret": "redis-url"}},
     "namespaces": {"destinations": {"scope": "namespaces", "namespaces": list(SHOPS)}},
+    "namespaces-and-a-look-around": {
+        "destinations": {"scope": "namespaces", "namespaces": list(SHOPS), "readCluster": True}
+    },
     "no-new-namespaces": {"destinations": {"createNamespaces": False}},
     "bare": {
         "networkPolicy": {"enabled": False},

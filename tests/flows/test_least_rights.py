@@ -56,8 +56,11 @@ rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
 
 
 def destinations(house: House, scope: str) -> Mapping[str, Any]:
-    named = {"namespaces": [house.destination]} if scope == "namespaces" else {}
-    return {"destinations": {"scope": scope, **named}}
+    """`cluster`, `namespaces`, or `namespaces+`: with a look around."""
+    if scope == "cluster":
+        return {}
+    named = {"scope": "namespaces", "namespaces": [house.destination]}
+    return {"destinations": {**named, "readCluster": scope.endswith("+")}}
 
 
 @pytest.fixture(params=["cluster", "namespaces"])
@@ -213,3 +216,37 @@ async def test_without_rights_in_the_cluster_creating_a_namespace_is_refused_in_
     (result,) = app["status"]["operationState"]["syncResult"]["resources"]
     assert (result["kind"], result["status"]) == ("Namespace", "SyncFailed")
     assert 'cannot patch resource "namespaces"' in result["message"]
+
+
+@pytest.mark.parametrize("scope", ["namespaces+"])
+async def test_with_a_look_around_namespaces_that_exist_and_new_kinds_are_known(
+    limited: House,
+) -> None:
+    limited.commit({"web/b.yaml": config_map("b")})
+    await limited.apply_app("web", "web", syncPolicy=_CREATING)
+    async with limited.running():
+        await limited.until_synced("web")
+        group = f"{limited.namespace}.example"
+        path = f"{_DEFINITIONS}/things.{group}"
+        await limited.api.apply(path, definition_of_things(group))
+        kinds = limited.parts.live.kind
+        await eventually(lambda: kinds(group, "Thing"), what="the new kind is known")
+        await limited.api.delete(path)
+
+
+_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+def definition_of_things(group: str) -> Object:
+    schema = {"openAPIV3Schema": {"type": "object"}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"things.{group}"},
+        "spec": {
+            "group": group,
+            "names": {"kind": "Thing", "plural": "things"},
+            "scope": "Namespaced",
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+        },
+    }
