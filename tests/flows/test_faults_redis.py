@@ -1,0 +1,66 @@
+"""Redis is a cache: away at the start or dying in between, everything goes on."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from agent.loopback import free_port
+from agent.settings import RedisSettings
+from playground.redis import redis_server
+from playground.server import Server
+from tests.flows.evidence import logged
+from tests.flows.house import House, config_map, is_synced
+
+pytestmark = pytest.mark.flow
+
+HEALING = {"automated": {"prune": True, "selfHeal": True}}
+REFRESH = {"metadata": {"annotations": {"argocd.argoproj.io/refresh": "normal"}}}
+
+
+@pytest.fixture
+async def own_redis(tmp_path: Path) -> AsyncIterator[Server]:
+    async with redis_server(tmp_path / "redis") as server:
+        yield server
+
+
+def use_redis(house: House, url: str) -> None:
+    redis = RedisSettings(url=SecretStr(url))
+    house.settings = house.settings.model_copy(update={"redis": redis})
+
+
+async def push(house: House, key: str) -> None:
+    """A commit, looked at at once, and live in the end."""
+    sha = house.commit({"web/a.yaml": config_map("a", key=key)})
+    await house.apply_app("web", "web", syncPolicy=HEALING, **REFRESH)
+    await house.until(
+        lambda app: is_synced(app) and app["status"]["sync"]["revision"] == sha, app="web"
+    )
+
+
+async def test_redis_that_is_away_at_the_start_is_said_once_and_missed_by_nobody(
+    quiet_house: House,
+) -> None:
+    use_redis(quiet_house, f"redis://127.0.0.1:{free_port()}/0")
+    with logged() as log:
+        async with quiet_house.running():
+            await push(quiet_house, "1")
+            await push(quiet_house, "2")
+    assert log.getvalue().count("redis is away, going on without") == 1
+
+
+async def test_redis_that_dies_and_comes_back_is_said_and_stops_nothing(
+    quiet_house: House, own_redis: Server
+) -> None:
+    use_redis(quiet_house, own_redis.url)
+    with logged() as log:
+        async with quiet_house.running():
+            await push(quiet_house, "1")
+            assert "redis" not in log.getvalue()
+            own_redis.kill()
+            await push(quiet_house, "2")
+            assert "redis is away, going on without" in log.getvalue()
+            await own_redis.start()
+            await push(quiet_house, "3")
+    assert "redis is back" in log.getvalue()
