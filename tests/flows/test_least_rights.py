@@ -120,12 +120,24 @@ async def test_a_push_is_synced_pruned_and_deleted_with_these_rights(limited: Ho
         kinds = {one["kind"] for one in app["status"]["resources"]}
         assert kinds == {"Deployment", "Service", "ConfigMap"}
         await edit(house)
-        await eventually(lambda: is_healed(house), what="the edit is healed")
+        await eventually(lambda: has_its_key(house), what="the edit is healed")
         house.commit({"web/b.yaml": None})
         await house.patch_app("web", {"metadata": {"annotations": _REFRESH}})
         await eventually(lambda: is_gone(house, "configmaps/b"), what="the ConfigMap is pruned")
         await house.delete_app("web")
         await eventually(lambda: is_gone(house, "apps/v1/deployments/web"), what="all is deleted")
+
+
+async def test_replacing_is_within_these_rights_too(limited: House) -> None:
+    house = limited
+    house.commit({"web/b.yaml": config_map("b", key="0")})
+    policy = {**_HEALING, "syncOptions": ["Replace=true"]}
+    await house.apply_app("web", "web", syncPolicy=policy)
+    async with house.running():
+        await house.until_synced("web")
+        house.commit({"web/b.yaml": config_map("b", key="1")})
+        await house.patch_app("web", {"metadata": {"annotations": _REFRESH}})
+        await eventually(lambda: has_its_key(house), what="the ConfigMap is replaced")
 
 
 _REFRESH = {"argocd.argoproj.io/refresh": "normal"}
@@ -136,7 +148,7 @@ async def edit(house: House) -> None:
     await house.api.patch(path, {"data": {"key": "edited"}})
 
 
-async def is_healed(house: House) -> bool:
+async def has_its_key(house: House) -> bool:
     found = await house.get("configmaps/b")
     return found is not None and found["data"] == {"key": "1"}
 
