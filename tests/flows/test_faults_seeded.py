@@ -1,0 +1,66 @@
+"""Pushes, hand edits and crashes in random order; then quiet, and live equals Git.
+
+Repeat a run with the seed it printed: GITOPS_FAULT_SEED=4711. More and longer walks:
+GITOPS_FAULT_STEPS=200.
+"""
+
+import os
+from collections.abc import AsyncIterator
+from random import Random, SystemRandom
+
+import pytest
+from pydantic import SecretStr
+
+from playground.githost import GitHost
+from playground.server import Server
+from tests.flows.chaos import APPS, Chaos
+from tests.flows.evidence import dead_letters
+from tests.flows.house import House, conditions, is_synced
+from tests.flows.outside import allow_webhooks, bus_of, prepared
+from tests.support import eventually
+
+pytestmark = [pytest.mark.flow, pytest.mark.timeout(600)]
+
+SEED = int(os.environ.get("GITOPS_FAULT_SEED", SystemRandom().randrange(10**6)))
+STEPS = int(os.environ.get("GITOPS_FAULT_STEPS", "12"))
+
+
+@pytest.fixture
+async def chaos(
+    quiet_house: House, own_nats: Server, own_git_host: GitHost
+) -> AsyncIterator[Chaos]:
+    """The agent polls often, because hosts do not repeat a webhook that met a dead agent."""
+    house = quiet_house
+    nats = house.settings.nats.model_copy(update={"url": SecretStr(own_nats.url)})
+    house.settings = house.settings.model_copy(update={"nats": nats})
+    house.repository = own_git_host.create("team/apps")
+    await allow_webhooks(house)
+    agent = prepared(house, GITOPS_POLL_INTERVAL="5s")
+    async with agent.child:
+        house.repository.webhook = agent.webhook
+        chance = Random(SEED)  # noqa: S311  guards nothing
+        yield Chaos(house=house, agent=agent, nats=own_nats, host=own_git_host, random=chance)
+        house.repository.webhook = None
+
+
+async def test_after_any_faults_live_equals_git(chaos: Chaos) -> None:
+    await chaos.begin()
+    await chaos.walk(STEPS)
+    await chaos.bring_back()
+    try:
+        await eventually(lambda: is_as_in_git(chaos), within=120)
+        async with bus_of(chaos.house.settings) as bus:
+            assert await dead_letters(bus) == []
+    except AssertionError as error:
+        error.add_note(f"GITOPS_FAULT_SEED={SEED}: {', '.join(chaos.story)}")
+        error.add_note(chaos.agent.log[-20_000:])
+        raise
+
+
+async def is_as_in_git(chaos: Chaos) -> bool:
+    assert await chaos.live() == chaos.git
+    for name in APPS:
+        app = await chaos.house.app(name)
+        assert is_synced(app), f"{name}: {app.get('status')}"
+        assert conditions(app) == {}
+    return True
