@@ -3,8 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
+LOCK := --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11
+
 .DEFAULT_GOAL := help
-.PHONY: help setup parts demo test bench lint fmt docs clean
+.PHONY: help setup parts demo test bench lint fmt docs lock clean
 
 help:
 	@echo "make demo    the whole house on real parts, live in this terminal (Ctrl-C ends it)"
@@ -54,6 +56,10 @@ docs: $(STAMP)
 	@$(BIN)/python -m bus.events.document > docs/events.md
 	@$(BIN)/python -m agent.settings_document > docs/settings.md
 	@$(BIN)/python -m deploy.generate
+
+lock: $(STAMP)
+	@$(BIN)/uv pip compile pyproject.toml --extra embedded --extra dev $(LOCK) -o requirements.lock
+	@$(BIN)/uv pip compile pyproject.toml $(LOCK) -c requirements.lock -o requirements.image.lock
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache sandbox/bin dist build bench-results
