@@ -12,6 +12,7 @@ from datetime import datetime
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from service.gateway.switchboard import Switchboard
 from service.gateway.tasks import Tasks
 from service.settings import ServiceSettings
 from service.store.signals import Signals
@@ -27,6 +28,8 @@ class Parts:
     signals: Signals
     """What other replicas, and this one, announce: LISTEN and NOTIFY."""
     clock: Clock
+    switchboard: Switchboard
+    """The links that this replica holds."""
     tasks: Tasks
     """Submit, cancel and wait for what an agent has to do."""
     replica: str

@@ -7,25 +7,23 @@ replica holds its link (offering.py), so who submits need not know where that is
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import insert, select, update
+from sqlalchemy import RowMapping, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from bus.ids import new_id
 from bus.link import TaskClass, TaskKind, TaskPhase
 from service.gateway.links import Wish, wish
+from service.projection.reports import ENDED
 from service.store import signals
 from service.store.changes import note
 from service.store.signals import Signals
 from service.store.tables import tasks
-
-ENDED = "task_ended"
-"""The channel on which the id of each ended task is told."""
 
 
 class NewTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,7 +143,7 @@ async def end(
     await note(connection, row.account_id, "task.changed", task_id, row.project, row.agent_id, body)
 
 
-def _ended(row: Mapping[str, Any]) -> Ended:
+def _ended(row: RowMapping) -> Ended:
     return Ended(
         id=row["id"],
         phase=TaskPhase(row["phase"]),

@@ -1,0 +1,161 @@
+"""The composition root: opens the database, builds the rooms, serves, and ends in reverse order.
+
+    async with open_service(settings) as service:
+        print(service.url, service.generated_password)
+
+One TaskGroup holds the long tasks, each with a name; one aiohttp application has the routes of all
+rooms. The service keeps no state of its own between requests but live connections, so any number
+of replicas may serve one database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self
+
+import structlog
+from aiohttp import web
+
+from bus.ids import new_id
+from service.bootstrap import bootstrap
+from service.gateway.links import CHANNEL
+from service.gateway.switchboard import Switchboard
+from service.gateway.tasks import Tasks
+from service.parts import Parts
+from service.rooms import application, workers
+from service.settings import ServiceSettings
+from service.store.database import open_engine
+from service.store.migrate import migrate
+from service.store.signals import Signals
+
+log = structlog.get_logger()
+
+_END_SECONDS = 5.0
+_SIGNALS_SECONDS = 30.0
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(slots=True, kw_only=True)
+class Service:
+    """Running between `async with` and its end."""
+
+    settings: ServiceSettings
+    port: int = 0
+    generated_password: str = ""
+    """Of the first user, where this start made it: show it once."""
+    _parts: Parts | None = None
+    _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    @property
+    def parts(self) -> Parts:
+        if self._parts is None:
+            raise RuntimeError("the service is not open")
+        return self._parts
+
+    @property
+    def url(self) -> str:
+        return self.settings.public_url or f"http://{self.settings.host}:{self.port}"
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            await self._open(stack)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._stack.__aexit__(kind, error, trace)
+
+    async def _open(self, stack: AsyncExitStack) -> None:
+        url = self.settings.database_url.get_secret_value()
+        if self.settings.migrate:
+            await asyncio.to_thread(migrate, url)
+        self._parts = parts = await _build(stack, self.settings, url)
+        self.generated_password = await bootstrap(parts.engine, self.settings)
+        owned = await stack.enter_async_context(_Owned())
+        owned.start(parts.signals.run(), "signals")
+        async with asyncio.timeout(_SIGNALS_SECONDS):
+            await parts.signals.listening.wait()
+        for name, work in workers(parts):
+            owned.start(work, name)
+        self.port = await _serve(stack, application(parts), self.settings)
+        log.info("service open", host=self.settings.host, port=self.port, replica=parts.replica)
+
+
+def open_service(settings: ServiceSettings) -> Service:
+    return Service(settings=settings)
+
+
+async def run(settings: ServiceSettings, stop: asyncio.Event) -> None:
+    """Serve until `stop` is set."""
+    async with open_service(settings):
+        await stop.wait()
+
+
+class _Owned:
+    """The TaskGroup of the long tasks: they end when the service does."""
+
+    def __init__(self) -> None:
+        self._group = asyncio.TaskGroup()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self, work: object, name: str) -> None:
+        self._tasks.append(self._group.create_task(work, name=name))  # type: ignore[arg-type]
+
+    async def __aenter__(self) -> Self:
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await self._group.__aexit__(kind, error, trace)
+
+
+async def _build(stack: AsyncExitStack, settings: ServiceSettings, url: str) -> Parts:
+    engine = await stack.enter_async_context(open_engine(url, settings.database_connections))
+    signals, switchboard = Signals(url=url), Switchboard()
+    stack.enter_context(signals.hearing(CHANNEL, switchboard.hear))
+    return Parts(
+        settings=settings,
+        engine=engine,
+        signals=signals,
+        clock=now,
+        switchboard=switchboard,
+        tasks=Tasks(engine=engine, signals=signals, clock=now),
+        replica=new_id(),
+    )
+
+
+async def _serve(stack: AsyncExitStack, app: web.Application, settings: ServiceSettings) -> int:
+    runner = await stack.enter_async_context(_running(app))
+    site = web.TCPSite(runner, settings.host, settings.port)
+    await site.start()
+    return int(runner.addresses[0][1])
+
+
+@asynccontextmanager
+async def _running(app: web.Application) -> AsyncIterator[web.AppRunner]:
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=_END_SECONDS)
+    try:
+        await runner.setup()
+        yield runner
+    finally:
+        await runner.cleanup()

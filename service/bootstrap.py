@@ -1,0 +1,90 @@
+"""The first start: an account, an organisation, a project, and somebody who may do everything.
+
+Done once, in one transaction, under a lock that replicas share; later starts find the account and
+change nothing. A generated password is returned to be printed once; only its hash is kept.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from sqlalchemy import func, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from bus.ids import new_id
+from service.access.permissions import BUILT_IN_ROLES
+from service.auth.passwords import hash_password
+from service.settings import ServiceSettings
+from service.store.tables import accounts, bindings, organisations, principals, projects, roles
+
+_LOCK = 0x67740002
+_ADMINISTRATOR = "administrator"
+
+
+async def bootstrap(engine: AsyncEngine, settings: ServiceSettings) -> str:
+    """The generated password of the first user, to be told once; "" where nothing was made."""
+    async with engine.begin() as connection:
+        await connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+        query = select(accounts.c.id).where(accounts.c.name == settings.account)
+        if (await connection.execute(query)).first() is not None:
+            return ""
+        account = await _make_places(connection, settings)
+        password = _password(settings)
+        await _make_administrator(connection, account, settings.admin_name, password)
+    return "" if settings.admin_password_file else password
+
+
+async def _make_places(connection: AsyncConnection, settings: ServiceSettings) -> str:
+    account, organisation = new_id(), new_id()
+    await connection.execute(insert(accounts).values(id=account, name=settings.account))
+    await connection.execute(
+        insert(organisations).values(
+            id=organisation, account_id=account, name=settings.organisation
+        )
+    )
+    await connection.execute(
+        insert(projects).values(
+            id=new_id(),
+            account_id=account,
+            organisation_id=organisation,
+            name=settings.project,
+        )
+    )
+    return account
+
+
+async def _make_administrator(
+    connection: AsyncConnection, account: str, name: str, password: str
+) -> None:
+    made = [
+        {
+            "id": new_id(),
+            "account_id": account,
+            "name": role,
+            "permissions": sorted(permissions),
+            "built_in": True,
+        }
+        for role, permissions in BUILT_IN_ROLES.items()
+    ]
+    await connection.execute(insert(roles), made)
+    role = next(row["id"] for row in made if row["name"] == _ADMINISTRATOR)
+    person = new_id()
+    await connection.execute(
+        insert(principals).values(
+            id=person,
+            account_id=account,
+            kind="user",
+            name=name,
+            display_name="Administrator",
+            password_hash=hash_password(password),
+        )
+    )
+    await connection.execute(
+        insert(bindings).values(id=new_id(), account_id=account, principal_id=person, role_id=role)
+    )
+
+
+def _password(settings: ServiceSettings) -> str:
+    if settings.admin_password_file is None:
+        return secrets.token_urlsafe(18)
+    return settings.admin_password_file.read_text().strip()

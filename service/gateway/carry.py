@@ -1,0 +1,116 @@
+"""Carrying out what a connection wants done: each effect is one short transaction.
+
+The answer is fed back into the connection; an effect without an answer returns None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import update
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from service.gateway import effects as fx
+from service.gateway import holdings
+from service.gateway.epochs import believe_if_overlapping
+from service.gateway.offering import offers
+from service.gateway.opening import Opened, close_link, open_link
+from service.gateway.sessions import Caller
+from service.gateway.streams import Streams
+from service.projection.writer import FencedError, Writer
+from service.store.tables import agents
+
+_REFUSED = "the agent is revoked, or this outbox was rejected or replaced by a newer one"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carrier:
+    """Shared by all connections of this replica."""
+
+    engine: AsyncEngine
+    writer: Writer
+    streams: Streams
+    clock: Callable[[], datetime]
+    replica: str
+
+    async def open(self, caller: Caller, effect: fx.Open) -> fx.Input:
+        async with self.engine.begin() as connection:
+            opened = await open_link(connection, caller, effect.hello, self.replica, self.clock())
+        return opened or fx.Refused(reason=_REFUSED)
+
+    async def close(self, opened: Opened) -> None:
+        async with self.engine.begin() as connection:
+            await close_link(connection, opened)
+
+    async def __call__(self, opened: Opened, effect: fx.Effect) -> fx.Input | None:
+        """Effects of an open link; Open and Close are the socket's own."""
+        try:
+            return await self._stored(opened, effect)
+        except FencedError as e:
+            return fx.Refused(reason=str(e))
+
+    async def _stored(self, opened: Opened, effect: fx.Effect) -> fx.Input | None:
+        match effect:
+            case fx.Store():
+                return await self.writer.store(opened.scope, opened.fence, effect.items)
+            case fx.StoreBodies():
+                items = effect.bodies.items
+                await self.writer.store_bodies(opened.scope, opened.fence, items)
+                return None
+            case fx.OfferTasks():
+                return await self._offer(opened, effect)
+            case _:
+                return await self._looked(opened, effect)
+
+    async def _looked(self, opened: Opened, effect: fx.Effect) -> fx.Input | None:
+        match effect:
+            case fx.CompareRoots():
+                return await self._compare_roots(opened, effect)
+            case fx.CompareMembers():
+                async with self.engine.connect() as connection:
+                    return await holdings.compare_members(connection, opened.scope, effect)
+            case fx.Believe():
+                return await self._believe(opened)
+            case _:
+                await self._told(opened, effect)
+                return None
+
+    async def _told(self, opened: Opened, effect: fx.Effect) -> None:
+        match effect:
+            case fx.Doubt():
+                await holdings.doubt(self.engine, opened.scope, effect.kind, effect.subjects)
+            case fx.Heard():
+                await self._heard(opened, effect)
+            case fx.Relay():
+                await self.streams.relay(opened.scope.agent_id, effect.part)
+            case _:
+                return
+
+    async def _compare_roots(self, opened: Opened, effect: fx.CompareRoots) -> fx.RootsCompared:
+        async with self.engine.connect() as connection:
+            found = await holdings.differing(connection, opened.scope, effect.kinds)
+        await holdings.mark(self.engine, opened.scope, in_step=not found)
+        return fx.RootsCompared(differing=found, again=effect.again)
+
+    async def _believe(self, opened: Opened) -> fx.Input | None:
+        async with self.engine.begin() as connection:
+            believed = await believe_if_overlapping(connection, opened.scope, self.clock())
+        return fx.Believed() if believed else None
+
+    async def _offer(self, opened: Opened, effect: fx.OfferTasks) -> fx.Offered:
+        async with self.engine.begin() as connection:
+            found = await offers(
+                connection, opened, self.clock(), effect.running, first=effect.first
+            )
+        return fx.Offered(frames=found)
+
+    async def _heard(self, opened: Opened, effect: fx.Heard) -> None:
+        values: dict[str, object] = {"heard_at": self.clock()}
+        if effect.round_trip_ms is not None:
+            values["round_trip_ms"] = effect.round_trip_ms
+            values["clock_skew_ms"] = effect.clock_skew_ms
+        async with self.engine.begin() as connection:
+            mine = agents.c.id == opened.scope.agent_id
+            await connection.execute(update(agents).where(mine).values(values))

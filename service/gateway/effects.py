@@ -1,0 +1,145 @@
+"""What a connection wants done, and what came of it: the two edges of connection.py."""
+
+from __future__ import annotations
+
+import msgspec
+
+from bus.link import Bodies, Chunk, DownFrame, End, Hello, Item, Member, Root, UpFrame
+from service.gateway.links import Wish
+from service.gateway.opening import Opened
+from service.projection.writer import Stored
+
+
+class _Value(msgspec.Struct, frozen=True, kw_only=True):
+    pass
+
+
+# --- wanted: carried out by carry.py, in order ---------------------------------------------------
+
+
+class Open(_Value, frozen=True, kw_only=True):
+    hello: Hello
+
+
+class Store(_Value, frozen=True, kw_only=True):
+    items: tuple[Item, ...]
+
+
+class StoreBodies(_Value, frozen=True, kw_only=True):
+    bodies: Bodies
+
+
+class CompareRoots(_Value, frozen=True, kw_only=True):
+    """Do we hold the same? `again`: after an answer, only to see whether it is in step now."""
+
+    kinds: dict[str, Root]
+    again: bool = False
+
+
+class CompareMembers(_Value, frozen=True, kw_only=True):
+    """A complete look at one kind: all of its buckets have arrived."""
+
+    kind: str
+    members: tuple[Member, ...]
+    through: int
+
+
+class Doubt(_Value, frozen=True, kw_only=True):
+    """Too many are missing at once to be believed: mark them, and look a second time."""
+
+    kind: str
+    subjects: frozenset[str]
+
+
+class Believe(_Value, frozen=True, kw_only=True):
+    """The quarantined epoch is complete: see whether it holds what is known."""
+
+
+class OfferTasks(_Value, frozen=True, kw_only=True):
+    """`running`: ids that the agent says are at work; `first`: offer begun ones again."""
+
+    running: tuple[str, ...] = ()
+    first: bool = False
+
+
+class Heard(_Value, frozen=True, kw_only=True):
+    """A sign of life; None where it was not measured."""
+
+    round_trip_ms: int | None = None
+    clock_skew_ms: int | None = None
+
+
+class Relay(_Value, frozen=True, kw_only=True):
+    """Part of a stream, to whoever reads it on whichever replica."""
+
+    part: Chunk | End
+
+
+class Close(_Value, frozen=True, kw_only=True):
+    """A WebSocket close code and a reason for the agent's log."""
+
+    code: int
+    reason: str
+
+
+Effect = (
+    Open
+    | Store
+    | StoreBodies
+    | CompareRoots
+    | CompareMembers
+    | Doubt
+    | Believe
+    | OfferTasks
+    | Heard
+    | Relay
+    | Close
+)
+
+# --- what came of it: fed back into the connection ---------------------------------------------
+
+
+class Refused(_Value, frozen=True, kw_only=True):
+    """The link may not be opened, or is another's now."""
+
+    reason: str
+
+
+class RootsCompared(_Value, frozen=True, kw_only=True):
+    differing: tuple[str, ...]
+    again: bool
+
+
+class MembersCompared(_Value, frozen=True, kw_only=True):
+    kind: str
+    differing: frozenset[str]
+    """To be asked for: unknown here, or with another uid or hash."""
+    missing: frozenset[str]
+    """Known here and not there."""
+    known: int
+
+
+class Believed(_Value, frozen=True, kw_only=True):
+    """The epoch is active now."""
+
+
+class Offered(_Value, frozen=True, kw_only=True):
+    frames: tuple[DownFrame, ...]
+
+
+class Tick(_Value, frozen=True, kw_only=True):
+    """Time has passed."""
+
+
+Input = (
+    UpFrame
+    | Wish
+    | Tick
+    | Opened
+    | Refused
+    | Stored
+    | RootsCompared
+    | MembersCompared
+    | Believed
+    | Offered
+)

@@ -1,0 +1,151 @@
+"""Enrolment: a one-time token becomes a public key that this agent is known by.
+
+The token is burnt in the transaction that stores the key, so two agents with one token cannot both
+succeed. The signature is checked before the database is asked: an unknown token takes as long as a
+known one. Keys of an earlier enrolment are retired.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+from sqlalchemy import Row, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from bus.ids import new_id
+from bus.link import Enrol, Enrolled, proof
+from service.gateway.links import Wish, wish
+from service.gateway.problems import LinkRefusedError
+from service.gateway.proofs import is_key, signed, token_hash
+from service.store.changes import note
+from service.store.tables import accounts, agent_keys, agents, enrolment_tokens
+
+log = structlog.get_logger()
+
+_TOKEN_PREFIX = "ge_"  # noqa: S105  how a lost token is recognised, not a token
+_REMEDY = "Make a new token for this agent and start it with that."
+_UID_LENGTH = 64
+_VERSION_LENGTH = 64
+
+
+async def new_token(
+    connection: AsyncConnection, agent_id: str, expires_at: datetime, cluster_uid: str = ""
+) -> str:
+    """Shown once; only its hash is kept. Tokens made before for this agent stop working."""
+    token = _TOKEN_PREFIX + secrets.token_urlsafe(32)
+    older = update(enrolment_tokens).where(
+        enrolment_tokens.c.agent_id == agent_id, enrolment_tokens.c.used_at.is_(None)
+    )
+    await connection.execute(older.values(used_at=expires_at - timedelta(days=1)))
+    row = {
+        "id": new_id(),
+        "agent_id": agent_id,
+        "hash": token_hash(token),
+        "cluster_uid": cluster_uid,
+        "expires_at": expires_at,
+    }
+    await connection.execute(insert(enrolment_tokens).values(row))
+    return token
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enrolment:
+    engine: AsyncEngine
+    clock: Callable[[], datetime]
+
+    async def __call__(self, ask: Enrol) -> Enrolled:
+        """Raises LinkRefusedError: nothing was changed then."""
+        _check_proof(ask)
+        async with self.engine.begin() as connection:
+            found = await self._token(connection, ask)
+            key_id = await self._store(connection, found, ask)
+        log.info("agent enrolled", agent=found.agent_name, key=key_id)
+        return Enrolled(account=found.account_name, agent=found.agent_name, key_id=key_id)
+
+    async def _token(self, connection: AsyncConnection, ask: Enrol) -> Row[tuple[object, ...]]:
+        digest = token_hash(ask.token)
+        row = (await connection.execute(_token_query(digest))).one_or_none()
+        usable = row is not None and row.used_at is None and row.expires_at > self.clock()
+        same = hmac.compare_digest(digest, row.hash if row is not None else "0" * 64)
+        if row is None or not usable or not same or row.state == "revoked":
+            detail = "The token is unknown, used already, expired, or of a revoked agent."
+            raise LinkRefusedError(403, "token", detail, _REMEDY)
+        if row.cluster_uid and row.cluster_uid != ask.cluster_uid:
+            detail = "The token was made for another cluster."
+            raise LinkRefusedError(403, "cluster", detail, _REMEDY)
+        return row
+
+    async def _store(
+        self, connection: AsyncConnection, found: Row[tuple[object, ...]], ask: Enrol
+    ) -> str:
+        now, agent_id, key_id = self.clock(), found.agent_id, new_id()
+        token = enrolment_tokens.c.id == found.id
+        await connection.execute(update(enrolment_tokens).where(token).values(used_at=now))
+        await retire_keys(connection, agent_id, now)
+        key = {"public_key": ask.public_key, "sealing_key": ask.sealing_key}
+        await connection.execute(insert(agent_keys).values(id=key_id, agent_id=agent_id, **key))
+        values = {
+            "state": "enrolled",
+            "cluster_uid": ask.cluster_uid[:_UID_LENGTH],
+            "agent_version": ask.version[:_VERSION_LENGTH],
+        }
+        await connection.execute(update(agents).where(agents.c.id == agent_id).values(values))
+        body = {"state": "enrolled"}
+        name = found.agent_name
+        await note(connection, found.account_id, "agent.changed", name, "", agent_id, body)
+        return key_id
+
+
+async def revoke(connection: AsyncConnection, agent_id: str, now: datetime) -> None:
+    """Its keys, its tokens and its live link end; a new token enrols it again."""
+    query = update(agents).where(agents.c.id == agent_id).values(state="revoked")
+    columns = (agents.c.account_id, agents.c.name)
+    row = (await connection.execute(query.returning(*columns))).one()
+    await retire_keys(connection, agent_id, now)
+    mine = enrolment_tokens.c.agent_id == agent_id
+    await connection.execute(update(enrolment_tokens).where(mine).values(used_at=now))
+    await wish(connection, Wish(agent_id=agent_id, revoked=True))
+    body = {"state": "revoked"}
+    await note(connection, row.account_id, "agent.changed", row.name, "", agent_id, body)
+
+
+async def retire_keys(connection: AsyncConnection, agent_id: str, now: datetime) -> None:
+    mine = (agent_keys.c.agent_id == agent_id) & agent_keys.c.retired_at.is_(None)
+    await connection.execute(update(agent_keys).where(mine).values(retired_at=now))
+
+
+def _check_proof(ask: Enrol) -> None:
+    possessed = signed(ask.public_key, ask.proof, proof("enrol", ask.token))
+    if not possessed or not is_key(ask.sealing_key):
+        detail = "The proof is not a signature over the token by the given key."
+        remedy = "Sign with the Ed25519 key that is sent, raw and base64."
+        raise LinkRefusedError(403, "proof", detail, remedy)
+
+
+def _token_query(digest: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  SQLAlchemy infers it
+    tokens = enrolment_tokens
+    joined = tokens.join(agents, agents.c.id == tokens.c.agent_id).join(
+        accounts, accounts.c.id == agents.c.account_id
+    )
+    return (
+        select(
+            tokens.c.id,
+            tokens.c.hash,
+            tokens.c.cluster_uid,
+            tokens.c.expires_at,
+            tokens.c.used_at,
+            tokens.c.agent_id,
+            agents.c.state,
+            agents.c.account_id,
+            agents.c.name.label("agent_name"),
+            accounts.c.name.label("account_name"),
+        )
+        .select_from(joined)
+        .where(tokens.c.hash == digest)
+        .with_for_update(of=tokens)
+    )

@@ -1,0 +1,96 @@
+"""What the service holds of an agent's epoch, compared with what the agent says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import select, update
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from bus.link import Member, Root
+from bus.link.digest import root_of_members
+from service.gateway.effects import CompareMembers, MembersCompared
+from service.projection.reduce import FACT_KIND
+from service.projection.values import APPLICATION, Scope
+from service.store.changes import note
+from service.store.tables import agents, applications, objects
+
+
+async def differing(
+    connection: AsyncConnection, scope: Scope, kinds: Mapping[str, Root]
+) -> tuple[str, ...]:
+    """Kinds whose root is not ours. Of a kind that is not told, nothing is concluded."""
+    found: list[str] = []
+    for kind, root in sorted(kinds.items()):
+        if (
+            kind != FACT_KIND
+            and root_of_members(await members(connection, scope, kind)) != root.root
+        ):
+            found.append(kind)
+    return tuple(found)
+
+
+async def members(connection: AsyncConnection, scope: Scope, kind: str) -> list[Member]:
+    query = select(objects.c.subject, objects.c.uid, objects.c.hash).where(
+        objects.c.agent_id == scope.agent_id,
+        objects.c.epoch == scope.epoch,
+        objects.c.kind == kind,
+    )
+    rows = await connection.execute(query)
+    return [Member(subject=row.subject, uid=row.uid, hash=row.hash) for row in rows]
+
+
+async def compare_members(
+    connection: AsyncConnection, scope: Scope, told: CompareMembers
+) -> MembersCompared:
+    """What came to us after the look was taken is not missing there."""
+    query = select(objects.c.subject, objects.c.uid, objects.c.hash, objects.c.sequence).where(
+        objects.c.agent_id == scope.agent_id,
+        objects.c.epoch == scope.epoch,
+        objects.c.kind == told.kind,
+    )
+    ours = {row.subject: row for row in await connection.execute(query)}
+    theirs = {member.subject: member for member in told.members}
+    return MembersCompared(
+        kind=told.kind,
+        differing=frozenset(
+            subject
+            for subject, it in theirs.items()
+            if subject not in ours or (ours[subject].uid, ours[subject].hash) != (it.uid, it.hash)
+        ),
+        missing=frozenset(
+            subject
+            for subject, row in ours.items()
+            if subject not in theirs and row.sequence <= told.through
+        ),
+        known=len(ours),
+    )
+
+
+async def mark(engine: AsyncEngine, scope: Scope, *, in_step: bool) -> None:
+    """For people: whether, and when, both sides were seen to hold the same."""
+    mine = agents.c.id == scope.agent_id
+    async with engine.begin() as connection:
+        before = (await connection.execute(select(agents.c.roots_in_step).where(mine))).scalar_one()
+        values = {"roots_in_step": in_step, "roots_at": agents.c.heard_at}
+        await connection.execute(update(agents).where(mine).values(values))
+        if in_step:
+            doubted = (applications.c.agent_id == scope.agent_id) & applications.c.suspect
+            await connection.execute(update(applications).where(doubted).values(suspect=False))
+        if before != in_step:
+            body = {"rootsInStep": in_step}
+            name, agent = scope.agent, scope.agent_id
+            await note(connection, scope.account_id, "agent.changed", name, "", agent, body)
+
+
+async def doubt(engine: AsyncEngine, scope: Scope, kind: str, subjects: frozenset[str]) -> None:
+    """Shown as suspect, not removed."""
+    if kind != APPLICATION or scope.quarantined:
+        return
+    async with engine.begin() as connection:
+        named = (applications.c.namespace + "/" + applications.c.name).in_(subjects)
+        mine = applications.c.agent_id == scope.agent_id
+        await connection.execute(update(applications).where(mine, named).values(suspect=True))
+        body = {"suspect": len(subjects)}
+        name, agent = scope.agent, scope.agent_id
+        await note(connection, scope.account_id, "agent.changed", name, "", agent, body)

@@ -1,0 +1,137 @@
+"""Offering tasks to an agent: queued -> offered, a bounded number of each class at once.
+
+An offer is a lease: without a sign of life of the task for thirty seconds it is offered again, and
+after a reconnect at once. That is always safe, because the agent answers a repeated id from its
+log of results and ignores one that is running. What nobody answers ends as `expired` before it was
+offered, and as `unknown` after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Row, case, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from bus.link import Offer, Task, TaskClass, TaskKind, TaskPhase
+from service.gateway.opening import Opened
+from service.gateway.tasks import end
+from service.projection.reports import LEASE
+from service.store.tables import agents, tasks
+
+AT_ONCE = {TaskClass.INTERACTIVE: 8, TaskClass.CONTROL: 4, TaskClass.BULK: 4}
+"""Of one agent: a flood of one class does not hold up another."""
+LOST_AFTER = timedelta(minutes=15)
+_BEGUN = (TaskPhase.OFFERED, TaskPhase.RUNNING)
+_CANDIDATES = 64
+
+
+async def offers(
+    connection: AsyncConnection,
+    opened: Opened,
+    now: datetime,
+    running: Sequence[str] = (),
+    *,
+    first: bool = False,
+) -> tuple[Offer, ...]:
+    """`first`: of this connection; what an older one was offered is offered again."""
+    agent_id, fence = opened.scope.agent_id, opened.fence
+    await _keep(connection, agent_id, running, fence, now)
+    again = tasks.c.fence < fence if first else tasks.c.lease_until < now
+    again &= tasks.c.phase.in_(_BEGUN)
+    waiting = tasks.c.phase == TaskPhase.QUEUED
+    mine = tasks.c.agent_id == agent_id
+    query = select(tasks).where(mine, waiting | again).order_by(_rank(), tasks.c.id)
+    locked = query.limit(_CANDIDATES).with_for_update(skip_locked=True)
+    rows = (await connection.execute(locked)).all()
+    if not rows:
+        return ()
+    begun = await _begun(connection, agent_id)
+    return tuple([await _offer(connection, row, fence, now) for row in _fitting(rows, begun, now)])
+
+
+async def end_unanswered(connection: AsyncConnection, now: datetime) -> int:
+    """Queued past their time; begun by agents that have been lost since. How many ended."""
+    query = (
+        select(tasks.c.id, tasks.c.phase, tasks.c.kind)
+        .join(agents, agents.c.id == tasks.c.agent_id)
+        .where(tasks.c.not_after < now)
+        .where(
+            (tasks.c.phase == TaskPhase.QUEUED)
+            | (tasks.c.phase.in_(_BEGUN) & (agents.c.heard_at < now - LOST_AFTER))
+        )
+        .limit(100)
+        .with_for_update(of=tasks, skip_locked=True)
+    )
+    rows = (await connection.execute(query)).all()
+    for row in rows:
+        phase, message = _verdict(row)
+        await end(connection, row.id, phase, message, now)
+    return len(rows)
+
+
+def _verdict(row: Any) -> tuple[TaskPhase, str]:
+    if row.phase == TaskPhase.QUEUED or not TaskKind(row.kind).writes:
+        return TaskPhase.EXPIRED, "the agent was not there in time"
+    return TaskPhase.UNKNOWN, "the agent was lost while it ran: look at the cluster"
+
+
+async def _keep(
+    connection: AsyncConnection, agent_id: str, running: Sequence[str], fence: int, now: datetime
+) -> None:
+    """What runs there keeps running: it is not offered a second time."""
+    if not running:
+        return
+    mine = (tasks.c.agent_id == agent_id) & tasks.c.id.in_(running) & tasks.c.phase.in_(_BEGUN)
+    values = {"phase": TaskPhase.RUNNING, "lease_until": now + LEASE, "fence": fence}
+    await connection.execute(update(tasks).where(mine).values(values))
+
+
+async def _begun(connection: AsyncConnection, agent_id: str) -> dict[str, int]:
+    query = select(tasks.c.clazz).where(tasks.c.agent_id == agent_id, tasks.c.phase.in_(_BEGUN))
+    found: dict[str, int] = {}
+    for clazz in (await connection.execute(query)).scalars():
+        found[clazz] = found.get(clazz, 0) + 1
+    return found
+
+
+def _fitting(rows: Sequence[Row[Any]], begun: dict[str, int], now: datetime) -> Iterator[Row[Any]]:
+    """Those that are repeated count already; of the others, as many as there is room for."""
+    for row in rows:
+        if row.phase == TaskPhase.QUEUED:
+            if row.not_after is not None and row.not_after <= now:
+                continue
+            if begun.get(row.clazz, 0) >= AT_ONCE[TaskClass(row.clazz)]:
+                continue
+            begun[row.clazz] = begun.get(row.clazz, 0) + 1
+        yield row
+
+
+async def _offer(connection: AsyncConnection, row: Row[Any], fence: int, now: datetime) -> Offer:
+    values = {
+        "phase": TaskPhase.OFFERED if row.phase == TaskPhase.QUEUED else row.phase,
+        "attempts": tasks.c.attempts + 1,
+        "fence": fence,
+        "lease_until": now + LEASE,
+        "started_at": row.started_at or now,
+    }
+    await connection.execute(update(tasks).where(tasks.c.id == row.id).values(values))
+    task = Task(
+        id=row.id,
+        kind=TaskKind(row.kind),
+        subject=row.subject,
+        actor=row.actor,
+        arguments=row.arguments,
+        clazz=TaskClass(row.clazz),
+        precondition=row.precondition,
+        not_after="" if row.not_after is None else row.not_after.isoformat(),
+        fence=fence,
+    )
+    return Offer(task=task)
+
+
+def _rank() -> Any:
+    order = {clazz: place for place, clazz in enumerate(TaskClass)}
+    return case(order, value=tasks.c.clazz)

@@ -1,0 +1,117 @@
+"""Opening a link: a new fence, and what is believed of the epoch that the agent brings.
+
+The first epoch of an agent is active. Any later one is quarantined: a fresh disk, a restored
+backup, or another cluster under the same name, and only looking at what it holds can tell. While
+it is, its states are kept under their epoch and shown to nobody.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy import Row, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from bus.link import Hello
+from service.gateway.links import Wish, wish
+from service.gateway.sessions import Caller
+from service.projection.values import Scope, clip
+from service.store.changes import note
+from service.store.tables import agents, epochs
+
+
+class Opened(msgspec.Struct, frozen=True, kw_only=True):
+    scope: Scope
+    fence: int
+    cursor: int
+
+
+async def open_link(
+    connection: AsyncConnection, caller: Caller, hello: Hello, replica: str, now: datetime
+) -> Opened | None:
+    """None: revoked meanwhile, or a retired epoch. Older connections are told of the new fence."""
+    row = await _take_over(connection, caller, hello, replica, now)
+    if row is None:
+        return None
+    epoch = await _epoch(connection, row, hello)
+    if epoch.state == "retired":
+        return None
+    cursor = await _cursor(connection, epoch, hello)
+    await wish(connection, Wish(agent_id=caller.agent_id, fence=row.fence))
+    body = {"status": "connected"}
+    agent = caller.agent_id
+    await note(connection, caller.account_id, "agent.changed", row.name, "", agent, body)
+    scope = Scope(
+        account_id=caller.account_id,
+        agent_id=caller.agent_id,
+        agent=row.name,
+        environment=row.environment,
+        region=row.region,
+        epoch=epoch.epoch,
+        quarantined=epoch.state != "active",
+    )
+    return Opened(scope=scope, fence=row.fence, cursor=cursor)
+
+
+async def _take_over(
+    connection: AsyncConnection, caller: Caller, hello: Hello, replica: str, now: datetime
+) -> Row[Any] | Any:
+    values = {
+        "fence": agents.c.fence + 1,
+        "connected": True,
+        "replica": replica,
+        "connected_at": now,
+        "heard_at": now,
+        "agent_version": clip(hello.version, 64),
+        "capabilities": [clip(word, 64) for word in hello.capabilities[:64]],
+        "allowed": hello.allowed,
+    }
+    mine = (agents.c.id == caller.agent_id) & (agents.c.state == "enrolled")
+    taken = update(agents).where(mine).values(values).returning(agents)
+    return (await connection.execute(taken)).one_or_none()
+
+
+async def _epoch(connection: AsyncConnection, agent: Row[Any], hello: Hello) -> Any:
+    """The row of this epoch, locked; made where it is new."""
+    mine = epochs.c.agent_id == agent.id
+    query = select(epochs).where(mine, epochs.c.epoch == clip(hello.epoch, 36)).with_for_update()
+    found = (await connection.execute(query)).one_or_none()
+    if found is not None:
+        return found
+    active = select(epochs.c.epoch).where(mine, epochs.c.state == "active")
+    first = (await connection.execute(active)).first() is None
+    values = {
+        "agent_id": agent.id,
+        "epoch": clip(hello.epoch, 36),
+        "state": "active" if first else "quarantined",
+        "reason": "" if first else _reason(agent, hello),
+    }
+    return (await connection.execute(insert(epochs).values(values).returning(epochs))).one()
+
+
+def _reason(agent: Row[Any], hello: Hello) -> str:
+    if agent.cluster_uid and hello.cluster_uid not in ("", agent.cluster_uid):
+        return "another cluster answers under this agent's name"
+    return "the agent's outbox is a new one; waiting until it holds what is known"
+
+
+async def _cursor(connection: AsyncConnection, epoch: Row[Any], hello: Hello) -> int:
+    """An outbox that is shorter than what was applied was restored: go on from its end."""
+    if not 0 < hello.outbox < epoch.cursor:
+        return int(epoch.cursor)
+    mine = (epochs.c.agent_id == epoch.agent_id) & (epochs.c.epoch == epoch.epoch)
+    await connection.execute(update(epochs).where(mine).values(cursor=hello.outbox))
+    return hello.outbox
+
+
+async def close_link(connection: AsyncConnection, opened: Opened) -> None:
+    """Only where no newer connection has taken over."""
+    mine = (agents.c.id == opened.scope.agent_id) & (agents.c.fence == opened.fence)
+    ended = update(agents).where(mine).values(connected=False).returning(agents.c.id)
+    if (await connection.execute(ended)).first() is None:
+        return
+    scope = opened.scope
+    body = {"status": "disconnected"}
+    await note(connection, scope.account_id, "agent.changed", scope.agent, "", scope.agent_id, body)

@@ -1,0 +1,134 @@
+"""The gateway's routes: how agents enrol, open sessions, and connect.
+
+    POST /api/v1/link/enrol | challenge | session      GET /api/v1/link (WebSocket)
+
+Bodies are small and counted per address; refusals are problem+json. No browser comes here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+import structlog
+from aiohttp import web
+
+from bus.link import Enrol, SessionRequest
+from service.gateway.carry import Carrier
+from service.gateway.connection import Terms, new_link
+from service.gateway.enrolment import Enrolment
+from service.gateway.keys import SigningKeys
+from service.gateway.limits import Doorman
+from service.gateway.problems import LinkRefusedError, refusal
+from service.gateway.sessions import ChallengeRequest, Sessions
+from service.gateway.socket import AgentSocket, new_socket
+from service.gateway.streams import Streams
+from service.gateway.sweep import sweeping
+from service.gateway.switchboard import Switchboard
+from service.parts import Parts
+from service.projection.writer import Writer
+from service.rooms_follow import followers
+
+log = structlog.get_logger()
+
+_BODY_LIMIT = 16 * 1024
+_BEARER = "Bearer "
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gateway:
+    enrolment: Enrolment
+    sessions: Sessions
+    carrier: Carrier
+    switchboard: Switchboard
+    terms: Terms
+    doorman: Doorman
+
+    async def enrol(self, request: web.Request) -> web.Response:
+        return await self._answer(request, Enrol, self.enrolment)
+
+    async def challenge(self, request: web.Request) -> web.Response:
+        return await self._answer(request, ChallengeRequest, self.sessions.challenge)
+
+    async def session(self, request: web.Request) -> web.Response:
+        return await self._answer(request, SessionRequest, self.sessions.open)
+
+    async def connect(self, request: web.Request) -> web.StreamResponse:
+        said = request.headers.get("Authorization", "")
+        caller = await self.sessions.caller(said.removeprefix(_BEARER))
+        if caller is None or not said.startswith(_BEARER):
+            detail = "The session token is missing, over, or of a revoked agent."
+            remedy = "Open a session with POST /api/v1/link/session."
+            return refusal(LinkRefusedError(401, "session", detail, remedy))
+        socket = new_socket()
+        await socket.prepare(request)
+        now = self.carrier.clock().timestamp()
+        held = AgentSocket(
+            socket=socket, link=new_link(caller, self.terms, now), carrier=self.carrier
+        )
+        with self.switchboard.plugged(caller.agent_id, held.hear):
+            await held.run()
+        return socket
+
+    async def _answer(self, request: web.Request, ask: type[T], answer: Any) -> web.Response:
+        try:
+            self.doorman.admit(request.remote or "", self.carrier.clock().timestamp())
+            told = await answer(await _body(request, ask))
+        except LinkRefusedError as e:
+            return refusal(e)
+        return web.Response(body=msgspec.json.encode(told), content_type="application/json")
+
+
+async def _body(request: web.Request, kind: type[T]) -> T:
+    remedy = "See docs: the link's enrolment and sessions."
+    if (request.content_length or 0) > _BODY_LIMIT:
+        raise LinkRefusedError(413, "size", "The body is larger than 16 KiB.", remedy)
+    try:
+        return msgspec.json.decode(await request.read(), type=kind)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as e:
+        raise LinkRefusedError(400, "body", f"The body cannot be read: {e}", remedy) from e
+
+
+def routes(parts: Parts) -> Sequence[web.RouteDef]:
+    gateway = _gateway(parts)
+    return (
+        web.post("/api/v1/link/enrol", gateway.enrol),
+        web.post("/api/v1/link/challenge", gateway.challenge),
+        web.post("/api/v1/link/session", gateway.session),
+        web.get("/api/v1/link", gateway.connect),
+    )
+
+
+def workers(parts: Parts) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
+    yield "sweep of tasks and epochs", sweeping(parts.engine, parts.clock)
+
+
+def _gateway(parts: Parts) -> Gateway:
+    settings, engine, clock = parts.settings, parts.engine, parts.clock
+    return Gateway(
+        enrolment=Enrolment(engine=engine, clock=clock),
+        sessions=Sessions(
+            engine=engine,
+            keys=SigningKeys(engine=engine),
+            clock=clock,
+            lifetime=settings.session_seconds,
+            account=settings.account,
+        ),
+        carrier=Carrier(
+            engine=engine,
+            writer=Writer(engine=engine, clock=clock, followers=followers(parts)),
+            streams=Streams(engine=engine, signals=parts.signals),
+            clock=clock,
+            replica=parts.replica,
+        ),
+        switchboard=parts.switchboard,
+        terms=Terms(
+            beat_seconds=settings.beat_seconds,
+            roots_seconds=settings.roots_seconds,
+            items_per_second=settings.items_per_second,
+        ),
+        doorman=Doorman(),
+    )

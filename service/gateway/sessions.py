@@ -1,0 +1,174 @@
+"""Sessions: an enrolled agent signs a nonce and gets a token for a quarter of an hour.
+
+A nonce is used once. The key may be rotated on the way: the next one is accepted beside the old
+from now on, and alone after its own first use, so an answer that is lost locks nobody out.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from bus.ids import new_id
+from bus.link import Challenge, Session, SessionRequest, proof
+from service.gateway.keys import SigningKeys
+from service.gateway.links import Wish, wish
+from service.gateway.problems import LinkRefusedError
+from service.gateway.proofs import is_key, signed
+from service.store.tables import accounts, agent_keys, agents, challenges
+
+NONCE_SECONDS = 60.0
+_AUDIENCE = "gitops-house link"
+
+
+class ChallengeRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    agent: str
+    account: str = ""
+    """Empty: the service's own account."""
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """Who holds a session."""
+
+    account_id: str
+    account: str
+    agent_id: str
+    agent: str
+    expires_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sessions:
+    engine: AsyncEngine
+    keys: SigningKeys
+    clock: Callable[[], datetime]
+    lifetime: float
+    """Seconds."""
+    account: str
+
+    async def challenge(self, ask: ChallengeRequest) -> Challenge:
+        """Whether there is such an agent is not told: a nonce for nobody is as good as any."""
+        now, nonce = self.clock(), secrets.token_urlsafe(32)
+        expires_at = now + timedelta(seconds=NONCE_SECONDS)
+        async with self.engine.begin() as connection:
+            await connection.execute(delete(challenges).where(challenges.c.expires_at < now))
+            agent_id = await self._agent_id(connection, ask)
+            if agent_id is not None:
+                row = {"nonce": nonce, "agent_id": agent_id, "expires_at": expires_at}
+                await connection.execute(insert(challenges).values(row))
+        return Challenge(nonce=nonce, expires_at=expires_at.timestamp())
+
+    async def open(self, ask: SessionRequest) -> Session:
+        """Raises LinkRefusedError, the same for every reason but a revoked agent."""
+        expires_at = self.clock() + timedelta(seconds=self.lifetime)
+        async with self.engine.begin() as connection:
+            key = await self._proven(connection, ask)
+            key_id = await self._rotate(connection, key, ask.next_public_key)
+            renewed = Wish(agent_id=key.agent_id, extend=expires_at.timestamp())
+            await wish(connection, renewed)
+        claims = {"aud": _AUDIENCE, "sub": key.agent_id, "exp": int(expires_at.timestamp())}
+        token = await self.keys.sign(claims)
+        return Session(token=token, expires_at=expires_at.timestamp(), key_id=key_id)
+
+    async def caller(self, token: str) -> Caller | None:
+        """Of a WebSocket's token; None where it is not ours, over, or its agent is revoked."""
+        claims = await self.keys.read(token)
+        now = self.clock().timestamp()
+        if not claims or claims.get("aud") != _AUDIENCE or float(claims.get("exp", 0)) <= now:
+            return None
+        async with self.engine.connect() as connection:
+            row = await _agent(connection, agents.c.id == str(claims.get("sub")))
+        if row is None or row.state != "enrolled":
+            return None
+        return Caller(
+            account_id=row.account_id,
+            account=row.account,
+            agent_id=row.id,
+            agent=row.name,
+            expires_at=float(claims["exp"]),
+        )
+
+    async def _agent_id(self, connection: AsyncConnection, ask: ChallengeRequest) -> str | None:
+        wanted = (agents.c.name == ask.agent) & (accounts.c.name == (ask.account or self.account))
+        row = await _agent(connection, wanted)
+        return None if row is None else str(row.id)
+
+    async def _proven(self, connection: AsyncConnection, ask: SessionRequest) -> Row[Any]:
+        """The key's row; a nonce serves one session."""
+        used = delete(challenges).where(challenges.c.nonce == ask.nonce)
+        columns = (challenges.c.agent_id, challenges.c.expires_at)
+        nonce = (await connection.execute(used.returning(*columns))).one_or_none()
+        key = (await connection.execute(_key_query(ask.key_id))).one_or_none()
+        public_key = key.public_key if key is not None else "A" * 43 + "="
+        proven = signed(public_key, ask.signature, proof("session", ask.nonce))
+        if key is not None and proven and key.state == "revoked":
+            raise _refused("revoked", "This agent was revoked.")
+        fresh = nonce is not None and nonce.expires_at > self.clock()
+        if key is None or not proven or not fresh or nonce is None:
+            raise _refused("proof", "The key is not known, or the signature or nonce is not valid.")
+        known = (nonce.agent_id, ask.agent, ask.account)
+        retired = key.retired_at is not None and key.retired_at <= self.clock()
+        if known != (key.agent_id, key.agent, key.account) or retired:
+            raise _refused("proof", "The key is not known, or the signature or nonce is not valid.")
+        return key
+
+    async def _rotate(self, connection: AsyncConnection, key: Row[Any], following: str) -> str:
+        """Retire what this key replaces, and take up its successor; the key to use next."""
+        now = self.clock()
+        if key.used_at is None:
+            older = (agent_keys.c.agent_id == key.agent_id) & (agent_keys.c.id < key.id)
+            await connection.execute(update(agent_keys).where(older).values(retired_at=now))
+        mine = agent_keys.c.id == key.id
+        await connection.execute(update(agent_keys).where(mine).values(used_at=now))
+        if not following:
+            return str(key.id)
+        if not is_key(following):
+            raise LinkRefusedError(400, "next-key", "The next key is not an Ed25519 key.", _REMEDY)
+        key_id = new_id()
+        made = {"id": key_id, "agent_id": key.agent_id, "public_key": following}
+        await connection.execute(insert(agent_keys).values(**made, sealing_key=key.sealing_key))
+        return key_id
+
+
+_REMEDY = "Ask for a new challenge; if this goes on, enrol the agent again with a new token."
+
+
+def _refused(rule: str, detail: str) -> LinkRefusedError:
+    return LinkRefusedError(401, rule, detail, _REMEDY)
+
+
+async def _agent(connection: AsyncConnection, where: Any) -> Any:
+    query = (
+        select(
+            agents.c.id,
+            agents.c.name,
+            agents.c.state,
+            agents.c.account_id,
+            accounts.c.name.label("account"),
+        )
+        .join(accounts, accounts.c.id == agents.c.account_id)
+        .where(where)
+    )
+    return (await connection.execute(query)).one_or_none()
+
+
+def _key_query(key_id: str) -> Any:
+    return (
+        select(
+            agent_keys,
+            agents.c.state,
+            agents.c.name.label("agent"),
+            accounts.c.name.label("account"),
+        )
+        .join(agents, agents.c.id == agent_keys.c.agent_id)
+        .join(accounts, accounts.c.id == agents.c.account_id)
+        .where(agent_keys.c.id == key_id)
+        .with_for_update(of=agent_keys)
+    )

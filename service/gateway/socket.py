@@ -1,0 +1,155 @@
+"""One WebSocket of an agent: reading, writing, and nothing decided here.
+
+Two named tasks share the connection's state under a lock: one reads the agent's frames, one hears
+wishes and the clock. A frame is read when all that the one before caused is done, so an agent that
+sends faster than we store fills its own TCP window and nobody else's. Sending has a deadline: an
+agent that does not read is cut off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import msgspec
+import structlog
+from aiohttp import WSMsgType, web
+from sqlalchemy.exc import SQLAlchemyError
+
+from bus.link import MAX_FRAME, DownFrame, UpFrame
+from service.gateway import effects as fx
+from service.gateway.carry import Carrier
+from service.gateway.connection import AGAIN_LATER, Link, new_link, step
+from service.gateway.links import Wish
+
+log = structlog.get_logger()
+
+_SEND_SECONDS = 10.0
+_TICK_SECONDS = 1.0
+_WISHES = 1000
+_REASON_BYTES = 120
+_UNREADABLE = 1007
+_TOO_LARGE = 1009
+_NUL = rb"\u0000"
+_NO_NUL = rb"\ufffd"
+"""PostgreSQL keeps no NUL in text; the replacement character stands for it."""
+_FRAMES: msgspec.json.Decoder[UpFrame] = msgspec.json.Decoder(UpFrame)
+
+
+def new_socket() -> web.WebSocketResponse:
+    return web.WebSocketResponse(max_msg_size=MAX_FRAME, timeout=5.0, compress=False)
+
+
+class _Over(Exception):  # noqa: N818  not an error: how both tasks end
+    pass
+
+
+@dataclass(slots=True, kw_only=True)
+class AgentSocket:
+    """`run` returns when the connection is over, whoever ended it."""
+
+    socket: web.WebSocketResponse
+    link: Link
+    carrier: Carrier
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _wishes: deque[Wish] = field(default_factory=lambda: deque(maxlen=_WISHES))
+    _wished: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def hear(self, wanted: Wish) -> None:
+        self._wishes.append(wanted)
+        self._wished.set()
+
+    async def run(self) -> None:
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._read(), name=f"read {self.link.caller.agent}")
+                tasks.create_task(self._listen(), name=f"wishes of {self.link.caller.agent}")
+        except* _Over:
+            pass
+        finally:
+            if self.link.opened is not None:
+                await self.carrier.close(self.link.opened)
+
+    async def _read(self) -> None:
+        async for message in self.socket:
+            if message.type is not WSMsgType.TEXT and message.type is not WSMsgType.BINARY:
+                break
+            frame = await self._decoded(message.data)
+            await asyncio.sleep(await self._feed(frame))
+        raise _Over
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(_TICK_SECONDS):
+                    await self._wished.wait()
+            except TimeoutError:
+                await self._feed(fx.Tick())
+            self._wished.clear()
+            while self._wishes:
+                await self._feed(self._wishes.popleft())
+
+    async def _decoded(self, data: str | bytes) -> UpFrame:
+        raw = data.encode() if isinstance(data, str) else data
+        try:
+            return _FRAMES.decode(raw.replace(_NUL, _NO_NUL))
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as e:
+            await self._close(_UNREADABLE, f"a frame that cannot be read: {e}")
+            raise _Over from e
+
+    async def _feed(self, given: fx.Input) -> float:
+        """Step, and carry out what follows, until nothing follows. Seconds to wait after it."""
+        async with self._lock:
+            wait = 0.0
+            inputs: deque[fx.Input] = deque((given,))
+            while inputs:
+                stepped = step(self.link, inputs.popleft(), self._now())
+                self.link = stepped.link
+                wait = max(wait, stepped.wait)
+                await self._send(stepped.frames)
+                inputs.extend(await self._carried(stepped.effects))
+            return wait
+
+    async def _carried(self, effects: Iterable[fx.Effect]) -> list[fx.Input]:
+        try:
+            answers = [await self._carry(effect) for effect in effects]
+        except (SQLAlchemyError, OSError, TimeoutError) as e:
+            log.warning(
+                "link ended: the database", agent=self.link.caller.agent, error=str(e)[:400]
+            )
+            await self._close(AGAIN_LATER, "the service cannot store just now: come back soon")
+            raise _Over from e
+        return [answer for answer in answers if answer is not None]
+
+    async def _carry(self, effect: fx.Effect) -> fx.Input | None:
+        match effect:
+            case fx.Close():
+                await self._close(effect.code, effect.reason)
+                raise _Over
+            case fx.Open():
+                return await self.carrier.open(self.link.caller, effect)
+            case _ if self.link.opened is None:
+                return None
+            case _:
+                return await self.carrier(self.link.opened, effect)
+
+    async def _send(self, frames: Iterable[DownFrame]) -> None:
+        try:
+            async with asyncio.timeout(_SEND_SECONDS):
+                for frame in frames:
+                    await self.socket.send_str(msgspec.json.encode(frame).decode())
+        except (TimeoutError, ConnectionError) as e:
+            raise _Over from e
+
+    async def _close(self, code: int, reason: str) -> None:
+        log.info("link closed", agent=self.link.caller.agent, code=code, reason=reason)
+        message = reason.encode()[:_REASON_BYTES]
+        await self.socket.close(code=code, message=message)
+
+    def _now(self) -> float:
+        return self.carrier.clock().timestamp()
+
+
+__all__ = ["AgentSocket", "new_link", "new_socket"]

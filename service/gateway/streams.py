@@ -1,0 +1,114 @@
+"""Streams of tasks (logs, events) from whichever replica holds the link to whoever reads.
+
+Pieces travel as signals on a channel of the task's own and are stored nowhere: logs are nobody's
+to keep. The reader gives credit; the agent sends no more than that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import msgspec
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from bus.link import Chunk, End
+from service.gateway.links import Wish, wish
+from service.store import signals
+from service.store.signals import Signals
+from service.store.tables import tasks
+
+CREDIT = 64
+_PIECE = 1200
+"""Characters: a signal holds 8000 bytes, and one character may be six of them in JSON."""
+_WAITING = 2000
+_IDLE_SECONDS = 60.0
+
+
+class Piece(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Part of a chunk; `last` of its chunk, which costs one credit."""
+
+    text: str = ""
+    dropped: int = 0
+    last: bool = False
+    ended: bool = False
+    reason: str = ""
+
+
+def channel(task_id: str) -> str:
+    return f"stream_{task_id}"
+
+
+def pieces(part: Chunk | End) -> Iterator[Piece]:
+    """Small enough for a signal."""
+    if isinstance(part, End):
+        yield Piece(ended=True, reason=part.reason[:400])
+        return
+    starts = range(0, max(len(part.text), 1), _PIECE)
+    for start in starts:
+        yield Piece(
+            text=part.text[start : start + _PIECE],
+            dropped=part.dropped if start == 0 else 0,
+            last=start == starts[-1],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Streams:
+    engine: AsyncEngine
+    signals: Signals
+
+    @contextmanager
+    def reading(self, task_id: str) -> Iterator[asyncio.Queue[Piece]]:
+        """Open it before the task is submitted: what is sent before is not seen."""
+        queue: asyncio.Queue[Piece] = asyncio.Queue(_WAITING)
+
+        def hear(payload: str) -> None:
+            piece = msgspec.json.decode(payload, type=Piece) if payload else None
+            if piece is not None and not queue.full():
+                queue.put_nowait(piece)
+
+        with self.signals.hearing(channel(task_id), hear):
+            yield queue
+
+    async def follow(
+        self, agent_id: str, task_id: str, queue: asyncio.Queue[Piece]
+    ) -> AsyncIterator[Piece]:
+        """Gives credit as it goes; ends with the stream, or after a minute of silence."""
+        await self.credit(agent_id, task_id, CREDIT)
+        owed = 0
+        while True:
+            piece = await _next(queue)
+            if piece.ended:
+                yield piece
+                return
+            yield piece
+            owed += piece.last
+            if owed >= CREDIT // 2:
+                await self.credit(agent_id, task_id, owed)
+                owed = 0
+
+    async def credit(self, agent_id: str, task_id: str, chunks: int) -> None:
+        async with self.engine.begin() as connection:
+            await wish(connection, Wish(agent_id=agent_id, stream=task_id, credit=chunks))
+
+    async def relay(self, agent_id: str, part: Chunk | End) -> None:
+        """Of the agent's own tasks only: nobody writes into the stream of another."""
+        query = select(tasks.c.id).where(tasks.c.id == part.task, tasks.c.agent_id == agent_id)
+        async with self.engine.begin() as connection:
+            if (await connection.execute(query)).first() is None:
+                return
+            for piece in pieces(part):
+                payload = msgspec.json.encode(piece).decode()
+                await signals.send(connection, channel(part.task), payload)
+
+
+async def _next(queue: asyncio.Queue[Piece]) -> Piece:
+    try:
+        async with asyncio.timeout(_IDLE_SECONDS):
+            return await queue.get()
+    except TimeoutError:
+        return Piece(ended=True, reason="nothing came for a minute")

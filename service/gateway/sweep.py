@@ -1,0 +1,40 @@
+"""What time alone brings about: tasks that nobody answered, links whose replica died."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import structlog
+from sqlalchemy import update
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from service.gateway.offering import end_unanswered
+from service.store.tables import agents
+
+log = structlog.get_logger()
+
+_EVERY = 5.0
+_SILENT = timedelta(minutes=2)
+
+
+async def sweeping(engine: AsyncEngine, clock: Callable[[], datetime]) -> None:
+    """Until cancelled. Replicas may do it at the same time: rows are locked one by one."""
+    while True:
+        try:
+            await sweep(engine, clock())
+        except (SQLAlchemyError, OSError, TimeoutError) as e:
+            log.warning("sweep failed, tried again soon", error=type(e).__name__)
+        await asyncio.sleep(_EVERY)
+
+
+async def sweep(engine: AsyncEngine, now: datetime) -> None:
+    async with engine.begin() as connection:
+        ended = await end_unanswered(connection, now)
+    async with engine.begin() as connection:
+        silent = agents.c.connected & (agents.c.heard_at < now - _SILENT)
+        await connection.execute(update(agents).where(silent).values(connected=False))
+    if ended:
+        log.info("tasks ended without an answer", count=ended)

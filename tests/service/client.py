@@ -1,0 +1,324 @@
+"""A tiny agent for tests and load: it speaks the link's frames and nothing else.
+
+`Keys` are an agent's; `enrol` and `open_session` are the HTTP steps; `Connection` is one WebSocket;
+`Outbox` makes chained items and holds the objects that resync is about.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import aiohttp
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from bus.ids import new_id
+from bus.link import (
+    PROTOCOL,
+    Ack,
+    Beat,
+    Bodies,
+    Bucket,
+    DownFrame,
+    Enrol,
+    Enrolled,
+    Hello,
+    Item,
+    ItemKind,
+    Items,
+    Member,
+    Root,
+    Roots,
+    Session,
+    SessionRequest,
+    StateBody,
+    UpFrame,
+    WantBodies,
+    WantBuckets,
+    Welcome,
+    proof,
+)
+from bus.link.digest import content_hash, in_buckets, root_of_members
+
+T = TypeVar("T")
+F = TypeVar("F", bound=DownFrame)
+_TIMEOUT = aiohttp.ClientTimeout(total=30)
+CLUSTER = "cluster-1"
+TIME = "2026-11-21T10:00:00Z"
+
+
+class RefusedError(Exception):
+    def __init__(self, status: int, body: dict[str, Any]) -> None:
+        super().__init__(f"{status} {body}")
+        self.status = status
+        self.rule = body.get("rule", "")
+        self.body = body
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    private: Ed25519PrivateKey = field(default_factory=Ed25519PrivateKey.generate)
+
+    @property
+    def public(self) -> str:
+        raw = self.private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+        return base64.b64encode(raw).decode()
+
+    def sign(self, purpose: str, text: str) -> str:
+        return base64.b64encode(self.private.sign(proof(purpose, text))).decode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    url: str
+    account: str
+    agent: str
+    key_id: str
+    keys: Keys
+
+
+async def post(url: str, path: str, body: Any, answer: type[T]) -> T:
+    """Raises RefusedError."""
+    async with (
+        aiohttp.ClientSession(timeout=_TIMEOUT) as http,
+        http.post(f"{url}/api/v1/link/{path}", data=msgspec.json.encode(body)) as response,
+    ):
+        data = await response.read()
+        if response.status != 200:
+            raise RefusedError(response.status, json.loads(data))
+        return msgspec.json.decode(data, type=answer)
+
+
+async def enrol(url: str, token: str, keys: Keys, cluster: str = CLUSTER) -> Identity:
+    ask = Enrol(
+        token=token,
+        public_key=keys.public,
+        sealing_key=base64.b64encode(bytes(32)).decode(),
+        cluster_uid=cluster,
+        version="1.0",
+        proof=keys.sign("enrol", token),
+    )
+    told = await post(url, "enrol", ask, Enrolled)
+    return Identity(url=url, account=told.account, agent=told.agent, key_id=told.key_id, keys=keys)
+
+
+async def challenge(identity: Identity) -> str:
+    told = await post(identity.url, "challenge", {"agent": identity.agent}, dict[str, Any])
+    return str(told["nonce"])
+
+
+async def open_session(identity: Identity, following: str = "") -> Session:
+    nonce = await challenge(identity)
+    ask = SessionRequest(
+        account=identity.account,
+        agent=identity.agent,
+        key_id=identity.key_id,
+        nonce=nonce,
+        signature=identity.keys.sign("session", nonce),
+        next_public_key=following,
+    )
+    return await post(identity.url, "session", ask, Session)
+
+
+@dataclass(slots=True)
+class Connection:
+    socket: aiohttp.ClientWebSocketResponse
+    welcome: Welcome | None = None
+
+    async def send(self, frame: UpFrame) -> None:
+        await self.socket.send_str(msgspec.json.encode(frame).decode())
+
+    async def receive(self, within: float = 20) -> DownFrame:
+        """Raises ConnectionError at the end, with the code and the reason."""
+        message = await self.socket.receive(timeout=within)
+        if message.type is not aiohttp.WSMsgType.TEXT:
+            raise ConnectionError(f"{message.data} {message.extra}")
+        return msgspec.json.decode(message.data, type=DownFrame)
+
+    async def until(self, wanted: type[F]) -> F:
+        """The next frame of this type; others are passed over."""
+        while True:
+            frame = await self.receive()
+            if isinstance(frame, wanted):
+                return frame
+
+    async def hello(self, identity: Identity, epoch: str, **more: Any) -> Welcome:
+        told: dict[str, Any] = {"protocol": PROTOCOL, "cluster_uid": CLUSTER, **more}
+        await self.send(
+            Hello(
+                account=identity.account,
+                agent=identity.agent,
+                instance=new_id(),
+                epoch=epoch,
+                version="1.0",
+                **told,
+            )
+        )
+        self.welcome = await self.until(Welcome)
+        return self.welcome
+
+    async def put(self, items: Sequence[Item]) -> Ack:
+        await self.send(Items(items=tuple(items)))
+        return await self.until(Ack)
+
+
+@asynccontextmanager
+async def connect(identity: Identity, token: str = "") -> AsyncIterator[Connection]:
+    """Before its Hello."""
+    token = token or (await open_session(identity)).token
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        aiohttp.ClientSession(timeout=_TIMEOUT) as http,
+        http.ws_connect(
+            f"{identity.url}/api/v1/link", headers=headers, max_msg_size=1 << 22
+        ) as socket,
+    ):
+        yield Connection(socket)
+
+
+def application(name: str, uid: str = "", **more: Any) -> StateBody:
+    """`sync`, `health`, `revision`, `labels`, `project` may be given."""
+    return StateBody(
+        kind="Application",
+        namespace="argocd",
+        name=name,
+        labels=more.get("labels", {}),
+        spec={
+            "project": more.get("project", "default"),
+            "source": {"repoURL": "https://git/x", "path": name, "targetRevision": "main"},
+        },
+        status={
+            "sync": {"status": more.get("sync", "Synced"), "revision": more.get("revision", "a")},
+            "health": {"status": more.get("health", "Healthy")},
+        },
+    )
+
+
+@dataclass(slots=True)
+class Outbox:
+    """One epoch: a chain of items, and the objects that they are about."""
+
+    epoch: str = field(default_factory=new_id)
+    sequence: int = 0
+    objects: dict[str, dict[str, tuple[str, StateBody]]] = field(
+        default_factory=lambda: {"Application": {}}
+    )
+    """Kind -> subject -> uid and body."""
+
+    def state(self, body: StateBody, uid: str = "", time: str = TIME) -> Item:
+        """The object is this now."""
+        subject = f"{body.namespace}/{body.name}"
+        uid = uid or f"uid-{body.name}"
+        self.objects.setdefault(body.kind, {})[subject] = (uid, body)
+        return self._next(_state_item(subject, uid, body, time))
+
+    def gone(self, kind: str, subject: str) -> Item:
+        self.objects[kind].pop(subject)
+        return self._next(_tombstone(kind, subject))
+
+    def fact(self, type_: str, subject: str, body: dict[str, Any]) -> Item:
+        return self._next(_item(ItemKind.FACT, type_, subject, body))
+
+    def task(self, type_: str, body: msgspec.Struct) -> Item:
+        said = msgspec.json.decode(msgspec.json.encode(body))
+        return self._next(_item(ItemKind.TASK, type_, said["id"], said))
+
+    def roots(self) -> Roots:
+        kinds = {}
+        for kind in self.objects:
+            members = self.members(kind)
+            kinds[kind] = Root(root=root_of_members(members), count=len(members))
+        return Roots(kinds=kinds, through=self.sequence)
+
+    def members(self, kind: str) -> list[Member]:
+        return [
+            Member(subject=subject, uid=uid, hash=content_hash(msgspec.to_builtins(body)))
+            for subject, (uid, body) in self.objects[kind].items()
+        ]
+
+    def answers(self, frame: DownFrame) -> list[UpFrame]:
+        """What an agent says to these questions."""
+        if isinstance(frame, WantBuckets):
+            return self._buckets(frame)
+        if isinstance(frame, WantBodies):
+            return [self._bodies(frame)]
+        if isinstance(frame, Beat) and not frame.echo:
+            return [Beat(sent_at=frame.sent_at, echo=frame.sent_at)]
+        return []
+
+    def _buckets(self, frame: WantBuckets) -> list[UpFrame]:
+        parts = in_buckets(self.members(frame.kind))
+        return [
+            Bucket(
+                kind=frame.kind,
+                bucket=number,
+                members=tuple(parts.get(number, ())),
+                through=self.sequence,
+            )
+            for number in frame.buckets
+        ]
+
+    def _bodies(self, frame: WantBodies) -> Bodies:
+        held = self.objects[frame.kind]
+        items = tuple(
+            _state_item(subject, *held[subject], TIME)
+            if subject in held
+            else _tombstone(frame.kind, subject)
+            for subject in frame.subjects
+        )
+        return Bodies(kind=frame.kind, items=items)
+
+    def _next(self, item: Item) -> Item:
+        before, self.sequence = self.sequence, self.sequence + 1
+        return msgspec.structs.replace(item, sequence=self.sequence, before=before)
+
+
+async def resync(connection: Connection, outbox: Outbox) -> int:
+    """Tell the roots and answer until nothing is asked; the number of bodies that were asked for.
+
+    The end is known by a beat: frames are answered in order.
+    """
+    asked, mark = 0, 1.0
+    await connection.send(outbox.roots())
+    await connection.send(Beat(sent_at=mark))
+    while True:
+        frame = await connection.receive()
+        if isinstance(frame, Beat) and frame.echo == mark:
+            return asked
+        answers = outbox.answers(frame)
+        asked += len(frame.subjects) if isinstance(frame, WantBodies) else 0
+        for answer in answers:
+            await connection.send(answer)
+        if answers:
+            mark += 1
+            await connection.send(Beat(sent_at=mark))
+
+
+def _state_item(subject: str, uid: str, body: StateBody, time: str) -> Item:
+    plain = msgspec.to_builtins(body)
+    item = _item(ItemKind.STATE, f"{body.kind.lower()}.v1", subject, plain, time)
+    return msgspec.structs.replace(item, uid=uid, hash=content_hash(plain))
+
+
+def _tombstone(kind: str, subject: str) -> Item:
+    item = _item(ItemKind.STATE, f"{kind.lower()}.v1", subject, {})
+    return msgspec.structs.replace(item, deleted=True)
+
+
+def _item(kind: ItemKind, type_: str, subject: str, body: dict[str, Any], time: str = TIME) -> Item:
+    return Item(
+        sequence=0,
+        before=0,
+        kind=kind,
+        type=type_,
+        id=new_id(),
+        subject=subject,
+        time=time,
+        body=msgspec.Raw(msgspec.json.encode(body)),
+    )

@@ -1,0 +1,51 @@
+"""A running service on a database of its own, and agents that may connect to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from pydantic import SecretStr
+from sqlalchemy import Table, insert, select
+
+from bus.ids import new_id
+from service.app import Service, now, open_service
+from service.gateway.enrolment import new_token
+from service.settings import ServiceSettings
+from service.store.tables import accounts, agents
+from tests.service.client import Identity, Keys, enrol
+
+
+def settings(database_url: str, **more: Any) -> ServiceSettings:
+    return ServiceSettings(database_url=SecretStr(database_url), port=0, **more)
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    service: Service
+
+    async def agent(self, name: str = "prod", **columns: Any) -> str:
+        """A new agent's id."""
+        agent_id = new_id()
+        async with self.service.parts.engine.begin() as connection:
+            account = (await connection.execute(select(accounts.c.id))).scalar_one()
+            row = {"id": agent_id, "account_id": account, "name": name, **columns}
+            await connection.execute(insert(agents).values(row))
+        return agent_id
+
+    async def token(self, agent_id: str, seconds: float = 60, cluster: str = "") -> str:
+        async with self.service.parts.engine.begin() as connection:
+            until = now() + timedelta(seconds=seconds)
+            return await new_token(connection, agent_id, until, cluster)
+
+    async def enrolled(self, name: str = "prod", **columns: Any) -> Identity:
+        agent_id = await self.agent(name, **columns)
+        return await enrol(self.service.url, await self.token(agent_id), Keys())
+
+    async def rows(self, table: Table) -> list[Any]:
+        async with self.service.parts.engine.connect() as connection:
+            return list((await connection.execute(select(table))).all())
+
+
+__all__ = ["World", "open_service", "settings"]
