@@ -5,6 +5,7 @@ from __future__ import annotations
 from agent.clock import SystemClock
 from agent.observe.git import CountedGit
 from agent.parts import Parts
+from agent.store.recent import RecentArtifacts
 from handlers.command.handler import RefreshThis, SyncNow, Terminate
 from handlers.compare.handler import Compare, Worlds
 from handlers.delete.handler import Delete
@@ -22,10 +23,11 @@ def open_rooms(parts: Parts) -> Rooms:
     apps, live, clock = parts.applications, parts.live, SystemClock()
     git = CountedGit(parts.mirrors, parts.metrics)
     renders, cluster = parts.renders, parts.cluster
+    artifacts = RecentArtifacts(behind=parts.artifacts)
     worlds = Worlds(
         apps=apps,
         renders=renders,
-        artifacts=parts.artifacts,
+        artifacts=artifacts,
         live=live,
         cluster=cluster,
         control_namespace=parts.settings.namespace,
@@ -36,7 +38,7 @@ def open_rooms(parts: Parts) -> Rooms:
         apps=apps,
         git=git,
         renderer=parts.sandbox,
-        artifacts=parts.artifacts,
+        artifacts=artifacts,
         renders=renders,
         live=live,
         clock=clock,
