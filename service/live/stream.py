@@ -1,0 +1,126 @@
+"""One subscriber's connection: what was missed, then what comes, and a beat while nothing does.
+
+Order of things: listen first, then read what was missed, then drop from what was heard meanwhile
+all that was read. A listener that falls behind, or whose permission to look has ended, is told why
+and closed; it comes back with Last-Event-ID.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import msgspec
+from aiohttp import web
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from service.live.event import View, frame, server_sent
+from service.live.hub import Hub, Listener
+from service.live.reading import PAGE, Places, events_after, is_kept, newest
+
+BEAT = b": beat\n\n"
+_AT_ONCE = 200
+
+Renew = Callable[[], Awaitable[View | None]]
+"""What the caller may see now; None: the login has ended."""
+
+
+class Pace(msgspec.Struct, frozen=True, kw_only=True):
+    beat: float = 15.0
+    """Seconds between signs of life, and between looks at the caller's permissions."""
+    slow: float = 10.0
+    """Seconds that one write may take."""
+
+
+class Ended(Exception):  # noqa: N818  the end of a stream is no error
+    """Why the stream ends, as the subscriber is told."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Stream:
+    engine: AsyncEngine
+    hub: Hub
+    clock: Callable[[], datetime]
+    listener: Listener
+    response: web.StreamResponse
+    renew: Renew
+    pace: Pace = field(default_factory=Pace)
+    places: Places = field(default_factory=Places)
+    _last: int = 0
+
+    async def run(self, last: int | None) -> None:
+        """Until the subscriber is gone, or cut. `last`: the id it got last, None: from now on."""
+        try:
+            with self.hub.listening(self.listener):
+                await self._begin(last)
+                await self._follow()
+        except Ended as end:
+            await self._say("end", {"reason": str(end)})
+        except (ConnectionError, TimeoutError):
+            return
+
+    async def _begin(self, last: int | None) -> None:
+        async with self.engine.connect() as connection:
+            now_at = await newest(connection, self.listener.account)
+            kept = last is None or await is_kept(connection, self.listener.account, last)
+        self._last = now_at if last is None else min(last, now_at)
+        self.hub.begin(self.listener.account, now_at)
+        await self._say("hello", {"resume": self._last}, self._last)
+        if not kept:
+            await self._say("gap", {"after": last, "reason": "older than what is kept"})
+        await self._replay(now_at)
+
+    async def _replay(self, until: int) -> None:
+        while self._last < until:
+            async with self.engine.connect() as connection:
+                found = await events_after(
+                    connection, self.listener.account, self._last, self.places, self.clock()
+                )
+            wanted = [server_sent(it) for it in found if self.listener.wants(it)]
+            if wanted:
+                await self._write(b"".join(wanted))
+            self._last = found[-1].id if found else until
+            if len(found) < PAGE:
+                return
+
+    async def _follow(self) -> None:
+        loop = asyncio.get_running_loop()
+        beat_at = loop.time() + self.pace.beat
+        while True:
+            if await self._woken_before(beat_at):
+                await self._drain()
+            if loop.time() >= beat_at:
+                await self._beat()
+                beat_at = loop.time() + self.pace.beat
+
+    async def _woken_before(self, moment: float) -> bool:
+        try:
+            async with asyncio.timeout_at(moment):
+                await self.listener.woken.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def _drain(self) -> None:
+        if self.listener.cut:
+            raise Ended("slow: events came faster than they were read; resume by Last-Event-ID")
+        fresh = [it for it in self.listener.take(_AT_ONCE) if it.event.id > self._last]
+        if fresh:
+            await self._write(b"".join(it.text for it in fresh))
+            self._last = fresh[-1].event.id
+
+    async def _beat(self) -> None:
+        view = await self.renew()
+        if view is None:
+            raise Ended("the login has ended")
+        self.listener.view = view
+        await self._write(BEAT)
+
+    async def _say(self, name: str, body: object, number: int | None = None) -> None:
+        await self._write(frame(name, msgspec.json.encode(body), number))
+
+    async def _write(self, text: bytes) -> None:
+        async with asyncio.timeout(self.pace.slow):
+            await self.response.write(text)

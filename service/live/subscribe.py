@@ -1,0 +1,102 @@
+"""`GET /events`: the change feed as server-sent events."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from aiohttp import web
+
+from service.api.call import Call
+from service.api.endpoint import Endpoint, Given, Open
+from service.api.fields import Text
+from service.api.login_check import authenticated
+from service.api.problem import ProblemError, invalid
+from service.api.serve import HEADERS
+from service.live.event import Filters, View
+from service.live.hub import Listener
+from service.live.stream import Stream
+
+LISTENERS = 5000
+"""Most of one process."""
+_LARGEST = 2**63 - 1
+
+
+class EventsQuery(Given, frozen=True, kw_only=True):
+    """`types`: separated by commas; `application`: its id, or `namespace/name`."""
+
+    types: Annotated[str, msgspec.Meta(max_length=1000)] = ""
+    project: Text = ""
+    agent: Text = ""
+    application: Annotated[str, msgspec.Meta(max_length=400)] = ""
+    last_event_id: Annotated[str, msgspec.Meta(max_length=20)] = ""
+    """For who cannot set the header."""
+
+
+async def events(call: Call, given: EventsQuery) -> web.StreamResponse:
+    """What changes from now on, or since Last-Event-ID, as server-sent events."""
+    parts = call.tools.parts
+    last = _last(call.request.headers.get("Last-Event-ID") or given.last_event_id)
+    if parts.hub.listeners >= LISTENERS:
+        raise ProblemError(503, "too many listen already", rule="listeners", remedy="Try later.")
+    await call.release()
+    response = web.StreamResponse(headers={**HEADERS, "X-Accel-Buffering": "no"})
+    response.content_type = "text/event-stream"
+    await response.prepare(call.request)
+    listener = Listener(
+        account=call.account, view=View.of(call.caller.bindings), filters=_filters(given)
+    )
+
+    async def renew() -> View | None:
+        return await _view(call)
+
+    stream = Stream(
+        engine=parts.engine,
+        hub=parts.hub,
+        clock=parts.clock,
+        listener=listener,
+        response=response,
+        renew=renew,
+    )
+    await stream.run(last)
+    return response
+
+
+async def _view(call: Call) -> View | None:
+    """None where the session or token is not valid any more."""
+    parts = call.tools.parts
+    async with parts.engine.connect() as connection:
+        try:
+            who = await authenticated(call.tools, connection, call.request, parts.clock())
+        except ProblemError:
+            return None
+    return View.of(who.bindings)
+
+
+def _filters(given: EventsQuery) -> Filters:
+    return Filters(
+        types=frozenset(filter(None, given.types.split(","))),
+        project=given.project,
+        agent=given.agent,
+        application=given.application,
+    )
+
+
+def _last(text: str) -> int | None:
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal()) or int(text) > _LARGEST:
+        raise invalid("Last-Event-ID", "expected the id of an event", rule="number")
+    return int(text)
+
+
+ENDPOINTS = (
+    Endpoint(
+        method="GET",
+        path="/events",
+        needs=Open.LOGGED_IN,
+        handler=events,
+        takes=EventsQuery,
+        media="text/event-stream",
+    ),
+)
