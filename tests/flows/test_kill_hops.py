@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from bus.events import AppDeleted, SyncApp
+from bus.identity import AppKey
 from bus.jetstream import Bus
-from tests.flows.evidence import dead_letters, waiting
+from tests.flows.evidence import a_fact, dead_letters, waiting
 from tests.flows.house import House, conditions, config_map
 from tests.flows.killed_agent import VARIABLE
 from tests.flows.outside import Outside, bus_of, outside, prepared
@@ -14,6 +16,7 @@ from tests.support import eventually
 pytestmark = pytest.mark.flow
 
 HEALING = {"automated": {"prune": True, "selfHeal": True}}
+FINALIZER = "resources-finalizer.argocd.argoproj.io"
 DYING = ("-m", "tests.flows.killed_agent")
 
 ROOMS = ("refresh", "render", "compare", "decide", "step", "assess")
@@ -53,19 +56,83 @@ def assert_deployed_once(app: dict[str, Any], sha: str) -> None:
     assert "operation" not in app
 
 
-async def test_what_a_killed_agent_had_not_acknowledged_is_delivered_again_and_changes_nothing(
-    quiet_house: House,
+WORKLOAD = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: first}
+spec:
+  minReadySeconds: 2
+  selector: {matchLabels: {app: first}}
+  template:
+    metadata: {labels: {app: first}}
+    spec: {containers: [{name: main, image: example/none}]}
+"""
+SECOND = config_map("second").replace(
+    "{name:", "{annotations: {argocd.argoproj.io/sync-wave: '1'}, name:"
+)
+
+
+@pytest.mark.parametrize("place", ["after:apply", "after:step", "before:ack step"])
+async def test_an_operation_of_two_waves_goes_on_from_its_status(
+    quiet_house: House, place: str
 ) -> None:
     house = quiet_house
-    sha = house.commit({"web/a.yaml": config_map("a", key="1")})
+    sha = house.commit({"web/a.yaml": WORKLOAD, "web/b.yaml": SECOND})
+    await house.apply_app("web", "web", syncPolicy=HEALING)
+    await dying(house, place).until_killed()
+    left = await house.app("web")
+    assert await house.get("configmaps/second") is None
+    async with outside(house), bus_of(house.settings) as bus:
+        app = await house.until_synced("web")
+        assert_deployed_once(app, sha)
+        assert await house.get("configmaps/second") is not None
+        assert operation_ids(left) in ([], operation_ids(app))
+        assert await dead_letters(bus) == []
+
+
+def operation_ids(app: dict[str, Any]) -> list[str]:
+    """None where no operation was written down yet."""
+    state = app.get("status", {}).get("operationState", {})
+    told = state.get("operation", {}).get("info", ())
+    return [one["value"] for one in told if one["name"] == "operationId"]
+
+
+@pytest.mark.parametrize("place", ["before:delete", "after:delete"])
+async def test_a_deletion_goes_on(quiet_house: House, place: str) -> None:
+    house = quiet_house
+    house.commit({"web/a.yaml": WORKLOAD, "web/b.yaml": SECOND})
+    await house.apply_app("web", "web", syncPolicy=HEALING, metadata={"finalizers": [FINALIZER]})
+    async with outside(house, "first"):
+        await house.until_synced("web")
+    await house.delete_app("web")
+    await dying(house, place).until_killed()
+    async with outside(house), bus_of(house.settings) as bus:
+        await a_fact(bus, AppDeleted)
+        assert await house.get("apps/v1/deployments/first") is None
+        assert await house.get("configmaps/second") is None
+        assert await dead_letters(bus) == []
+
+
+async def test_what_was_not_acknowledged_is_delivered_again_and_done_once(
+    quiet_house: House,
+) -> None:
+    """An ask whose work was done changes nothing; a command whose work was not done is obeyed."""
+    house = quiet_house
+    sha = house.commit({"web/a.yaml": config_map("a"), "hand/b.yaml": config_map("b")})
     await house.apply_app("web", "web", syncPolicy=HEALING)
     await dying(house, "after:step").until_killed()
-    async with outside(house), bus_of(house.settings) as bus:
-        await house.until_synced("web")
-        before = await house.get("configmaps/a")
-        await eventually(lambda: all_done(bus), within=60)
-        assert_deployed_once(await house.app("web"), sha)
-        assert await house.get("configmaps/a") == before
+    before = await house.get("configmaps/a")
+    await house.apply_app("hand", "hand")
+    async with bus_of(house.settings) as bus:
+        command = SyncApp(app=AppKey(house.namespace, "hand"), id="c1", actor="anna")
+        await bus.publish(command)
+        await dying(house, "before:sync").until_killed()
+        assert await house.get("configmaps/b") is None
+        async with outside(house):
+            assert_deployed_once(await house.until_synced("hand"), sha)
+            await eventually(lambda: all_done(bus), within=60)
+            assert_deployed_once(await house.until_synced("web"), sha)
+            assert await house.get("configmaps/a") == before
         assert await dead_letters(bus) == []
 
 
