@@ -85,10 +85,10 @@ async def test_a_repository_that_is_gone_is_named_and_recovers_when_it_is_back(
     before = await house.app("web")
     host.remove("team/apps")
     await house.patch_app("web", REFRESH)
-    app = await house.until(has_failed, app="web")
-    said = conditions(app)["ComparisonError"]
-    assert house.repository.url in said
-    assert "not found" in said
+    app = await house.until(
+        lambda app: "not found" in conditions(app).get("ComparisonError", ""), app="web"
+    )
+    assert house.repository.url in conditions(app)["ComparisonError"]
     assert kept(app) == kept(before)
     assert await house.get("configmaps/a") is not None
     house.repository = host.create("team/apps")
