@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import msgspec
-from sqlalchemy import RowMapping, Select, delete, func, insert, select, update
+from sqlalchemy import RowMapping, Select, case, delete, func, insert, select, update
 
 from bus.ids import new_id
 from service.access.permissions import Permission
@@ -19,9 +19,11 @@ from service.api.fields import Id, Labels, Name, Short, Text, Version, text_of
 from service.api.pages import Order, Page, PageQuery, rows_of
 from service.api.problem import DeniedError, invalid, not_found
 from service.api.sight import agent_place, visible_agents
-from service.api.status import AgentStatus, status_of
+from service.api.status import AgentStatus, status_of, upgrade_for
 from service.audit.redact import changed, redacted
 from service.gateway import enrolment
+from service.gateway import epochs as believed
+from service.projection.applications import ENVIRONMENT
 from service.store.changes import note
 from service.store.tables import agent_keys, agents, applications, epochs, organisations, projects
 
@@ -71,9 +73,10 @@ class Agent(Answer, frozen=True, kw_only=True):
     connected_at: str | None
     round_trip_ms: int | None
     clock_skew_ms: int | None
-    agent_version: str
-    upgrade_available: str
-    """The service's own version where the agent's is another; empty: none."""
+    version: str
+    """Of the agent's program."""
+    upgrade_available: str | None
+    """The service's own version where the agent's is older; null: none."""
     capabilities: list[str]
     allowed: dict[str, Any]
     components: list[dict[str, Any]]
@@ -81,7 +84,8 @@ class Agent(Answer, frozen=True, kw_only=True):
     roots_at: str | None
     applications: int
     quarantined: Quarantine | None
-    version: int
+    edition: int
+    """Counts its changes here: what If-Match takes."""
 
 
 class EnrolmentToken(Answer, frozen=True, kw_only=True):
@@ -180,6 +184,16 @@ async def revoke_agent(call: Call, _given: Nothing) -> Agent:
     return _agent(await _row(call, row["id"]), call)
 
 
+async def accept_epoch(call: Call, _given: Nothing) -> Agent:
+    """Believe a quarantined epoch: what it says replaces what was known."""
+    return await _judged(call, "accepted")
+
+
+async def reject_epoch(call: Call, _given: Nothing) -> Agent:
+    """Forget a quarantined epoch: what was known stays."""
+    return await _judged(call, "rejected")
+
+
 async def get_sealing_key(call: Call, _given: Nothing) -> SealingKey:
     """The public key that credentials for this agent are sealed to."""
     row = await find(call, VIEW)
@@ -193,6 +207,20 @@ async def get_sealing_key(call: Call, _given: Nothing) -> SealingKey:
     if key is None:
         raise not_found(f"key of agent {row['name']}: it is not enrolled")
     return SealingKey(public_key=key)
+
+
+async def _judged(call: Call, verdict: str) -> Agent:
+    row = await find(call, EDIT)
+    epoch = call.request.match_info["epoch"]
+    await call.turn()
+    if verdict == "accepted":
+        found = await believed.accept(call.connection, row["id"], epoch, call.now)
+    else:
+        found = await believed.reject(call.connection, row["id"], epoch)
+    if not found:
+        raise not_found(f"quarantined epoch {epoch}")
+    await call.audit(f"epoch.{verdict}", f"agent/{row['name']}", detail={"epoch": epoch})
+    return _agent(await _row(call, row["id"]), call)
 
 
 async def find(call: Call, permission: Permission) -> RowMapping:
@@ -245,7 +273,9 @@ def _agent(row: RowMapping, call: Call) -> Agent:
         connected_at=text_of(row["connected_at"]),
         roots_at=text_of(row["roots_at"]),
         capabilities=list(row["capabilities"]),
-        upgrade_available="",
+        version=row["agent_version"],
+        upgrade_available=upgrade_for(row["agent_version"]),
+        edition=row["version"],
         quarantined=Quarantine(**quarantined) if quarantined else None,
         **{name: row[name] for name in _PLAIN},
     )
@@ -259,12 +289,10 @@ _PLAIN = (
     "labels",
     "round_trip_ms",
     "clock_skew_ms",
-    "agent_version",
     "allowed",
     "components",
     "roots_in_step",
     "applications",
-    "version",
 )
 
 
@@ -290,7 +318,12 @@ async def _place_of_new(call: Call, given: NewAgent) -> Place:
 
 async def _projected(call: Call, id_: str, values: Mapping[str, Any]) -> None:
     """Applications carry their agent's environment and region where they name none themselves."""
-    copied = {name: values[name] for name in ("environment", "region") if name in values}
+    own = applications.c.labels.op("?")(ENVIRONMENT)
+    copied: dict[str, Any] = {
+        name: values[name] for name in ("environment", "region") if name in values
+    }
+    if "environment" in copied:
+        copied["environment"] = case((own, applications.c.environment), else_=copied["environment"])
     if copied:
         statement = update(applications).where(applications.c.agent_id == id_).values(copied)
         await call.connection.execute(statement)
@@ -339,6 +372,20 @@ ENDPOINTS = (
     ),
     Endpoint(
         method="POST", path="/agents/{id}/revoke", needs=EDIT, handler=revoke_agent, gives=Agent
+    ),
+    Endpoint(
+        method="POST",
+        path="/agents/{id}/epochs/{epoch}/accept",
+        needs=EDIT,
+        handler=accept_epoch,
+        gives=Agent,
+    ),
+    Endpoint(
+        method="POST",
+        path="/agents/{id}/epochs/{epoch}/reject",
+        needs=EDIT,
+        handler=reject_epoch,
+        gives=Agent,
     ),
     Endpoint(
         method="GET",

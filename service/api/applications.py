@@ -104,7 +104,7 @@ async def list_applications(call: Call, given: ApplicationsQuery) -> Page[Applic
     """What needs a person first, unless another order is asked for."""
     query = selected().where(visible_applications(call.caller, VIEW), *filters_of(given))
     place = f"{call.account}/applications"
-    found = await rows_of(call.connection, query, _ORDERS[given.sort], given, place)
+    found = await rows_of(call.connection, query, ORDERS[given.sort], given, place)
     items = [application_of(row, call) for row in found.rows]
     return Page(items=items, next=found.next, total=await _total(call, given))
 
@@ -245,7 +245,7 @@ _WORST = case(
     else_=8,
 )
 _CHANGED = func.greatest(_TABLE.sync_since, _TABLE.health_since, type_=_TABLE.as_of.type)
-_ORDERS = {
+ORDERS = {
     Sort.WORST: Order(columns=(cast(_WORST, Integer), _TABLE.name, _TABLE.id)),
     Sort.NAME: Order(columns=(_TABLE.name, _TABLE.id)),
     Sort.CHANGED: Order(

@@ -10,7 +10,21 @@ from collections.abc import Sequence
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from service.api import agents, applications, session
+from service.api import (
+    agents,
+    applications,
+    bindings,
+    commands,
+    organisations,
+    principals,
+    projects,
+    reads,
+    resource_groups,
+    roles,
+    session,
+    tasks,
+    tokens,
+)
 from service.api.endpoint import Endpoint
 from service.api.middleware import problems
 from service.api.serve import route
@@ -19,7 +33,21 @@ from service.parts import Parts
 
 
 def table() -> tuple[Endpoint, ...]:
-    nouns = (session, agents, applications)
+    nouns = (
+        session,
+        agents,
+        commands,
+        applications,
+        reads,
+        tasks,
+        organisations,
+        projects,
+        principals,
+        tokens,
+        roles,
+        resource_groups,
+        bindings,
+    )
     return tuple(row for noun in nouns for row in noun.ENDPOINTS)
 
 

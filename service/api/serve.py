@@ -124,8 +124,8 @@ async def _record(tools: Tools, who: Caller, denied: DeniedError, now: datetime)
 
 def _json(endpoint: Endpoint, found: Any) -> web.Response:
     headers = dict(HEADERS)
-    version = getattr(found, "version", None)
-    if version is not None and endpoint.path.count("{") and found is not None:
+    version = getattr(found, "edition", None) or getattr(found, "version", None)
+    if version is not None and "{" in endpoint.path:
         headers["ETag"] = f'"{version}"'
     if found is None:
         return web.Response(status=204, headers=headers)

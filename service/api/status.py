@@ -1,9 +1,11 @@
-"""How long ago an agent was heard, in words: the ladder. Pure."""
+"""How long ago an agent was heard, in words: the ladder. And whether a newer version is out."""
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
 
 STALE_AFTER = timedelta(seconds=45)
 DISCONNECTED_AFTER = timedelta(minutes=2)
@@ -31,3 +33,16 @@ def status_of(state: str, heard_at: datetime | None, now: datetime) -> AgentStat
     if age < DISCONNECTED_AFTER:
         return AgentStatus.STALE
     return AgentStatus.DISCONNECTED if age < LOST_AFTER else AgentStatus.LOST
+
+
+def upgrade_for(agent: str) -> str | None:
+    """Our own version where the agent's is older; None: nothing to do, or nothing known."""
+    try:
+        own = version("gitops-house")
+    except PackageNotFoundError:
+        return None
+    return own if agent and _numbers(agent) < _numbers(own) else None
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(it) for it in re.findall(r"\d+", text)[:3])

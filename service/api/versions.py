@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from aiohttp import web
 from sqlalchemy import RowMapping, Table, select, update
 
 from service.api.call import Call
 from service.api.problem import ProblemError, not_found
+from service.store.tables import agents
 
 
 def check(given: str, current: str) -> None:
@@ -60,3 +62,26 @@ async def change(
         .returning(*table.c)
     )
     return (await call.connection.execute(statement)).mappings().one()
+
+
+def values_of(given: Any) -> dict[str, Any]:
+    """Of a PATCH: the fields that were sent."""
+    return {
+        name: getattr(given, name)
+        for name in given.__struct_fields__
+        if name != "version" and getattr(given, name) is not msgspec.UNSET
+    }
+
+
+async def check_empty(call: Call, what: str, **owner: str) -> None:
+    """Agents, and with them applications, are never lost by deleting what they stand in."""
+    ((column, id_),) = owner.items()
+    query = select(agents.c.name).where(agents.c[column] == id_).limit(1)
+    name = await call.connection.scalar(query)
+    if name is not None:
+        raise ProblemError(
+            409,
+            f"agent {name} belongs to this {what}",
+            rule="in-use",
+            remedy="Delete the agent first, or make it anew elsewhere.",
+        )

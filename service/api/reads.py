@@ -1,0 +1,228 @@
+"""What only the agent can answer: tree, diff, manifests, live objects, events, refs, a preview.
+
+A read is a task like any other. The answer is waited for without holding a connection; where the
+agent takes longer, the caller gets 202 and the task, and the change feed tells when it has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Annotated, Any
+
+import msgspec
+from aiohttp import web
+from sqlalchemy import RowMapping
+
+from bus.link import TaskKind, TaskPhase
+from service.access.permissions import Permission
+from service.api import applications as apps
+from service.api.call import Call
+from service.api.commands import Sync
+from service.api.endpoint import Answer, Endpoint, Given, Handler, Nothing
+from service.api.fields import Text
+from service.api.orders import Accepted, row_of, task_of
+from service.api.problem import ProblemError
+from service.api.serve import HEADERS
+from service.api.status import AgentStatus, status_of
+from service.gateway.tasks import Ended, NewTask
+
+VIEW, SYNC = Permission.APPLICATION_VIEW, Permission.APPLICATION_SYNC
+WAIT_SECONDS = 10.0
+_NOT_AFTER = timedelta(seconds=60)
+_STATUS = {
+    "not_allowed": 403,
+    "not_found": 404,
+    "conflict": 409,
+    "invalid": 422,
+    "unsupported": 422,
+    "unreachable": 502,
+    "expired": 504,
+}
+_AWAY = (AgentStatus.DISCONNECTED, AgentStatus.LOST, AgentStatus.WAITING, AgentStatus.REVOKED)
+
+
+class ObjectQuery(Given, frozen=True, kw_only=True, omit_defaults=True):
+    """One object; `version` may be left out."""
+
+    group: Text = ""
+    version: Text = ""
+    kind: Annotated[str, msgspec.Meta(min_length=1, max_length=63)]
+    namespace: Text = ""
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=253)]
+
+
+class EventsQuery(Given, frozen=True, kw_only=True, omit_defaults=True):
+    """Of one object, or of the whole application where none is named."""
+
+    group: Text = ""
+    version: Text = ""
+    kind: Text = ""
+    namespace: Text = ""
+    name: Annotated[str, msgspec.Meta(max_length=253)] = ""
+    uid: Text = ""
+
+
+class ManifestsQuery(Given, frozen=True, kw_only=True, omit_defaults=True):
+    revision: Annotated[str, msgspec.Meta(max_length=253)] = ""
+
+
+class Preview(Answer, frozen=True, kw_only=True):
+    """Objects as `group/kind/namespace/name`."""
+
+    create: list[str]
+    change: list[str]
+    prune: list[str]
+
+
+async def get_tree(call: Call, given: Nothing) -> web.Response:
+    """The objects of an application and what they own, as nodes with their parents."""
+    return await _read(call, TaskKind.TREE, given)
+
+
+async def get_manifests(call: Call, given: ManifestsQuery) -> web.Response:
+    """The desired state, rendered and redacted."""
+    return await _read(call, TaskKind.MANIFESTS, given)
+
+
+async def get_diff(call: Call, given: Nothing) -> web.Response:
+    """Desired beside live, object by object, with the fields that differ."""
+    return await _read(call, TaskKind.DIFF, given)
+
+
+async def get_live(call: Call, given: ObjectQuery) -> web.Response:
+    """One live object, redacted."""
+    return await _read(call, TaskKind.LIVE, given)
+
+
+async def get_events(call: Call, given: EventsQuery) -> web.Response:
+    """Kubernetes events, the newest first."""
+    return await _read(call, TaskKind.EVENTS, given)
+
+
+async def preview_sync(call: Call, given: Sync) -> Preview:
+    """What a sync would create, change and prune; nothing is done."""
+    row = await apps.find(call, call.id, SYNC)
+    arguments = {**msgspec.to_builtins(given), "preview": True}
+    ended = await ask(call, row, TaskKind.DIFF, arguments, within=20.0)
+    return preview_of(_body(ended), prune=given.prune)
+
+
+async def ask(
+    call: Call, row: RowMapping, kind: TaskKind, arguments: dict[str, Any], *, within: float
+) -> Ended:
+    """Submits, gives the connection back and waits; `row` is an application with its agent."""
+    _check_there(row, call)
+    new = NewTask(
+        account_id=call.account,
+        agent_id=row["agent_id"],
+        kind=kind,
+        actor=call.caller.name,
+        subject=f"{row['namespace']}/{row['name']}",
+        project=row["project"],
+        arguments=arguments,
+        principal_id=call.caller.id,
+        not_after=call.now + _NOT_AFTER,
+    )
+    tasks = call.tools.parts.tasks
+    id_ = await tasks.submit(call.connection, new)
+    await call.release()
+    ended = await tasks.result(id_, within)
+    if ended is None:
+        raise ProblemError(504, "the task is gone", rule="agent-answer")
+    return ended
+
+
+def preview_of(body: Any, *, prune: bool) -> Preview:
+    """From the diff: no live object is created, no desired one is pruned."""
+    objects = body.get("objects", []) if isinstance(body, Mapping) else []
+    made: dict[str, list[str]] = {"create": [], "change": [], "prune": []}
+    for it in objects:
+        if it.get("live") is None:
+            made["create"].append(it["key"])
+        elif it.get("desired") is None:
+            made["prune"].extend([it["key"]] if prune else [])
+        elif it.get("modified"):
+            made["change"].append(it["key"])
+    return Preview(**made)
+
+
+async def _read(call: Call, kind: TaskKind, given: Any) -> web.Response:
+    row = await apps.find(call, call.id, VIEW)
+    ended = await ask(call, row, kind, msgspec.to_builtins(given), within=WAIT_SECONDS)
+    return await answered(call, ended)
+
+
+async def answered(call: Call, ended: Ended) -> web.Response:
+    if ended.phase.final:
+        return _response(200, _body(ended))
+    async with call.tools.parts.engine.connect() as connection:
+        row = await row_of(replace(call, connection=connection), ended.id)
+    return _response(202, Accepted(task=task_of(row)))
+
+
+def _body(ended: Ended) -> Any:
+    if ended.phase is TaskPhase.SUCCEEDED:
+        return ended.result
+    if not ended.phase.final:
+        raise ProblemError(
+            504, "the agent has not answered yet", rule="agent-answer", remedy="Try again."
+        )
+    raise ProblemError(
+        _STATUS.get(ended.code, 502),
+        ended.message or f"the task ended as {ended.phase}",
+        rule=f"agent-{ended.code or ended.phase}".replace("_", "-"),
+        remedy=_REMEDIES.get(ended.code, "Look at the agent's log."),
+    )
+
+
+_REMEDIES = {
+    "not_allowed": "The agent's own limits refuse it: see what this control plane may do there.",
+    "expired": "Try again when the agent is connected.",
+    "not_found": "It may be gone: refresh the application.",
+}
+
+
+def _check_there(row: RowMapping, call: Call) -> None:
+    status = status_of(row["agent_state"], row["agent_heard_at"], call.now)
+    if status in _AWAY:
+        raise ProblemError(
+            503,
+            f"agent {row['agent_name']} is {status}",
+            rule="agent-away",
+            remedy="What was last reported is shown; ask again when it is connected.",
+        )
+
+
+def _response(status: int, body: Any) -> web.Response:
+    raw = msgspec.json.encode(body)
+    return web.Response(status=status, body=raw, content_type="application/json", headers=HEADERS)
+
+
+def _get(noun: str, handler: Handler, takes: type[Given] = Nothing) -> Endpoint:
+    return Endpoint(
+        method="GET",
+        path=f"/applications/{{id}}/{noun}",
+        needs=VIEW,
+        handler=handler,
+        takes=takes,
+        gives=Any,
+    )
+
+
+ENDPOINTS = (
+    _get("tree", get_tree),
+    _get("manifests", get_manifests, ManifestsQuery),
+    _get("diff", get_diff),
+    _get("live", get_live, ObjectQuery),
+    _get("events", get_events, EventsQuery),
+    Endpoint(
+        method="POST",
+        path="/applications/{id}/sync/preview",
+        needs=SYNC,
+        handler=preview_sync,
+        takes=Sync,
+        gives=Preview,
+    ),
+)

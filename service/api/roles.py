@@ -1,0 +1,148 @@
+"""Roles: named sets of permissions. The built-in ones stay as they are."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from sqlalchemy import RowMapping, delete, select
+
+from service.access.decide import exceeds
+from service.access.permissions import Permission
+from service.access.values import Scope
+from service.api import rows, versions
+from service.api.call import Call
+from service.api.endpoint import Answer, Endpoint, Given, Nothing
+from service.api.fields import Name, Version, text_of
+from service.api.pages import Order, Page, PageQuery, rows_of
+from service.api.problem import DeniedError, ProblemError
+from service.audit.redact import changed
+from service.store.tables import bindings, roles
+
+VIEW, EDIT = Permission.ACCESS_VIEW, Permission.ACCESS_EDIT
+Permissions = Annotated[frozenset[Permission], msgspec.Meta(max_length=50)]
+
+
+class NewRole(Given, frozen=True, kw_only=True):
+    name: Name
+    permissions: Permissions
+
+
+class RoleChange(Given, frozen=True, kw_only=True):
+    permissions: Permissions
+    version: Version | None = None
+
+
+class Role(Answer, frozen=True, kw_only=True):
+    id: str
+    name: str
+    permissions: list[str]
+    built_in: bool
+    version: int
+    created_at: str | None
+
+
+async def list_roles(call: Call, given: PageQuery) -> Page[Role]:
+    """All of the account."""
+    query = select(roles).where(roles.c.account_id == call.account)
+    order = Order(columns=(roles.c.name,))
+    found = await rows_of(call.connection, query, order, given, f"{call.account}/roles")
+    return Page(items=[_role(row) for row in found.rows], next=found.next)
+
+
+async def get_role(call: Call, _given: Nothing) -> Role:
+    """One role."""
+    return _role(await rows.one(call, roles, call.id, "role"))
+
+
+async def create_role(call: Call, given: NewRole) -> Role:
+    """Make one of permissions that one holds in the whole account."""
+    _require(call, given.name, given.permissions)
+    permissions = sorted(given.permissions)
+    row = await rows.add(call, roles, name=given.name, permissions=permissions)
+    detail = {"permissions": permissions}
+    await call.audit("role.created", f"role/{given.name}", detail=detail)
+    return _role(row)
+
+
+async def change_role(call: Call, given: RoleChange) -> Role:
+    """Everybody who is bound to it gains or loses at once."""
+    row = await versions.locked(call, roles, "role")
+    _check_own(row)
+    _require(call, row["name"], given.permissions)
+    permissions = sorted(given.permissions)
+    after = await versions.change(call, roles, row, {"permissions": permissions}, given.version)
+    detail = changed({"permissions": list(row["permissions"])}, {"permissions": permissions})
+    await call.audit("role.changed", f"role/{row['name']}", detail=detail)
+    return _role(after)
+
+
+async def delete_role(call: Call, _given: Nothing) -> None:
+    """Only one that nobody is bound to."""
+    row = await versions.locked(call, roles, "role")
+    _check_own(row)
+    _require(call, row["name"], frozenset())
+    used = await call.connection.scalar(
+        select(bindings.c.id).where(bindings.c.role_id == row["id"]).limit(1)
+    )
+    if used is not None:
+        remedy = "Remove its bindings first."
+        raise ProblemError(409, "somebody is bound to it", rule="in-use", remedy=remedy)
+    await call.connection.execute(delete(roles).where(roles.c.id == row["id"]))
+    await call.audit("role.deleted", f"role/{row['name']}")
+
+
+def _require(call: Call, name: str, permissions: frozenset[Permission]) -> None:
+    rows.require_account(call, EDIT, f"role {name}")
+    more = exceeds(call.caller.bindings, permissions, Scope())
+    if more:
+        detail = f"you do not hold in the whole account: {', '.join(sorted(more))}"
+        raise DeniedError(EDIT, f"role {name}", detail=detail)
+
+
+def _check_own(row: RowMapping) -> None:
+    if row["built_in"]:
+        remedy = "Make a role of your own."
+        raise ProblemError(409, "a built-in role stays as it is", rule="built-in", remedy=remedy)
+
+
+def _role(row: RowMapping) -> Role:
+    return Role(
+        id=row["id"],
+        name=row["name"],
+        permissions=list(row["permissions"]),
+        built_in=row["built_in"],
+        version=row["version"],
+        created_at=text_of(row["created_at"]),
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        method="GET",
+        path="/roles",
+        needs=VIEW,
+        handler=list_roles,
+        takes=PageQuery,
+        gives=Page[Role],
+    ),
+    Endpoint(
+        method="POST",
+        path="/roles",
+        needs=EDIT,
+        handler=create_role,
+        takes=NewRole,
+        gives=Role,
+        status=201,
+    ),
+    Endpoint(method="GET", path="/roles/{id}", needs=VIEW, handler=get_role, gives=Role),
+    Endpoint(
+        method="PATCH",
+        path="/roles/{id}",
+        needs=EDIT,
+        handler=change_role,
+        takes=RoleChange,
+        gives=Role,
+    ),
+    Endpoint(method="DELETE", path="/roles/{id}", needs=EDIT, handler=delete_role),
+)

@@ -1,0 +1,132 @@
+"""Tasks: what was asked of agents and what became of it."""
+
+from __future__ import annotations
+
+from sqlalchemy import ColumnElement, RowMapping, and_, exists, or_, select
+
+from bus.link import TaskKind
+from service.access.permissions import Permission
+from service.api import applications as apps
+from service.api.call import Call
+from service.api.endpoint import Endpoint, Nothing, Open
+from service.api.fields import Id, Text
+from service.api.orders import Task, row_of, task_of
+from service.api.pages import Order, Page, PageQuery, rows_of
+from service.api.problem import DeniedError
+from service.api.sight import agent_place, visible_agents, visible_applications
+from service.store.tables import agents, applications, tasks
+
+_NEEDS = {
+    TaskKind.PUT: Permission.APPLICATION_EDIT,
+    TaskKind.DELETE: Permission.APPLICATION_DELETE,
+}
+
+
+class TasksQuery(PageQuery, frozen=True, kw_only=True):
+    agent: Id = ""
+    kind: Text = ""
+    phase: Text = ""
+    subject: str = ""
+    actor: Text = ""
+
+
+async def list_tasks(call: Call, given: TasksQuery) -> Page[Task]:
+    """The newest first: one's own, and those of applications and agents one may see."""
+    query = select(tasks).where(tasks.c.account_id == call.account, _visible(call))
+    for text, column in (
+        (given.agent, tasks.c.agent_id),
+        (given.kind, tasks.c.kind),
+        (given.phase, tasks.c.phase),
+        (given.subject, tasks.c.subject),
+        (given.actor, tasks.c.actor),
+    ):
+        if text:
+            query = query.where(column.in_(text.split(",")))
+    order = Order(columns=(tasks.c.id,), descending=True)
+    found = await rows_of(call.connection, query, order, given, f"{call.account}/tasks")
+    items = [task_of({**row, "result": None}) for row in found.rows]
+    return Page(items=items, next=found.next)
+
+
+async def get_task(call: Call, _given: Nothing) -> Task:
+    """One task with its result."""
+    return task_of(await _find(call))
+
+
+async def cancel_task(call: Call, _given: Nothing) -> Task:
+    """End it: at once where it still waits, else the agent is asked to."""
+    row = await _find(call)
+    if row["principal_id"] != call.caller.id:
+        await _require(call, row)
+    await call.turn()
+    await call.tools.parts.tasks.cancel(call.connection, row["id"])
+    await call.audit("task.cancel", f"task/{row['id']}", project=row["project"])
+    return task_of(await row_of(call, row["id"]))
+
+
+async def _find(call: Call) -> RowMapping:
+    row = await row_of(call, call.id)
+    seen = select(tasks.c.id).where(tasks.c.id == row["id"], _visible(call))
+    if await call.connection.scalar(seen) is None:
+        raise DeniedError(Permission.APPLICATION_VIEW, f"task {call.id}", status=404)
+    return row
+
+
+async def _require(call: Call, row: RowMapping) -> None:
+    """Who may have asked for it may also end it."""
+    permission = _NEEDS.get(TaskKind(row["kind"]), Permission.APPLICATION_SYNC)
+    namespace, _, name = row["subject"].partition("/")
+    query = apps.selected().where(
+        applications.c.agent_id == row["agent_id"],
+        applications.c.namespace == namespace,
+        applications.c.name == name,
+    )
+    app = (await call.connection.execute(query)).mappings().one_or_none()
+    if app is not None:
+        place = await apps.place_of(call, app)
+    else:
+        agent = select(agents).where(agents.c.id == row["agent_id"])
+        place = agent_place((await call.connection.execute(agent)).mappings().one())
+    call.require(permission, place, f"task {row['id']}")
+
+
+def _visible(call: Call) -> ColumnElement[bool]:
+    subject = applications.c.namespace + "/" + applications.c.name
+    application = exists(
+        select(applications.c.id)
+        .where(
+            applications.c.agent_id == tasks.c.agent_id,
+            subject == tasks.c.subject,
+            visible_applications(call.caller, Permission.APPLICATION_VIEW),
+        )
+        .correlate(tasks)
+    )
+    agent = exists(
+        select(agents.c.id)
+        .where(
+            agents.c.id == tasks.c.agent_id,
+            visible_agents(call.caller, Permission.AGENT_EDIT),
+        )
+        .correlate(tasks)
+    )
+    return or_(tasks.c.principal_id == call.caller.id, and_(application), and_(agent))
+
+
+ENDPOINTS = (
+    Endpoint(
+        method="GET",
+        path="/tasks",
+        needs=Open.LOGGED_IN,
+        handler=list_tasks,
+        takes=TasksQuery,
+        gives=Page[Task],
+    ),
+    Endpoint(method="GET", path="/tasks/{id}", needs=Open.LOGGED_IN, handler=get_task, gives=Task),
+    Endpoint(
+        method="POST",
+        path="/tasks/{id}/cancel",
+        needs=Open.LOGGED_IN,
+        handler=cancel_task,
+        gives=Task,
+    ),
+)
