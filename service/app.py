@@ -126,7 +126,7 @@ class _Owned:
     ) -> None:
         for task in self._tasks:
             task.cancel()
-        await self._group.__aexit__(kind, error, trace)
+        await self._group.__aexit__(None, None, None)  # the caller's own error is not ours to wrap
 
 
 async def _build(stack: AsyncExitStack, settings: ServiceSettings, url: str) -> Parts:

@@ -75,6 +75,10 @@ class Relay(_Value, frozen=True, kw_only=True):
     part: Chunk | End
 
 
+class Ping(_Value, frozen=True, kw_only=True):
+    """A ping of the WebSocket itself, answered at once by whatever library is there."""
+
+
 class Close(_Value, frozen=True, kw_only=True):
     """A WebSocket close code and a reason for the agent's log."""
 
@@ -93,6 +97,7 @@ Effect = (
     | OfferTasks
     | Heard
     | Relay
+    | Ping
     | Close
 )
 
@@ -127,6 +132,12 @@ class Offered(_Value, frozen=True, kw_only=True):
     frames: tuple[DownFrame, ...]
 
 
+class Pong(_Value, frozen=True, kw_only=True):
+    """Seconds that a ping and its answer took."""
+
+    took: float
+
+
 class Tick(_Value, frozen=True, kw_only=True):
     """Time has passed."""
 
@@ -135,6 +146,7 @@ Input = (
     UpFrame
     | Wish
     | Tick
+    | Pong
     | Opened
     | Refused
     | Stored

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 from service.gateway.problems import LinkRefusedError
 
-_PER_SECOND = 5.0
-_BURST = 50.0
+_PER_SECOND = 50.0
+_BURST = 500.0
+"""Many agents may come from one address, all at once after an outage."""
 _ADDRESSES = 10_000
 
 

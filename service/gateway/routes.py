@@ -17,10 +17,10 @@ from aiohttp import web
 
 from bus.link import Enrol, SessionRequest
 from service.gateway.carry import Carrier
-from service.gateway.connection import Terms, new_link
 from service.gateway.enrolment import Enrolment
 from service.gateway.keys import SigningKeys
 from service.gateway.limits import Doorman
+from service.gateway.link import Terms, new_link
 from service.gateway.problems import LinkRefusedError, refusal
 from service.gateway.sessions import ChallengeRequest, Sessions
 from service.gateway.socket import AgentSocket, new_socket

@@ -9,6 +9,7 @@ agent that does not read is cut off.
 from __future__ import annotations
 
 import asyncio
+import struct
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -21,7 +22,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from bus.link import MAX_FRAME, DownFrame, UpFrame
 from service.gateway import effects as fx
 from service.gateway.carry import Carrier
-from service.gateway.connection import AGAIN_LATER, Link, new_link, step
+from service.gateway.connection import step
+from service.gateway.link import AGAIN_LATER, Link
 from service.gateway.links import Wish
 
 log = structlog.get_logger()
@@ -32,6 +34,7 @@ _WISHES = 1000
 _REASON_BYTES = 120
 _UNREADABLE = 1007
 _TOO_LARGE = 1009
+_TIME = struct.Struct("!d")
 _NUL = rb"\u0000"
 _NO_NUL = rb"\ufffd"
 """PostgreSQL keeps no NUL in text; the replacement character stands for it."""
@@ -39,7 +42,10 @@ _FRAMES: msgspec.json.Decoder[UpFrame] = msgspec.json.Decoder(UpFrame)
 
 
 def new_socket() -> web.WebSocketResponse:
-    return web.WebSocketResponse(max_msg_size=MAX_FRAME, timeout=5.0, compress=False)
+    """Pings are answered by hand, because their answers are measured."""
+    return web.WebSocketResponse(
+        max_msg_size=MAX_FRAME, timeout=5.0, compress=False, autoping=False
+    )
 
 
 class _Over(Exception):  # noqa: N818  not an error: how both tasks end
@@ -57,6 +63,8 @@ class AgentSocket:
     _wishes: deque[Wish] = field(default_factory=lambda: deque(maxlen=_WISHES))
     _wished: asyncio.Event = field(default_factory=asyncio.Event)
 
+    _last: tuple[int, bytes] = (1000, b"")
+
     def hear(self, wanted: Wish) -> None:
         self._wishes.append(wanted)
         self._wished.set()
@@ -67,17 +75,23 @@ class AgentSocket:
                 tasks.create_task(self._read(), name=f"read {self.link.caller.agent}")
                 tasks.create_task(self._listen(), name=f"wishes of {self.link.caller.agent}")
         except* _Over:
-            pass
+            await self.socket.close(code=self._last[0], message=self._last[1])
         finally:
             if self.link.opened is not None:
                 await self.carrier.close(self.link.opened)
 
     async def _read(self) -> None:
         async for message in self.socket:
-            if message.type is not WSMsgType.TEXT and message.type is not WSMsgType.BINARY:
-                break
-            frame = await self._decoded(message.data)
-            await asyncio.sleep(await self._feed(frame))
+            match message.type:
+                case WSMsgType.TEXT | WSMsgType.BINARY:
+                    frame = await self._decoded(message.data)
+                    await asyncio.sleep(await self._feed(frame))
+                case WSMsgType.PING:
+                    await self.socket.pong(message.data)
+                case WSMsgType.PONG:
+                    await self._feed(fx.Pong(took=self._now() - _sent_at(message.data)))
+                case _:
+                    break
         raise _Over
 
     async def _listen(self) -> None:
@@ -96,7 +110,7 @@ class AgentSocket:
         try:
             return _FRAMES.decode(raw.replace(_NUL, _NO_NUL))
         except (msgspec.DecodeError, UnicodeError, RecursionError) as e:
-            await self._close(_UNREADABLE, f"a frame that cannot be read: {e}")
+            self._close(_UNREADABLE, f"a frame that cannot be read: {e}")
             raise _Over from e
 
     async def _feed(self, given: fx.Input) -> float:
@@ -119,17 +133,20 @@ class AgentSocket:
             log.warning(
                 "link ended: the database", agent=self.link.caller.agent, error=str(e)[:400]
             )
-            await self._close(AGAIN_LATER, "the service cannot store just now: come back soon")
+            self._close(AGAIN_LATER, "the service cannot store just now: come back soon")
             raise _Over from e
         return [answer for answer in answers if answer is not None]
 
     async def _carry(self, effect: fx.Effect) -> fx.Input | None:
         match effect:
             case fx.Close():
-                await self._close(effect.code, effect.reason)
+                self._close(effect.code, effect.reason)
                 raise _Over
             case fx.Open():
                 return await self.carrier.open(self.link.caller, effect)
+            case fx.Ping():
+                await self._ping()
+                return None
             case _ if self.link.opened is None:
                 return None
             case _:
@@ -143,13 +160,22 @@ class AgentSocket:
         except (TimeoutError, ConnectionError) as e:
             raise _Over from e
 
-    async def _close(self, code: int, reason: str) -> None:
+    async def _ping(self) -> None:
+        try:
+            async with asyncio.timeout(_SEND_SECONDS):
+                await self.socket.ping(_TIME.pack(self._now()))
+        except (TimeoutError, ConnectionError) as e:
+            raise _Over from e
+
+    def _close(self, code: int, reason: str) -> None:
+        """The handshake follows when both tasks have ended: it needs the reader to itself."""
         log.info("link closed", agent=self.link.caller.agent, code=code, reason=reason)
-        message = reason.encode()[:_REASON_BYTES]
-        await self.socket.close(code=code, message=message)
+        self._last = (code, reason.encode()[:_REASON_BYTES])
 
     def _now(self) -> float:
         return self.carrier.clock().timestamp()
 
 
-__all__ = ["AgentSocket", "new_link", "new_socket"]
+def _sent_at(data: bytes) -> float:
+    """Of our own ping; whoever answers something else measures nonsense about itself."""
+    return float(_TIME.unpack(data)[0]) if len(data) == _TIME.size else 0.0

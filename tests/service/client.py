@@ -49,6 +49,7 @@ from bus.link.digest import content_hash, in_buckets, root_of_members
 T = TypeVar("T")
 F = TypeVar("F", bound=DownFrame)
 _TIMEOUT = aiohttp.ClientTimeout(total=30)
+_FRAMES: msgspec.json.Decoder[DownFrame] = msgspec.json.Decoder(DownFrame)
 CLUSTER = "cluster-1"
 TIME = "2026-11-21T10:00:00Z"
 
@@ -139,7 +140,7 @@ class Connection:
         message = await self.socket.receive(timeout=within)
         if message.type is not aiohttp.WSMsgType.TEXT:
             raise ConnectionError(f"{message.data} {message.extra}")
-        return msgspec.json.decode(message.data, type=DownFrame)
+        return _FRAMES.decode(message.data)
 
     async def until(self, wanted: type[F]) -> F:
         """The next frame of this type; others are passed over."""
