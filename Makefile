@@ -58,7 +58,7 @@ docs: $(STAMP)
 	@$(BIN)/python -m deploy.generate
 
 lock: $(STAMP)
-	@$(BIN)/uv pip compile pyproject.toml --extra embedded --extra dev $(LOCK) -o requirements.lock
+	@$(BIN)/uv pip compile pyproject.toml --extra service --extra embedded --extra dev $(LOCK) -o requirements.lock
 	@$(BIN)/uv pip compile pyproject.toml $(LOCK) -c requirements.lock -o requirements.image.lock
 
 clean:

@@ -19,12 +19,26 @@ AGENT = Group(
     },
 )
 
+SERVICE = Group(
+    name="gitops service",
+    summary="Run the control plane; bring its database up to date.",
+    verbs={
+        "run": Verb(
+            module="cli.service", function="run_service", summary="Serve until told to stop."
+        ),
+        "migrate": Verb(
+            module="cli.service", function="migrate", summary="Bring the tables up to date."
+        ),
+    },
+)
+
 GITOPS = Group(
     name="gitops",
     summary="An event-driven GitOps agent. Argo CD's resources, unchanged.",
     verbs={
         "demo": Verb(module="cli.demo", summary="A world on this machine: push, watch, follow."),
         "agent": AGENT,
+        "service": SERVICE,
         "events": Verb(module="cli.events", summary="Replay and follow what happens."),
         "render": Verb(module="cli.render", summary="What an Application would deploy."),
         "diff": Verb(module="cli.diff", summary="Whether live objects hold what is desired."),

@@ -1,0 +1,61 @@
+"""`gitops service`: run the control plane, or bring its database up to date."""
+
+from __future__ import annotations
+
+import sys
+
+import structlog
+import uvloop
+
+from agent.configuration import EXIT_CODE
+from agent.observe.logs import configure
+from agent.shutdown import stopping
+from service.app import Service, open_service
+from service.settings import InvalidServiceSettingsError, ServiceSettings, load
+from service.store.migrate import migrate as migrate_database
+
+log = structlog.get_logger()
+
+
+def run_service() -> int:
+    """Serve until told to stop; the first start prints the first user's password, once."""
+    settings = _settings()
+    if settings is None:
+        return EXIT_CODE
+    return uvloop.run(_run(settings))
+
+
+def migrate() -> int:
+    """Bring the tables up to date; safe beside running replicas, which wait for each other."""
+    settings = _settings()
+    if settings is None:
+        return EXIT_CODE
+    migrate_database(settings.database_url.get_secret_value())
+    log.info("database is up to date")
+    return 0
+
+
+def _settings() -> ServiceSettings | None:
+    try:
+        settings = load()
+    except InvalidServiceSettingsError as error:
+        sys.stderr.write(f"{error}\n")
+        return None
+    configure(settings.log_level)
+    return settings
+
+
+async def _run(settings: ServiceSettings) -> int:
+    async with stopping() as told, open_service(settings) as service:
+        _greet(service)
+        await told.wait()
+    log.info("stopped")
+    return 0
+
+
+def _greet(service: Service) -> None:
+    sys.stdout.write(f"GitOps service: {service.url}\n")
+    if service.generated_password:
+        name = service.settings.admin_name
+        sys.stdout.write(f"first user {name}, password {service.generated_password} (shown once)\n")
+    sys.stdout.flush()
