@@ -78,9 +78,7 @@ def _compared(link: Link, came: Compared, now: float) -> Step:
         case fx.RootsCompared():
             return _roots_compared(link, came, now)
         case fx.MembersCompared():
-            looked, sent, doubt = look.decide(link.looking, came)
-            link = msgspec.structs.replace(link, looking=looked)
-            return Step(link=link, frames=tuple(sent), effects=(doubt,) if doubt else ())
+            return _members_compared(link, came)
         case _:
             assert_never(came)
 
@@ -94,6 +92,16 @@ def _roots_compared(link: Link, found: fx.RootsCompared, now: float) -> Step:
         return Step(link=link)
     looked, sent = look.begin(link.looking, found.differing, now)
     return Step(link=msgspec.structs.replace(link, looking=looked), frames=tuple(sent))
+
+
+def _members_compared(link: Link, seen: fx.MembersCompared) -> Step:
+    """Where nothing differs any more, both sides may be in step by now."""
+    looked, sent, doubt = look.decide(link.looking, seen)
+    link = msgspec.structs.replace(link, looking=looked)
+    effects: tuple[fx.Effect, ...] = (doubt,) if doubt else ()
+    if not sent and look.answered(looked):
+        effects = (*effects, fx.CompareRoots(kinds=dict(looked.roots), again=True))
+    return Step(link=link, frames=tuple(sent), effects=effects)
 
 
 def _noted(link: Link, came: fx.Believed | fx.Offered | fx.Pong) -> Step:

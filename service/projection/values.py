@@ -23,6 +23,7 @@ _TYPE_KINDS = {
     "repository": "Repository",
     "cluster": "Cluster",
     "component": COMPONENT,
+    "instances": "Instances",
 }
 
 

@@ -1,0 +1,234 @@
+"""Both sides end with equal roots; what is missing is not deleted; an empty one wipes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from bus.link import Beat, Item, WantBodies, WantBuckets
+from service.app import now
+from service.gateway import epochs as believing
+from service.projection.rebuild import drop_cache
+from service.store.tables import agents, applications, epochs, facts, objects
+from tests.service.client import Identity, Outbox, application, connect, resync
+from tests.service.world import World
+
+MANY = 40
+
+
+def filled(count: int = MANY) -> tuple[Outbox, list[Item]]:
+    outbox = Outbox()
+    return outbox, [outbox.state(application(f"app-{n}")) for n in range(count)]
+
+
+async def told(world: World, identity: Identity, count: int = MANY) -> Outbox:
+    """An agent has told this many applications and is gone again."""
+    outbox, items = filled(count)
+    async with connect(identity) as link:
+        await link.hello(identity, outbox.epoch)
+        await link.put(items)
+        await resync(link, outbox)
+    assert await in_step(world)
+    return outbox
+
+
+async def in_step(world: World) -> bool | None:
+    return (await world.rows(agents))[0].roots_in_step
+
+
+async def names(world: World) -> set[str]:
+    return {row.name for row in await world.rows(applications)}
+
+
+async def test_equal_roots_cost_nothing(world: World) -> None:
+    outbox, items = filled()
+    identity = await world.enrolled()
+    async with connect(identity) as link:
+        await link.hello(identity, outbox.epoch)
+        await link.put(items)
+        await link.send(outbox.roots())
+        await link.send(Beat(sent_at=1.0))
+        assert isinstance(await link.receive(), Beat)
+    assert await in_step(world)
+
+
+async def test_only_what_differs_travels(world: World) -> None:
+    identity = await world.enrolled()
+    outbox = await told(world, identity)
+    outbox.state(application("app-3", health="Degraded"))
+    outbox.state(application("new"))
+    outbox.sequence -= 2
+    async with connect(identity) as link:
+        await link.hello(identity, outbox.epoch)
+        assert await resync(link, outbox) == 2
+    assert await in_step(world)
+    health = {row.name: row.health for row in await world.rows(applications)}
+    assert (health["app-3"], health["new"]) == ("Degraded", "Healthy")
+
+
+async def test_a_lost_deletion_is_found_and_confirmed(world: World) -> None:
+    identity = await world.enrolled()
+    outbox = await told(world, identity)
+    del outbox.objects["Application"]["argocd/app-3"]
+    async with connect(identity) as link:
+        await link.hello(identity, outbox.epoch)
+        await resync(link, outbox)
+    assert await in_step(world)
+    assert "app-3" not in await names(world)
+
+
+async def test_a_recreated_object_is_another_one(world: World) -> None:
+    identity = await world.enrolled()
+    outbox = await told(world, identity)
+    _, body = outbox.objects["Application"]["argocd/app-3"]
+    outbox.objects["Application"]["argocd/app-3"] = ("another-uid", body)
+    async with connect(identity) as link:
+        await link.hello(identity, outbox.epoch)
+        assert await resync(link, outbox) == 1
+    assert await in_step(world)
+
+
+async def test_a_tombstone_removes(world: World) -> None:
+    outbox, items = filled(2)
+    identity = await world.enrolled()
+    async with connect(identity) as link:
+        await link.hello(identity, outbox.epoch)
+        await link.put([*items, outbox.gone("Application", "argocd/app-1")])
+    assert await names(world) == {"app-0"}
+
+
+async def test_much_that_is_missing_is_doubted_until_a_second_look(world: World) -> None:
+    identity = await world.enrolled()
+    outbox = await told(world, identity)
+    outbox.objects["Application"].clear()
+    async with connect(identity) as link:
+        await link.hello(identity, outbox.epoch)
+        assert await resync(link, outbox) == 0
+        assert len(await names(world)) == MANY
+        assert all(row.suspect for row in await world.rows(applications))
+        assert await resync(link, outbox) == MANY
+    assert await names(world) == set()
+
+
+async def test_what_comes_back_is_not_doubted_any_more(world: World) -> None:
+    identity = await world.enrolled()
+    outbox = await told(world, identity)
+    kept = dict(outbox.objects["Application"])
+    async with connect(identity) as link:
+        await link.hello(identity, outbox.epoch)
+        outbox.objects["Application"].clear()
+        await resync(link, outbox)
+        outbox.objects["Application"].update(kept)
+        await resync(link, outbox)
+    assert await in_step(world)
+    assert not any(row.suspect for row in await world.rows(applications))
+
+
+async def test_an_empty_cluster_never_wipes(world: World) -> None:
+    identity = await world.enrolled()
+    await told(world, identity)
+    empty = Outbox()
+    async with connect(identity) as link:
+        assert (await link.hello(identity, empty.epoch)).quarantined
+        for _ in range(3):
+            await resync(link, empty)
+    assert len(await names(world)) == MANY
+    reasons = {row.state: row.reason for row in await world.rows(epochs)}
+    assert "0 of 40" in reasons["quarantined"]
+
+
+async def test_a_new_epoch_of_the_same_cluster_is_believed(world: World) -> None:
+    identity = await world.enrolled()
+    await told(world, identity)
+    outbox, items = filled(MANY // 2 + 5)
+    fact = outbox.fact("app.compared.v1", "argocd/app-1", {})
+    fresh = outbox.state(application("fresh"))
+    async with connect(identity) as link:
+        assert (await link.hello(identity, outbox.epoch)).quarantined
+        await link.put([*items, fact, fresh])
+        assert "fresh" not in await names(world)
+        assert await world.rows(facts) == []
+        await resync(link, outbox)
+    assert await names(world) == {f"app-{n}" for n in range(MANY // 2 + 5)} | {"fresh"}
+    assert [row.event_id for row in await world.rows(facts)] == [fact.id]
+    assert sorted(row.state for row in await world.rows(epochs)) == ["active", "retired"]
+    assert {row.epoch for row in await world.rows(objects)} == {outbox.epoch}
+
+
+async def test_the_same_names_in_another_cluster_are_not_believed(world: World) -> None:
+    identity = await world.enrolled()
+    await told(world, identity)
+    outbox = Outbox()
+    items = [outbox.state(application(f"app-{n}"), uid=f"other-{n}") for n in range(MANY)]
+    async with connect(identity) as link:
+        await link.hello(identity, outbox.epoch, cluster_uid="cluster-2")
+        await link.put(items)
+        await resync(link, outbox)
+    states = {row.epoch: row.state for row in await world.rows(epochs)}
+    assert states[outbox.epoch] == "quarantined"
+
+
+async def test_a_person_accepts_a_new_epoch(world: World) -> None:
+    identity = await world.enrolled()
+    await told(world, identity)
+    outbox, items = filled(1)
+    async with connect(identity) as link:
+        await link.hello(identity, outbox.epoch)
+        await link.put(items)
+        async with world.service.parts.engine.begin() as connection:
+            (agent,) = await world.rows(agents)
+            assert await believing.accept(connection, agent.id, outbox.epoch, now())
+        await link.put([outbox.state(application("later"))])
+    assert await names(world) == {"app-0", "later"}
+
+
+async def test_a_rejected_epoch_is_cut_and_does_not_come_back(world: World) -> None:
+    identity = await world.enrolled()
+    await told(world, identity)
+    empty = Outbox()
+    async with connect(identity) as link:
+        await link.hello(identity, empty.epoch)
+        async with world.service.parts.engine.begin() as connection:
+            (agent,) = await world.rows(agents)
+            assert await believing.reject(connection, agent.id, empty.epoch)
+        with pytest.raises(ConnectionError):
+            await link.until(WantBodies)
+    async with connect(identity) as link:
+        with pytest.raises(ConnectionError):
+            await link.hello(identity, empty.epoch)
+    assert len(await names(world)) == MANY
+
+
+async def test_the_dropped_cache_is_rebuilt_from_the_agent(world: World) -> None:
+    identity = await world.enrolled()
+    outbox = await told(world, identity)
+    before = _plain(await world.rows(applications))
+    async with connect(identity) as link:
+        await link.hello(identity, outbox.epoch)
+        await resync(link, outbox)
+        async with world.service.parts.engine.begin() as connection:
+            await drop_cache(connection, (await world.rows(agents))[0].id)
+        assert await names(world) == set()
+        question = await link.until(WantBuckets)
+        for answer in outbox.answers(question):
+            await link.send(answer)
+        await resync(link, outbox)
+    assert await in_step(world)
+    assert _plain(await world.rows(applications)) == before
+
+
+def _plain(rows: Sequence[Any]) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row)[:20] for row in rows)
+
+
+async def test_a_shorter_outbox_goes_on_from_its_own_end(world: World) -> None:
+    identity = await world.enrolled()
+    outbox = await told(world, identity)
+    async with connect(identity) as link:
+        assert (await link.hello(identity, outbox.epoch, outbox=10)).acked == 10
+        outbox.sequence = 10
+        item = outbox.state(application("after the restore"))
+        assert (await link.put([item])).through == 11
+    assert "after the restore" in await names(world)
