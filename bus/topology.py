@@ -18,6 +18,8 @@ from bus.subjects import Branch, Scope, escape, filter_of
 HOUR = 3600.0
 DAY = 24 * HOUR
 DUPLICATE_WINDOW = 120.0
+MAX_REPORT_BYTES = 256 * 1024
+"""A report is the state of an object, not a reason to look: larger than any event."""
 _HEADERS_BYTES = 8 * 1024
 _MIB = 1024 * 1024
 
@@ -42,6 +44,8 @@ class StreamPlan(msgspec.Struct, frozen=True, kw_only=True):
     max_message_bytes: int = MAX_EVENT_BYTES + _HEADERS_BYTES
     latest_only: bool = False
     """One message a subject: a newer one replaces the one that waits."""
+    direct: bool = False
+    """Read by sequence, without a consumer."""
     description: str = ""
 
 
@@ -95,9 +99,12 @@ def streams(scope: Scope) -> tuple[StreamPlan, ...]:
         StreamPlan(
             name=scope.name("UP"),
             subjects=_all(scope, Branch.UP),
-            retention=Retention.WORK_QUEUE,
+            retention=Retention.LIMITS,
             latest_only=True,
             max_bytes=128 * _MIB,
+            max_message_bytes=MAX_REPORT_BYTES + _HEADERS_BYTES,
+            refuse_when_full=True,
+            direct=True,
             description="reports until the service has acknowledged them",
         ),
         StreamPlan(

@@ -21,6 +21,7 @@ from bus.identity import AppKey
 from bus.jetstream.connection import Connection, connected
 from bus.jetstream.inbox import NatsInbox
 from bus.jetstream.kv import Bucket, open_bucket
+from bus.jetstream.outbox import Outbox
 from bus.jetstream.provision import Provisioner
 from bus.jetstream.publisher import NatsPublisher
 from bus.jetstream.settings import BusSettings
@@ -139,6 +140,20 @@ class Bus:
             follow=follow,
         )
         return reading(self.connection, wanted)
+
+    def fact_inbox(self, name: str, take: Take) -> NatsInbox:
+        """Every fact from the oldest on, at least once each, for the durable reader `name`."""
+        plan = ConsumerPlan(
+            name=name,
+            stream=self.scope.name("FACT"),
+            subject=facts_about(self.scope),
+            ack_wait=self.ack_wait,
+            only_new=False,
+        )
+        return NatsInbox(self.connection, self.provisioner, plan, take)
+
+    def outbox(self) -> Outbox:
+        return Outbox(self.connection, self.publisher, self.scope)
 
     async def bucket(self, name: str) -> Bucket:
         """One of the topology's buckets, e.g. `results`; raises BucketError where it is missing."""

@@ -107,6 +107,7 @@ def _stream_fields(plan: StreamPlan, replicas: int) -> dict[str, Any]:
         "max_bytes": plan.max_bytes,
         "max_msg_size": plan.max_message_bytes,
         "max_msgs_per_subject": 1 if plan.latest_only else -1,
+        "allow_direct": plan.direct,
         "duplicate_window": DUPLICATE_WINDOW,
         "num_replicas": replicas,
     }

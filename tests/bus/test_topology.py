@@ -38,12 +38,17 @@ def test_only_asks_and_reports_are_merged() -> None:
 
 
 def test_facts_stay_for_72_hours_and_dead_letters_for_14_days() -> None:
-    ages = {p.name[-4:]: p.max_age for p in streams(HOUSE) if p.retention is Retention.LIMITS}
+    ages = {p.name[-4:]: p.max_age for p in streams(HOUSE) if p.max_age}
     assert ages == {"FACT": 72 * 3600, "DEAD": 14 * 86400}
 
 
-def test_a_command_is_refused_rather_than_dropped_when_its_stream_is_full() -> None:
-    assert [p.name[-3:] for p in streams(HOUSE) if p.refuse_when_full] == ["CMD"]
+def test_commands_and_reports_are_refused_rather_than_dropped_when_their_stream_is_full() -> None:
+    assert [p.name[-3:] for p in streams(HOUSE) if p.refuse_when_full] == ["CMD", "-UP"]
+
+
+def test_a_report_may_be_larger_than_an_event() -> None:
+    sizes = {plan.name[-3:]: plan.max_message_bytes for plan in streams(HOUSE)}
+    assert sizes["-UP"] > 256 * 1024 > sizes["ACT"]
 
 
 def test_two_agents_share_no_name() -> None:

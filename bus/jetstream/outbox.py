@@ -1,0 +1,189 @@
+"""Outbox: reports in the order in which they were made, until the far end has acknowledged them.
+
+The stream `UP` keeps one message a subject, so a newer state of an object replaces the one that
+waits, and a fact, whose subject is its own id, never does. It is read by sequence, without a
+consumer: what is read again is read the same. Its *epoch* is a random name that is written into
+the stream when it is first opened; a stream that was lost and made again has another one.
+
+It never fills up: before that, states are thrown out (they are found again by comparing hashes),
+then the oldest facts; what was thrown out is counted.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+import nats.errors
+import nats.js.errors
+import structlog
+from nats.aio.msg import Msg
+from nats.js import api
+
+from bus.carrier import CarrierError
+from bus.codec import MESSAGE_ID, Message
+from bus.ids import new_id
+from bus.jetstream.connection import Connection
+from bus.jetstream.publisher import NatsPublisher
+from bus.subjects import Branch, Scope, Subject
+
+log = structlog.get_logger()
+
+EPOCH = "gitops.epoch"
+_READ_SECONDS = 5.0
+_FULL = 0.9
+"""Part of the stream's limit at which something is thrown out, and down to which part."""
+_EASED = 0.7
+_LOOKED_AFTER = 1 / 16
+_NO_MESSAGE = "404"
+
+
+class OutboxError(CarrierError):
+    """The outbox cannot be read or changed now."""
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """`branch` is `state`, `fact` or `task`; of equal names only the newest is kept."""
+
+    branch: str
+    name: str
+    data: bytes
+    message_id: str = ""
+    """A repeat within two minutes is dropped; empty: every entry counts."""
+
+
+class Stored(msgspec.Struct, frozen=True, kw_only=True):
+    sequence: int
+    data: bytes
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    epoch: str
+    first: int
+    newest: int
+    bytes: int
+
+
+@dataclass(slots=True)
+class Outbox:
+    connection: Connection
+    publisher: NatsPublisher
+    scope: Scope
+    evicted_states: int = 0
+    evicted_facts: int = 0
+    _unlooked: int = 0
+    _limit: int = field(default=0)
+
+    async def standing(self) -> Standing:
+        """How it stands now; gives a stream that was just made its epoch."""
+        try:
+            info = await self.connection.jetstream.stream_info(self._name)
+            epoch = (info.config.metadata or {}).get(EPOCH) or await self._born(info.config)
+        except (nats.errors.Error, OSError) as error:
+            raise OutboxError(f"stream {self._name} does not answer: {error!r}") from error
+        self._limit = info.config.max_bytes or 0
+        state = info.state
+        return Standing(
+            epoch=epoch, first=state.first_seq, newest=state.last_seq, bytes=state.bytes
+        )
+
+    async def renew(self) -> None:
+        """Another epoch for the same stream: what the far end knows of it cannot be true."""
+        try:
+            info = await self.connection.jetstream.stream_info(self._name)
+            await self._born(info.config)
+        except (nats.errors.Error, OSError) as error:
+            raise OutboxError(f"stream {self._name} does not answer: {error!r}") from error
+
+    async def append(self, *entries: Entry) -> None:
+        """Returns when all are stored; makes room first where it gets tight."""
+        self._unlooked += sum(len(entry.data) for entry in entries)
+        if self._unlooked > self._limit * _LOOKED_AFTER:
+            await self.ease()
+        await self.publisher.publish([self._message(entry) for entry in entries])
+
+    async def read(self, after: int, *, limit: int, max_bytes: int) -> Sequence[Stored]:
+        """What stands after a sequence, in order; empty at the end."""
+        client = self.connection.client
+        request = {"seq": after + 1, "batch": limit, "max_bytes": max_bytes}
+        try:
+            subscription = await client.subscribe(client.new_inbox(), max_msgs=limit + 1)
+            try:
+                subject = f"$JS.API.DIRECT.GET.{self._name}"
+                await client.publish(
+                    subject, msgspec.json.encode(request), reply=subscription.subject
+                )
+                found: list[Stored] = []
+                while (stored := _stored(await subscription.next_msg(_READ_SECONDS))) is not None:
+                    found.append(stored)
+                return found
+            finally:
+                await subscription.unsubscribe()
+        except (nats.errors.Error, OSError) as error:
+            raise OutboxError(f"stream {self._name} cannot be read: {error!r}") from error
+
+    async def forget(self, through: int) -> None:
+        """It was acknowledged up to here."""
+        try:
+            await self.connection.jetstream.purge_stream(self._name, seq=through + 1)
+        except (nats.errors.Error, OSError) as error:
+            raise OutboxError(f"stream {self._name} cannot be purged: {error!r}") from error
+
+    async def ease(self) -> None:
+        """Throw out states, then the oldest of the rest, where the stream is nearly full."""
+        standing = await self.standing()
+        self._unlooked = 0
+        if standing.bytes < self._limit * _FULL:
+            return
+        states = await self._purge(subject=f"{self.scope.prefix}.{Branch.UP}.state.>")
+        self.evicted_states += states
+        facts = await self._drop_oldest(await self.standing())
+        self.evicted_facts += facts
+        log.warning("outbox is full: reports thrown out", states=states, facts=facts)
+
+    async def _drop_oldest(self, standing: Standing) -> int:
+        """An even part of the sequences for the part of the bytes that is too much."""
+        excess = standing.bytes - self._limit * _EASED
+        if excess <= 0:
+            return 0
+        span = standing.newest - standing.first + 1
+        return await self._purge(seq=standing.first + max(1, int(span * excess / standing.bytes)))
+
+    async def _purge(self, *, subject: str | None = None, seq: int | None = None) -> int:
+        jetstream = self.connection.jetstream
+        try:
+            before = (await jetstream.stream_info(self._name)).state.messages
+            await jetstream.purge_stream(self._name, subject=subject, seq=seq)
+            return before - (await jetstream.stream_info(self._name)).state.messages
+        except (nats.errors.Error, OSError) as error:
+            raise OutboxError(f"stream {self._name} cannot be purged: {error!r}") from error
+
+    async def _born(self, config: api.StreamConfig) -> str:
+        epoch = uuid.uuid4().hex
+        named = {**(config.metadata or {}), EPOCH: epoch}
+        await self.connection.jetstream.update_stream(config.evolve(metadata=named))
+        log.info("outbox has a new epoch", epoch=epoch)
+        return epoch
+
+    def _message(self, entry: Entry) -> Message:
+        words = (entry.branch, entry.name)
+        subject = Subject(scope=self.scope, branch=Branch.UP, words=words)
+        headers = {MESSAGE_ID: entry.message_id or new_id()}
+        return Message(subject=str(subject), headers=headers, data=entry.data)
+
+    @property
+    def _name(self) -> str:
+        return self.scope.name("UP")
+
+
+def _stored(message: Msg) -> Stored | None:
+    """None at the end of what was asked for."""
+    headers = message.headers or {}
+    status = headers.get("Status", "")
+    if status in ("204", _NO_MESSAGE):
+        return None
+    if status:
+        raise OutboxError(f"the outbox cannot be read: {status} {headers.get('Description', '')}")
+    return Stored(sequence=int(headers["Nats-Sequence"]), data=message.data)
