@@ -1,0 +1,1 @@
+"""Report: facts and states -> what may leave the house, in the words of bus/link."""

@@ -1,0 +1,151 @@
+"""Items: a fact, or the state of one of our objects, as the link carries it. Redacted here.
+
+`Stamp` is what a pure function cannot know: id, time and chain. Sequences are the outbox's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from bus.events import Fact
+from bus.events.facts import AppFact
+from bus.events.registry import wire_type
+from bus.link import Item, ItemKind, StateBody, TaskProgress, TaskResult
+from bus.link.digest import content_hash
+from handlers.application.application import Application, AppProject, Metadata
+from handlers.report.redaction import Redaction
+
+APPLICATION = "Application"
+PROJECT = "AppProject"
+LARGEST = 240 * 1024
+"""Bytes of a body, so that the item around it stays below 256 KiB."""
+_ENCODER = msgspec.json.Encoder(order="deterministic")
+
+
+class Stamp(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    time: str
+    correlation: str = ""
+
+
+def fact_item(fact: Fact, stamp: Stamp, redaction: Redaction) -> Item:
+    body = redaction.value(msgspec.to_builtins(fact))
+    return Item(
+        sequence=0,
+        before=0,
+        kind=ItemKind.FACT,
+        type=wire_type(fact),
+        id=stamp.id,
+        subject=redaction.text(str(fact.key)),
+        time=stamp.time,
+        project=fact.project if isinstance(fact, AppFact) else "",
+        correlation=stamp.correlation,
+        body=msgspec.Raw(_ENCODER.encode(body)),
+    )
+
+
+def application_item(app: Application, stamp: Stamp, redaction: Redaction) -> Item:
+    body = _state(APPLICATION, app.metadata, redaction)
+    body = msgspec.structs.replace(
+        body,
+        spec=redaction.value(msgspec.to_builtins(app.spec)),
+        status=redaction.value(msgspec.to_builtins(app.status)),
+    )
+    return _state_item(fitting(body), app.metadata, app.spec.project, stamp)
+
+
+def project_item(project: AppProject, stamp: Stamp, redaction: Redaction) -> Item:
+    body = _state(PROJECT, project.metadata, redaction)
+    body = msgspec.structs.replace(body, spec=redaction.value(msgspec.to_builtins(project.spec)))
+    return _state_item(fitting(body), project.metadata, project.metadata.name, stamp)
+
+
+def tombstone(kind: str, subject: str, stamp: Stamp, uid: str = "") -> Item:
+    """The object is gone from the cluster."""
+    return Item(
+        sequence=0,
+        before=0,
+        kind=ItemKind.STATE,
+        type=state_type(kind),
+        id=stamp.id,
+        subject=subject,
+        time=stamp.time,
+        uid=uid,
+        deleted=True,
+    )
+
+
+def progress_item(progress: TaskProgress, stamp: Stamp) -> Item:
+    return _task_item("progress.v1", progress.id, progress, stamp)
+
+
+def result_item(result: TaskResult, stamp: Stamp) -> Item:
+    return _task_item("result.v1", result.id, result, stamp)
+
+
+def state_type(kind: str) -> str:
+    return f"{kind.lower()}.v1"
+
+
+def fitting(body: StateBody) -> StateBody:
+    """Without long lists of objects where it would not fit on the link; the count stays."""
+    status = dict(body.status)
+    while len(_ENCODER.encode(body)) > LARGEST and status:
+        status = _shorter(status)
+        body = msgspec.structs.replace(body, status=status)
+    return body
+
+
+def _shorter(status: dict[str, Any]) -> dict[str, Any]:
+    state = status.get("operationState")
+    if isinstance(state, dict) and state.get("syncResult", {}).get("resources"):
+        result = {**state["syncResult"], "resources": []}
+        return {**status, "operationState": {**state, "syncResult": result}}
+    resources = status.get("resources") or []
+    if len(resources) > 1:
+        total = status.get("resourcesTotal", len(resources))
+        half = resources[: len(resources) // 2]
+        return {**status, "resources": half, "resourcesTotal": total}
+    return {}
+
+
+def _state(kind: str, metadata: Metadata, redaction: Redaction) -> StateBody:
+    return StateBody(
+        kind=kind,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        labels=dict(metadata.labels),
+        annotations=redaction.annotations(metadata.annotations),
+    )
+
+
+def _state_item(body: StateBody, metadata: Metadata, project: str, stamp: Stamp) -> Item:
+    encoded = _ENCODER.encode(body)
+    return Item(
+        sequence=0,
+        before=0,
+        kind=ItemKind.STATE,
+        type=state_type(body.kind),
+        id=stamp.id,
+        subject=f"{metadata.namespace}/{metadata.name}",
+        time=stamp.time,
+        project=project,
+        uid=metadata.uid,
+        hash=content_hash(msgspec.json.decode(encoded)),
+        body=msgspec.Raw(encoded),
+    )
+
+
+def _task_item(kind: str, task_id: str, body: TaskProgress | TaskResult, stamp: Stamp) -> Item:
+    return Item(
+        sequence=0,
+        before=0,
+        kind=ItemKind.TASK,
+        type=kind,
+        id=stamp.id,
+        subject=task_id,
+        time=stamp.time,
+        body=msgspec.Raw(_ENCODER.encode(body)),
+    )
