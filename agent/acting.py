@@ -10,6 +10,7 @@ from random import Random
 
 import structlog
 
+from agent.bridge.bridge import bridge
 from agent.hearing import Hearing
 from agent.ingress.pending import PendingAsks
 from agent.ingress.timer import PollTimer, Schedule
@@ -45,6 +46,8 @@ async def act(parts: Parts, stop: asyncio.Event, acting: asyncio.Event) -> None:
             tasks.create_task(poll_timer(parts).run(), name="poll-timer"),
             tasks.create_task(_stop(dispatcher, stop), name="drain-on-stop"),
         ]
+        if parts.settings.link.url:
+            helpers.append(tasks.create_task(bridge(parts), name="bridge"))
         with hearing.open():
             acting.set()
             log.info("acting", applications=len(parts.applications.all()))

@@ -8,6 +8,7 @@ whole, and no task is started: running is app.py's business.
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
+from agent.bridge.learning import Learning
 from agent.buses import open_bus
 from agent.git.credentials import SecretCredentials
 from agent.git.mirrors import Mirrors, MirrorSettings
@@ -40,6 +42,7 @@ from agent.store.refs import RefNotes
 from agent.store.renders import RenderStore
 from agent.store.secrets import Secrets
 from bus.jetstream import Bus
+from handlers.report.known import KnownSecrets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,8 @@ class Parts:
     artifacts: ArtifactStore
     renders: RenderStore
     refs: RefNotes
+    known_secrets: KnownSecrets
+    """Values of Secrets, for the redaction of what leaves; empty where nothing does."""
 
 
 @asynccontextmanager
@@ -74,6 +79,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
         mirrors = await stack.enter_async_context(_mirrors(state, secrets))
         client = await stack.enter_async_context(_client(settings, metrics))
         index = LiveIndex(settings.namespace)
+        known = _known_secrets(settings, index, secrets)
         live = Live(client, index, Extent(namespaces=settings.destination_namespaces))
         applications = Applications(ApplicationPatches(client))
         metrics.registry.register(AppInfo(applications))
@@ -93,7 +99,16 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
             artifacts=ArtifactStore.open(state / "artifacts", shared=_shared(settings, stack)),
             renders=RenderStore.open(state / "renders"),
             refs=RefNotes(),
+            known_secrets=known,
         )
+
+
+def _known_secrets(settings: Settings, index: LiveIndex, secrets: Secrets) -> KnownSecrets:
+    """Learned from the first list on, so that nothing is reported before its secrets are known."""
+    known = KnownSecrets(os.urandom(32))
+    if settings.link.url:
+        index.secret_seen = secrets.seen = Learning(known)
+    return known
 
 
 def _spans(settings: Settings) -> Spans:

@@ -57,3 +57,14 @@ def open_rooms(parts: Parts) -> Rooms:
         refresh_this=RefreshThis(apps=apps),
         terminate=Terminate(apps=apps),
     )
+
+
+def open_worlds(parts: Parts) -> Worlds:
+    return Worlds(
+        apps=parts.applications,
+        renders=parts.renders,
+        artifacts=parts.artifacts,
+        live=parts.live,
+        cluster=parts.cluster,
+        control_namespace=parts.settings.namespace,
+    )

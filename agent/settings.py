@@ -12,6 +12,7 @@ import os
 import re
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -176,6 +177,31 @@ class TraceSettings(_Group):
     )
 
 
+class LinkSettings(_Group):
+    """The outbound link to the service; without a URL there is none. HTTPS_PROXY applies."""
+
+    url: str = Field(
+        default="", description="The service, `https://gitops.example`; empty: no link."
+    )
+    token_file: PathHere | None = Field(
+        default=None, description="A file with the one-time enrolment token."
+    )
+    ca: PathHere | None = Field(default=None, description="Authorities to trust (PEM).")
+    cert: PathHere | None = Field(default=None, description="Client certificate (PEM).")
+    key: PathHere | None = Field(default=None, description="Key of the client certificate (PEM).")
+
+    @model_validator(mode="after")
+    def _check(self) -> LinkSettings:
+        parts = urlsplit(self.url)
+        local = parts.hostname in ("localhost", "127.0.0.1", "::1")
+        safe = parts.scheme == "https" or (parts.scheme == "http" and local)
+        if self.url and not (safe and parts.hostname and not parts.username):
+            raise ValueError("expected GITOPS_LINK_URL as https://host, without user or password")
+        if (self.cert is None) != (self.key is None):
+            raise ValueError("expected GITOPS_LINK_CERT and GITOPS_LINK_KEY: both or neither")
+        return self
+
+
 class Settings(BaseSettings):
     """Everything the process is told; frozen once read. Read it with `agent.configuration.load`."""
 
@@ -216,6 +242,7 @@ class Settings(BaseSettings):
     lease: LeaseSettings = LeaseSettings()
     log: LogSettings = LogSettings()
     trace: TraceSettings = TraceSettings()
+    link: LinkSettings = LinkSettings()
 
     @classmethod
     def settings_customise_sources(

@@ -46,6 +46,8 @@ class LiveIndex:
 
     def __init__(self, control_namespace: str) -> None:
         self.listener: Listener | None = None
+        self.secret_seen: Callable[[bytes], None] = _nobody
+        """Called with every Secret that a watch brings, tracked or not."""
         self._control_namespace = control_namespace
         self._kinds: dict[tuple[str, str], dict[ResourceKey, LiveObject]] = {}
         self._by_app: dict[str, dict[ResourceKey, None]] = {}
@@ -204,3 +206,7 @@ def _discard(index: dict[str, dict[ResourceKey, None]], word: str, key: Resource
     keys.pop(key, None)
     if not keys:
         del index[word]
+
+
+def _nobody(raw: bytes) -> None:
+    """Until somebody has to know which values are secret."""

@@ -40,12 +40,15 @@ class IndexSink:
         self._version = kind.version
         self._scope = scope
         self._changed = changed
+        self._is_secret = (kind.group, kind.kind) == ("", "Secret")
         self._seen: set[str] | None = None
 
     def begin_list(self) -> None:
         self._seen = set()
 
     def put(self, raw: bytes) -> None:
+        if self._is_secret:
+            self._index.secret_seen(raw)
         known = self._known(raw)
         live = known or self._summary(raw)
         if self._seen is not None:

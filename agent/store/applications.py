@@ -32,6 +32,9 @@ log = structlog.get_logger()
 Listener = Callable[[Application | None, Application | None], None]
 """Called with what an Application was and is; None where it was not there."""
 
+Indexed = Callable[[str, str], None]
+"""Called with kind and `namespace/name` of whatever changed in the index, by our own writes too."""
+
 
 class Patching(Protocol):
     """The one call this store makes: a merge patch of one Application; answers the new object."""
@@ -44,6 +47,7 @@ class Applications:
 
     def __init__(self, patching: Patching) -> None:
         self.listener: Listener = _nobody
+        self.indexed: Indexed = _no_matter
         self._patching = patching
         self._apps: dict[AppKey, Application] = {}
         self._by_repository: dict[RepositoryKey, set[AppKey]] = {}
@@ -63,6 +67,9 @@ class Applications:
 
     def project(self, name: str) -> AppProject | None:
         return self._projects.get(name) or (DEFAULT_PROJECT if name == "default" else None)
+
+    def projects(self) -> Sequence[AppProject]:
+        return tuple(self._projects.values())
 
     async def write(self, app: Application, change: StatusWrite) -> Application:
         patch = status_patch(app, change)
@@ -108,6 +115,7 @@ class Applications:
         if before is not None:
             self._unindex(before)
             self.listener(before, None)
+            self.indexed("Application", str(key))
 
     def keep_only(self, keys: Iterable[AppKey]) -> None:
         """After a list: whatever it did not name is gone."""
@@ -121,13 +129,19 @@ class Applications:
             log.warning("project is malformed and not used", error=str(error))
             return
         self._projects[project.metadata.name] = project
+        self._tell_project(project)
 
     def remove_project(self, name: str) -> None:
-        self._projects.pop(name, None)
+        gone = self._projects.pop(name, None)
+        if gone is not None:
+            self._tell_project(gone)
 
     def keep_projects(self, names: set[str]) -> None:
         for name in set(self._projects) - names:
-            del self._projects[name]
+            self.remove_project(name)
+
+    def _tell_project(self, project: AppProject) -> None:
+        self.indexed("AppProject", f"{project.metadata.namespace}/{project.metadata.name}")
 
     def problem(self, key: AppKey) -> str:
         return self._malformed.get(key, "")
@@ -154,6 +168,7 @@ class Applications:
             if source is not None:
                 repository = RepositoryKey.of(source.repo_url)
                 self._by_repository.setdefault(repository, set()).add(app.key)
+        self.indexed("Application", str(app.key))
         return app
 
     def _unindex(self, app: Application) -> None:
@@ -164,6 +179,10 @@ class Applications:
 
 def _nobody(before: Application | None, after: Application | None) -> None:
     """Until somebody listens."""
+
+
+def _no_matter(kind: str, subject: str) -> None:
+    """Until somebody reports."""
 
 
 def _newer(app: Application, before: Application) -> bool:

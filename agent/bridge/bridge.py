@@ -1,0 +1,200 @@
+"""The bridge, put together: what is recorded with or without a link, and the link itself.
+
+It runs only where we act, so that one agent has one outbox and one link. Nothing of it holds up the
+house; where it cannot even read its keys, it waits and says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AbstractAsyncContextManager
+from importlib.metadata import PackageNotFoundError, version
+from random import Random
+
+import msgspec
+import structlog
+
+from agent.bridge.connect import Connect
+from agent.bridge.endings import Endings
+from agent.bridge.enrol import Introduction
+from agent.bridge.executor import executors
+from agent.bridge.executor.tools import Tools
+from agent.bridge.keeping import BrokenKeysError, Keeping
+from agent.bridge.keys import Keys
+from agent.bridge.limits import LimitsBook, watch_of
+from agent.bridge.link import Link
+from agent.bridge.outside import Outside, Place, outside
+from agent.bridge.reach import Reach
+from agent.bridge.recorder import Recorder
+from agent.bridge.results import Results
+from agent.bridge.session import Session
+from agent.bridge.states import States
+from agent.bridge.tasks import TaskDesk
+from agent.bridge.websocket import websocket
+from agent.clock import SystemClock
+from agent.parts import Parts
+from agent.rooms import open_worlds
+from bus.ids import new_id
+from bus.link import PROTOCOL, Hello
+from handlers.application.application import Metadata
+from handlers.ports import ApplyRefusedError, ClusterUnreachableError
+from handlers.report.redaction import Redaction
+
+log = structlog.get_logger()
+
+_AGAIN_SECONDS = 5.0
+
+
+async def bridge(parts: Parts) -> None:
+    """Until cancelled."""
+    keeping = Keeping(client=parts.client, namespace=parts.settings.namespace)
+    keys = await _keys(keeping)
+    link = parts.settings.link
+    place = Place(url=link.url.rstrip("/"), ca=link.ca, cert=link.cert, key=link.key)
+    async with outside(place) as way:
+        introduction = Introduction(
+            way=way,
+            keeping=keeping,
+            clock=SystemClock(),
+            token_file=link.token_file,
+            cluster_uid=await _cluster_uid(parts),
+            version=_version(),
+            keys=keys,
+        )
+        await _Bridge(parts, introduction, keys).run(way)
+
+
+class _Bridge:
+    """One life of the bridge: its members share one redaction, one outbox, one book of limits."""
+
+    def __init__(self, parts: Parts, introduction: Introduction, keys: Keys) -> None:
+        self._parts = parts
+        self._introduction = introduction
+        self._instance = new_id()
+        self._salt = keys.salt_bytes
+        self._book = LimitsBook()
+        self._outbox = parts.bus.outbox()
+        self._endings = Endings()
+        self._states = States(
+            applications=parts.applications, redaction=self._redaction(), clock=SystemClock()
+        )
+        self._recorder = Recorder(
+            bus=parts.bus, outbox=self._outbox, states=self._states, endings=self._endings
+        )
+
+    async def run(self, way: Outside) -> None:
+        parts = self._parts
+        desk = await self._desk()
+
+        def dial(token: str) -> AbstractAsyncContextManager[Link]:
+            return websocket(way, token)
+
+        async def prepare(link: Link) -> Session:
+            return await self._session(link, desk)
+
+        connect = Connect(
+            introduction=self._introduction,
+            dial=dial,
+            prepare=prepare,
+            clock=SystemClock(),
+            random=Random(),  # noqa: S311  spreads load, guards nothing
+        )
+        parts.applications.indexed = self._recorder.changed
+        watch = watch_of(parts.client, parts.settings.namespace, self._book)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._recorder.run(), name="recorder")
+            tasks.create_task(watch.run(), name="limits")
+            tasks.create_task(desk.run(), name="task-desk")
+            await self._book.known.wait()
+            tasks.create_task(connect.run(), name="link")
+
+    async def _desk(self) -> TaskDesk:
+        parts = self._parts
+        return TaskDesk(
+            executors=executors(self._tools()),
+            results=Results(await parts.bus.bucket("results")),
+            recorder=self._recorder,
+            redaction=self._redaction,
+            limits=lambda: self._book.now,
+            reach=Reach(parts.applications, parts.settings.namespace),
+            clock=SystemClock(),
+        )
+
+    async def _session(self, link: Link, desk: TaskDesk) -> Session:
+        keys = await self._introduction.known()
+        standing = await self._outbox.standing()
+        self._book.changed.clear()
+        hello = Hello(
+            account=keys.account,
+            agent=keys.agent,
+            instance=self._instance,
+            epoch=standing.epoch,
+            protocol=PROTOCOL,
+            version=self._introduction.version,
+            capabilities=(*(f"task.{kind}" for kind in desk.executors), "sealed"),
+            outbox=standing.newest,
+            cluster_uid=self._introduction.cluster_uid,
+            running=desk.running,
+            allowed=self._book.now.shown(),
+        )
+        return Session(
+            link=link,
+            hello=hello,
+            outbox=self._outbox,
+            recorder=self._recorder,
+            states=self._states,
+            desk=desk,
+            stale=self._book.changed,
+        )
+
+    def _redaction(self) -> Redaction:
+        shown = self._book.now.config_maps
+        return Redaction(salt=self._salt, known=self._parts.known_secrets, config_maps=shown)
+
+    def _tools(self) -> Tools:
+        parts = self._parts
+        return Tools(
+            applications=parts.applications,
+            bus=parts.bus,
+            client=parts.client,
+            live=parts.live,
+            mirrors=parts.mirrors,
+            artifacts=parts.artifacts,
+            renders=parts.renders,
+            worlds=open_worlds(parts),
+            endings=self._endings,
+            redaction=self._redaction,
+            keys=lambda: self._introduction.keys or Keys(signing_seed="", sealing_seed="", salt=""),
+            clock=SystemClock(),
+            namespace=parts.settings.namespace,
+        )
+
+
+async def _keys(keeping: Keeping) -> Keys:
+    while True:
+        try:
+            return await keeping.load(SystemClock().now())
+        except (BrokenKeysError, ApplyRefusedError, ClusterUnreachableError) as error:
+            log.warning("no link: its keys cannot be read", reason=str(error))
+            await asyncio.sleep(_AGAIN_SECONDS)
+
+
+async def _cluster_uid(parts: Parts) -> str:
+    """The UID of kube-system, by which a cluster is known; empty without the right to read it."""
+    try:
+        raw = await parts.client.get("/api/v1/namespaces/kube-system")
+    except (ApplyRefusedError, ClusterUnreachableError) as error:
+        log.info("cluster's UID not known", reason=str(error))
+        return ""
+    return msgspec.json.decode(raw, type=_Named, strict=False).metadata.uid
+
+
+def _version() -> str:
+    try:
+        return version("gitops-house")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+class _Named(msgspec.Struct, frozen=True):
+    metadata: Metadata

@@ -1,0 +1,79 @@
+"""Arguments of each kind of task, as types: what the service may put into `Task.arguments`.
+
+Unknown fields are ignored, so that a newer service may say more; a field of the wrong type ends the
+task as `invalid`, with the field's name.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from bus.link import Task
+
+T = TypeVar("T", bound="Arguments")
+
+
+class Arguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The base of all."""
+
+
+class Object(Arguments, frozen=True, kw_only=True):
+    """An object of the cluster; `namespace` is empty where the kind has none."""
+
+    group: str = ""
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+
+
+class Sync(Arguments, frozen=True, kw_only=True):
+    revision: str = ""
+    prune: bool = False
+    dry_run: bool = False
+    resources: tuple[Object, ...] = ()
+
+
+class Refresh(Arguments, frozen=True, kw_only=True):
+    hard: bool = False
+
+
+class Rollback(Arguments, frozen=True, kw_only=True):
+    history_id: int
+    prune: bool = False
+    dry_run: bool = False
+
+
+class Put(Arguments, frozen=True, kw_only=True):
+    """`manifest` of an Application or AppProject; else a credential or key of a `kind`."""
+
+    kind: str = ""
+    manifest: dict[str, Any] | None = None
+
+
+class Delete(Arguments, frozen=True, kw_only=True):
+    """`cascade`: what the application deployed goes with it."""
+
+    kind: str = "Application"
+    name: str = ""
+    cascade: bool = True
+
+
+class Refs(Arguments, frozen=True, kw_only=True):
+    url: str = ""
+    limit: int = 500
+
+
+class Logs(Object, frozen=True, kw_only=True):
+    pod: str = ""
+    container: str = ""
+    tail: int = 200
+    follow: bool = False
+    since_seconds: int = 0
+    previous: bool = False
+
+
+def read(task: Task, kind: type[T]) -> T:
+    """Raises msgspec.ValidationError, which names the field."""
+    return msgspec.convert(task.arguments, kind)

@@ -1,0 +1,176 @@
+"""Sync, rollback, refresh, terminate: tasks that become commands of the house.
+
+The task's id is the command's id, and the operation carries it: a task that was cut off finds by it
+what became of what it began. A sync is done when its operation is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from agent.bridge.doing import Doing, TaskFailedError
+from agent.bridge.executor import arguments
+from agent.bridge.executor.tools import Tools, app_key
+from bus.events import Event, OperationFinished, RefreshNow, SyncApp, TerminateOperation
+from bus.identity import ResourceKey, Revision
+from bus.link import Task, TaskPhase
+from bus.status import OperationPhase
+from handlers.application.application import Application
+from handlers.application.status import OperationState
+from handlers.sync.transitions import COMMAND_ID, info_of
+
+_LOOK_SECONDS = 0.25
+_UNHEARD_SECONDS = 60.0
+_ENDED = (OperationPhase.SUCCEEDED, OperationPhase.FAILED, OperationPhase.ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    tools: Tools
+
+    async def sync(self, task: Task, doing: Doing) -> object:
+        said = arguments.read(task, arguments.Sync)
+        app = self._subject(task, doing)
+        resources = tuple(
+            ResourceKey(one.group, one.kind, one.namespace, one.name) for one in said.resources
+        )
+        command = SyncApp(
+            id=task.id,
+            actor=task.actor,
+            app=app.key,
+            revision=Revision(said.revision),
+            prune=said.prune,
+            dry_run=said.dry_run,
+            resources=resources,
+        )
+        return await self._operate(app, command, doing)
+
+    async def rollback(self, task: Task, doing: Doing) -> object:
+        """To the revision of an entry of the history, as Argo CD does it."""
+        said = arguments.read(task, arguments.Rollback)
+        app = self._subject(task, doing)
+        policy = app.spec.sync_policy
+        if policy is not None and policy.automated is not None:
+            text = f"{app.key} syncs by itself and would undo a rollback: turn that off first"
+            raise TaskFailedError("conflict", text)
+        entry = next((one for one in app.status.history if one.id == said.history_id), None)
+        if entry is None:
+            known = ", ".join(str(one.id) for one in app.status.history) or "none"
+            text = f"{app.key} has no history entry {said.history_id}; there are {known}"
+            raise TaskFailedError("not_found", text)
+        command = SyncApp(
+            id=task.id,
+            actor=task.actor,
+            app=app.key,
+            revision=Revision(entry.revision),
+            prune=said.prune,
+            dry_run=said.dry_run,
+        )
+        return await self._operate(app, command, doing)
+
+    async def refresh(self, task: Task, doing: Doing) -> object:
+        said = arguments.read(task, arguments.Refresh)
+        app = self._subject(task, doing)
+        await self._publish(
+            RefreshNow(id=task.id, actor=task.actor, app=app.key, hard=said.hard), task.id
+        )
+        return {"accepted": True}
+
+    async def terminate(self, task: Task, doing: Doing) -> object:
+        app = self._subject(task, doing)
+        command = TerminateOperation(id=task.id, actor=task.actor, app=app.key)
+        await self._publish(command, task.id)
+        return {"accepted": True}
+
+    def _subject(self, task: Task, doing: Doing) -> Application:
+        """What was begun before may itself have changed what the precondition is about."""
+        if not doing.repeated:
+            return self.tools.app(task)
+        app = self.tools.applications.get(app_key(task))
+        if app is None:
+            raise TaskFailedError("not_found", f"there is no application {task.subject}")
+        return app
+
+    async def _operate(self, app: Application, command: SyncApp, doing: Doing) -> object:
+        if doing.repeated and _told(app, command.id) is None and _is_overrun(app, doing.began):
+            text = "cut off, and another operation ran since: whether it was done is not known"
+            raise TaskFailedError("failed", text, phase=TaskPhase.UNKNOWN)
+        if _told(app, command.id) is None:
+            await self._publish(command, command.id)
+        return await self._until_over(command, doing)
+
+    async def _until_over(self, command: SyncApp, doing: Doing) -> object:
+        told, loop = "", asyncio.get_running_loop()
+        wanted = loop.time()
+        while True:
+            app = self.tools.applications.get(command.app)
+            if app is None:
+                raise TaskFailedError("not_found", f"{command.app} is gone")
+            state = _told(app, command.id)
+            if state is not None and state.phase in _ENDED and state.finished_at:
+                return _outcome(state)
+            ended = self.tools.endings.of(command.id)
+            if ended is not None and state is None:
+                return _outcome_of_fact(ended)
+            message = _message(app, state, command.id)
+            if message != told:
+                told, wanted = message, loop.time()
+                await doing.progress(message)
+            if state is None and not _waits(app) and loop.time() - wanted > _UNHEARD_SECONDS:
+                raise TaskFailedError("failed", "no operation was begun within a minute")
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _publish(self, event: Event, message_id: str) -> None:
+        await self.tools.bus.publish(event, message_id=message_id)
+
+
+def _told(app: Application, command_id: str) -> OperationState | None:
+    """The operation that carries the command's id, once it is under way or over."""
+    state = app.status.operation_state
+    if state is not None and info_of(state.operation, COMMAND_ID) == command_id:
+        return state
+    return None
+
+
+def _waits(app: Application) -> bool:
+    """An operation is wanted or under way, ours or one before ours."""
+    state = app.status.operation_state
+    return app.operation is not None or (state is not None and state.phase not in _ENDED)
+
+
+def _message(app: Application, state: OperationState | None, command_id: str) -> str:
+    if state is not None:
+        return f"{state.phase}: {state.message}".strip(": ")
+    if app.operation is not None and info_of(app.operation, COMMAND_ID) == command_id:
+        return "about to begin"
+    return "waits for another operation" if _waits(app) else "accepted"
+
+
+def _is_overrun(app: Application, began: str) -> bool:
+    """An operation of somebody else began after ours was wanted: ours may have been before it."""
+    state = app.status.operation_state
+    return state is not None and state.started_at[:19] >= began[:19]
+
+
+def _outcome_of_fact(ended: OperationFinished) -> object:
+    """Another operation stands in the status already: the fact of its end is all that is left."""
+    body = {"phase": ended.phase, "message": ended.message, "revision": ended.revision}
+    if ended.phase != OperationPhase.SUCCEEDED:
+        raise TaskFailedError("failed", ended.message or str(ended.phase), body=body)
+    return body
+
+
+def _outcome(state: OperationState) -> object:
+    result = state.sync_result
+    body = {
+        "phase": state.phase,
+        "message": state.message,
+        "revision": result.revision if result else "",
+        "startedAt": state.started_at,
+        "finishedAt": state.finished_at,
+        "resources": list(result.resources if result else ()),
+    }
+    if state.phase != OperationPhase.SUCCEEDED:
+        raise TaskFailedError("failed", state.message or str(state.phase), body=body)
+    return body

@@ -1,0 +1,141 @@
+"""Recorder: what happens in the house goes into the outbox, whether or not a link is there.
+
+Facts come from a durable reader of the stream FACT and are acknowledged when the outbox has stored
+them, so none is lost to a crash; a fact that is recorded twice has one name in the outbox. States
+come from the index of our objects: the newest of each, and only where its hash changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+import structlog
+
+from agent.bridge.endings import Endings
+from agent.bridge.states import States
+from bus.carrier import CarrierError, Delivery
+from bus.codec import DecodeError, decode
+from bus.events import Fact, OperationFinished
+from bus.identity import token_of
+from bus.jetstream import Bus
+from bus.jetstream.outbox import Entry, Outbox
+from bus.link import Item, ItemKind
+from handlers.report.items import Stamp, fact_item
+
+log = structlog.get_logger()
+
+_READER = "report"
+_BATCH = 64
+_AGAIN_SECONDS = 1.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Recorder:
+    bus: Bus
+    outbox: Outbox
+    states: States
+    endings: Endings
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set whenever something was put into the outbox, and by whoever wants it looked at."""
+    _facts: asyncio.Queue[Delivery] = field(default_factory=asyncio.Queue)
+    _changed: dict[tuple[str, str], None] = field(default_factory=dict)
+    _dirty: asyncio.Event = field(default_factory=asyncio.Event)
+    _hashes: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    @property
+    def settled(self) -> bool:
+        """No state waits to be recorded."""
+        return not self._changed
+
+    def changed(self, kind: str, subject: str) -> None:
+        """An object changed: its state is recorded soon. Never blocks."""
+        self._changed[kind, subject] = None
+        self._dirty.set()
+
+    async def run(self) -> None:
+        inbox = self.bus.fact_inbox(_READER, self._facts.put)
+        await inbox.open()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(inbox.supervise(), name="report-inbox")
+                tasks.create_task(self._record_states(), name="report-states")
+                while True:
+                    deliveries = await self._next()
+                    await self._record(self._items_of(deliveries))
+                    for delivery in deliveries:
+                        await delivery.ack()
+                        await inbox.release()
+        finally:
+            await inbox.close()
+
+    async def record(self, *items: Item) -> None:
+        """Returns when they are stored; raises CarrierError."""
+        await self.outbox.append(*map(_entry, items))
+        self.news.set()
+
+    async def _record(self, items: Sequence[Item]) -> None:
+        """However long it takes: what is not recorded is not acknowledged either."""
+        while items:
+            try:
+                await self.record(*items)
+            except CarrierError as error:
+                log.warning("reports not recorded yet", reason=str(error))
+                await asyncio.sleep(_AGAIN_SECONDS)
+            else:
+                return
+
+    async def _next(self) -> Sequence[Delivery]:
+        found = [await self._facts.get()]
+        while len(found) < _BATCH and not self._facts.empty():
+            found.append(self._facts.get_nowait())
+        return found
+
+    def _items_of(self, deliveries: Sequence[Delivery]) -> list[Item]:
+        return [item for delivery in deliveries if (item := self._item_of(delivery)) is not None]
+
+    def _item_of(self, delivery: Delivery) -> Item | None:
+        try:
+            envelope, fact = decode(delivery.headers, delivery.data)
+        except DecodeError as error:
+            log.warning("fact not reported", subject=delivery.subject, reason=str(error))
+            return None
+        if not isinstance(fact, Fact):
+            return None
+        if isinstance(fact, OperationFinished):
+            self.endings.note(fact)
+        stamp = Stamp(
+            id=envelope.id, time=envelope.time.isoformat(), correlation=envelope.correlation
+        )
+        return fact_item(fact, stamp, self.states.redaction)
+
+    async def _record_states(self) -> None:
+        while True:
+            await self._dirty.wait()
+            self._dirty.clear()
+            subjects = tuple(self._changed)[:_BATCH]
+            items = {one: self.states.item(*one) for one in subjects}
+            await self._record([item for one, item in items.items() if self._is_news(one, item)])
+            for one, item in items.items():
+                self._hashes[one] = item.hash
+                if self.states.item(*one).hash == item.hash:
+                    self._changed.pop(one, None)
+            if self._changed:
+                self._dirty.set()
+
+    def _is_news(self, one: tuple[str, str], item: Item) -> bool:
+        return item.deleted or self._hashes.get(one) != item.hash
+
+
+def _entry(item: Item) -> Entry:
+    """States of one object share a name; progress of one task too; all else is by its own id."""
+    data = msgspec.json.encode(item)
+    if item.kind is ItemKind.STATE:
+        name = token_of(f"{item.type}:{item.subject}")
+        return Entry(branch="state", name=name, data=data)
+    if item.kind is ItemKind.TASK:
+        name = token_of(f"{item.type}:{item.subject}")
+        return Entry(branch="task", name=name, data=data)
+    return Entry(branch="fact", name=item.id, data=data, message_id=f"up:{item.id}")

@@ -1,0 +1,282 @@
+"""The far end of the link as a small server in the test: speaks the frames, believes nothing.
+
+It keeps what it was told, acknowledges it, and can be made to misbehave: be silent, cut, refuse.
+The real one is the service's gateway; this one shows the agent's side alone.
+"""
+
+import asyncio
+import base64
+import time
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from aiohttp import WSMsgType, web
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from bus.link import (
+    Ack,
+    Beat,
+    Bodies,
+    Bucket,
+    Challenge,
+    Chunk,
+    Credit,
+    DownFrame,
+    End,
+    Enrol,
+    Enrolled,
+    Fenced,
+    Hello,
+    Item,
+    ItemKind,
+    Items,
+    Missing,
+    Offer,
+    Roots,
+    Session,
+    SessionRequest,
+    Task,
+    TaskResult,
+    UpFrame,
+    WantBodies,
+    WantBuckets,
+    Welcome,
+    proof,
+)
+from bus.link.digest import bucket_hash, in_buckets, root_of_members
+from bus.link.up import Member
+from tests.support import eventually
+
+_DECODER = msgspec.json.Decoder(UpFrame)
+
+
+@dataclass
+class FarEnd:
+    token: str = field(default_factory=lambda: uuid.uuid4().hex)
+    port: int = 0
+    beat_seconds: float = 15.0
+    roots_seconds: float = 1.0
+    lifetime: float = 900.0
+    window: int = 512
+    mute: bool = False
+    """Hear everything and say nothing: a half-open link."""
+    hold: bool = False
+    """Do not acknowledge."""
+    keys: dict[str, str] = field(default_factory=dict)
+    sealing_key: str = ""
+    enrolments: int = 0
+    sessions: int = 0
+    acked: dict[str, int] = field(default_factory=dict)
+    epoch: str = ""
+    hellos: list[Hello] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
+    states: dict[tuple[str, str], Item] = field(default_factory=dict)
+    results: dict[str, list[TaskResult]] = field(default_factory=dict)
+    chunks: dict[str, list[Chunk]] = field(default_factory=dict)
+    ends: dict[str, str] = field(default_factory=dict)
+    roots_equal: list[bool] = field(default_factory=list)
+    raw: list[str] = field(default_factory=list)
+    """Every frame as it came, for those who look for what must not be there."""
+    _sockets: list[web.WebSocketResponse] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def facts(self) -> list[Item]:
+        return [item for item in self.items if item.kind is ItemKind.FACT]
+
+    def state(self, kind: str, subject: str) -> dict[str, Any]:
+        item = self.states.get((f"{kind.lower()}.v1", subject))
+        return msgspec.json.decode(item.body) if item and not item.deleted else {}
+
+    async def say(self, frame: DownFrame) -> None:
+        if self._sockets and not self.mute:
+            await self._sockets[-1].send_str(msgspec.json.encode(frame).decode())
+
+    async def cut(self) -> None:
+        for socket in self._sockets:
+            if socket._req is not None and socket._req.transport is not None:
+                socket._req.transport.abort()
+
+    async def connected(self, times: int = 1) -> None:
+        await eventually(lambda: len(self.hellos) >= times and self._sockets, what="a link")
+
+    async def do(self, task: Task, within: float = 40) -> TaskResult:
+        """Offer it until there is a result, as the service does."""
+        known = len(self.results.get(task.id, ()))
+        await self.say(Offer(task=task))
+        ends = await eventually(
+            lambda: self.results.get(task.id, [])[known:], within=within, what=f"end of {task.kind}"
+        )
+        return ends[0]
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator["FarEnd"]:
+        application = web.Application()
+        base = "/api/v1/link"
+        application.add_routes(
+            [
+                web.post(f"{base}/enrol", self._enrol),
+                web.post(f"{base}/challenge", self._challenge),
+                web.post(f"{base}/session", self._session),
+                web.get(base, self._link),
+            ]
+        )
+        runner = web.AppRunner(application, shutdown_timeout=0.5)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", self.port)
+        await site.start()
+        self.port = self.port or site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr]
+        try:
+            yield self
+        finally:
+            await self.cut()
+            await runner.cleanup()
+            self._sockets.clear()
+
+    async def _enrol(self, request: web.Request) -> web.Response:
+        said = msgspec.json.decode(await request.read(), type=Enrol)
+        if said.token != self.token or not _signed(
+            said.public_key, said.proof, proof("enrol", said.token)
+        ):
+            return web.json_response({"detail": "the token is not valid"}, status=403)
+        self.enrolments, self.token = self.enrolments + 1, uuid.uuid4().hex
+        self.keys = {"key-1": said.public_key}
+        self.sealing_key = said.sealing_key
+        return _answer(Enrolled(account="acme", agent="prod-1", key_id="key-1"))
+
+    async def _challenge(self, request: web.Request) -> web.Response:
+        return _answer(Challenge(nonce="n" * 20, expires_at=time.time() + 60))
+
+    async def _session(self, request: web.Request) -> web.Response:
+        said = msgspec.json.decode(await request.read(), type=SessionRequest)
+        key = self.keys.get(said.key_id, "")
+        if not key or not _signed(key, said.signature, proof("session", said.nonce)):
+            return web.json_response({"detail": "unknown key"}, status=401)
+        key_id = said.key_id
+        if said.next_public_key:
+            key_id = f"key-{len(self.keys) + 1}"
+            self.keys[key_id] = said.next_public_key
+        self.sessions += 1
+        return _answer(Session(token="t", expires_at=time.time() + self.lifetime, key_id=key_id))
+
+    async def _link(self, request: web.Request) -> web.WebSocketResponse:
+        assert request.headers["Authorization"] == "Bearer t"
+        socket = web.WebSocketResponse(max_msg_size=1 << 20)
+        await socket.prepare(request)
+        self._sockets.append(socket)
+        try:
+            async for message in socket:
+                if message.type is WSMsgType.TEXT:
+                    self.raw.append(message.data)
+                    await self._heard(_DECODER.decode(message.data))
+        finally:
+            self._sockets.remove(socket)
+        return socket
+
+    async def _heard(self, frame: UpFrame) -> None:
+        match frame:
+            case Hello():
+                self.hellos.append(frame)
+                self.epoch = frame.epoch
+                await self.say(
+                    Welcome(
+                        session="s",
+                        fence=len(self.hellos),
+                        acked=self.acked.setdefault(frame.epoch, 0),
+                        beat_seconds=self.beat_seconds,
+                        roots_seconds=self.roots_seconds,
+                        window=self.window,
+                        server_time=time.time(),
+                    )
+                )
+            case Items():
+                await self._take(frame)
+            case Beat():
+                await self.say(Beat(sent_at=time.time(), echo=frame.sent_at))
+            case Roots():
+                await self._compare(frame)
+            case Bucket():
+                await self._want_bodies(frame)
+            case Bodies():
+                for item in frame.items:
+                    self._keep(item)
+            case Chunk():
+                self.chunks.setdefault(frame.task, []).append(frame)
+            case End():
+                self.ends[frame.task] = frame.reason
+
+    async def _take(self, frame: Items) -> None:
+        for item in frame.items:
+            acked = self.acked[self.epoch]
+            if item.sequence <= acked:
+                continue
+            if item.before > acked:
+                await self.say(Missing(after=acked))
+                return
+            self.acked[self.epoch] = item.sequence
+            self.items.append(item)
+            self._keep(item)
+        if not self.hold:
+            await self.say(Ack(through=self.acked[self.epoch]))
+
+    def _keep(self, item: Item) -> None:
+        if item.kind is ItemKind.STATE:
+            self.states[item.type, item.subject] = item
+        elif item.type == "result.v1":
+            result = msgspec.json.decode(item.body, type=TaskResult)
+            self.results.setdefault(result.id, []).append(result)
+
+    def _members(self, kind: str) -> list[Member]:
+        return [
+            Member(subject=item.subject, uid=item.uid, hash=item.hash)
+            for (type_, _), item in self.states.items()
+            if type_ == f"{kind.lower()}.v1" and not item.deleted
+        ]
+
+    async def _compare(self, frame: Roots) -> None:
+        equal = True
+        for kind, root in frame.kinds.items():
+            mine = self._members(kind)
+            if root_of_members(mine) != root.root:
+                equal = False
+                await self.say(WantBuckets(kind=kind, buckets=tuple(range(256))))
+        self.roots_equal.append(equal)
+
+    async def _want_bodies(self, frame: Bucket) -> None:
+        mine = in_buckets(self._members(frame.kind)).get(frame.bucket, ())
+        if bucket_hash(mine) == bucket_hash(frame.members):
+            return
+        theirs = {member.subject: member for member in frame.members}
+        known = {member.subject: member for member in mine}
+        wanted = [s for s in {*theirs, *known} if theirs.get(s) != known.get(s)]
+        await self.say(WantBodies(kind=frame.kind, subjects=tuple(wanted)))
+
+    async def credit(self, task: str, chunks: int) -> None:
+        await self.say(Credit(task=task, chunks=chunks))
+
+    async def fence(self, reason: str, retry_after: float = 0.0) -> None:
+        await self.say(Fenced(reason=reason, retry_after=retry_after))
+
+
+def _signed(key: str, signature: str, message: bytes) -> bool:
+    public = Ed25519PublicKey.from_public_bytes(base64.b64decode(key))
+    public.verify(base64.b64decode(signature), message)
+    return True
+
+
+def _answer(value: msgspec.Struct) -> web.Response:
+    return web.Response(body=msgspec.json.encode(value), content_type="application/json")
+
+
+async def quiet(far: FarEnd) -> None:
+    """Until both sides hold the same."""
+    before = len(far.roots_equal)
+    await eventually(lambda: any(far.roots_equal[before + 1 :]), what="equal roots")
+    await asyncio.sleep(0)
