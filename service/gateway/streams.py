@@ -29,8 +29,12 @@ _IDLE_SECONDS = 60.0
 
 
 class Piece(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Part of a chunk; `last` of its chunk, which costs one credit."""
+    """Part of a chunk; `last` of its chunk, which costs one credit.
 
+    `place` makes each piece another one: PostgreSQL sends equal signals of a transaction once.
+    """
+
+    place: tuple[int, int] = (0, 0)
     text: str = ""
     dropped: int = 0
     last: bool = False
@@ -48,8 +52,9 @@ def pieces(part: Chunk | End) -> Iterator[Piece]:
         yield Piece(ended=True, reason=part.reason[:400])
         return
     starts = range(0, max(len(part.text), 1), _PIECE)
-    for start in starts:
+    for number, start in enumerate(starts):
         yield Piece(
+            place=(part.number, number),
             text=part.text[start : start + _PIECE],
             dropped=part.dropped if start == 0 else 0,
             last=start == starts[-1],

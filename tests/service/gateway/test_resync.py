@@ -35,7 +35,8 @@ async def told(world: World, identity: Identity, count: int = MANY) -> Outbox:
 
 
 async def in_step(world: World) -> bool | None:
-    return (await world.rows(agents))[0].roots_in_step
+    (agent,) = await world.rows(agents)
+    return None if agent.roots_in_step is None else bool(agent.roots_in_step)
 
 
 async def names(world: World) -> set[str]:
