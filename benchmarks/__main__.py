@@ -21,10 +21,14 @@ from benchmarks.table import table_of
 from playground.build import build_sandbox
 from playground.screen import watching
 
+_WIDTH = 120
+"""Of a table in a file."""
+
 
 def main(arguments: Sequence[str]) -> int:
     said = _arguments().parse_args(arguments)
     log, out = Console(stderr=True), Console()
+    out = out if out.is_terminal else Console(width=_WIDTH)
     with watching(log) as watch:
         sandbox = build_sandbox(watch)
     plan = Plan(

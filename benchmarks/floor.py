@@ -7,7 +7,6 @@ this machine cannot be much quicker.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 import msgspec
@@ -15,6 +14,7 @@ import msgspec
 from benchmarks.cluster import Cluster, Object
 from benchmarks.counters import Snapshot
 from benchmarks.house import Ground, create_namespace
+from benchmarks.processes import look
 from benchmarks.workload import names, objects, placed, places
 
 Send = Callable[[str, Object], Awaitable[None]]
@@ -26,19 +26,22 @@ _NAMESPACE = "floor"
 class Floor(msgspec.Struct, frozen=True, kw_only=True):
     wall: float
     done: Snapshot
+    others: float
+    """Percent of the machine's CPU that somebody else took meanwhile."""
 
 
 async def measure_floor(ground: Ground, count: int) -> Floor:
     """Leaves nothing behind: the objects are deleted again."""
     await create_namespace(ground.cluster, _NAMESPACE)
     work = [placed(one, _NAMESPACE) for application in names(count) for one in objects(application)]
-    before, began = await ground.snapshot(), time.monotonic()
+    before, began = await ground.snapshot(), look()
     await each_once(ground.cluster, work)
-    wall = time.monotonic() - began
+    ended = look()
     done = (await ground.snapshot()).since(before)
     for collection in places(_NAMESPACE):
         await ground.cluster.delete_all(collection)
-    return Floor(wall=wall, done=done)
+    wall, others = ended.moment - began.moment, ended.others_share(began)
+    return Floor(wall=wall, done=done, others=others)
 
 
 async def each_once(

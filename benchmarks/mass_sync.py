@@ -45,6 +45,7 @@ async def mass_sync(house: House, work: Work, say: Say) -> tuple[Figure, ...]:
         Figure(name="of it, creating the Applications", unit="s", value=created - began),
         *_calls(done, work),
         *_cpu(done, floor),
+        Figure(name="CPU that others took during the floor", unit="%", value=floor.others),
     )
 
 

@@ -1,11 +1,13 @@
 """CPU seconds of the processes that this one started, by what they are: read from /proc.
 
-A process that ended takes its figure with it; none of those measured does.
+A process that ended takes its figure with it; none of those measured does. Whoever else works on
+the machine takes CPU from what is measured: how much is part of every figure's story.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,6 +24,28 @@ class Process(NamedTuple):
     parent: int
     name: str
     seconds: float
+
+
+class Look(NamedTuple):
+    """The machine at a moment: CPU seconds since it started, all of them and ours."""
+
+    moment: float
+    all: float
+    ours: float
+
+    def others_share(self, before: Look) -> float:
+        """Percent of the machine's CPU that somebody else took since then."""
+        others = (self.all - before.all) - (self.ours - before.ours)
+        possible = (self.moment - before.moment) * len(os.sched_getaffinity(0))
+        return max(0.0, others / possible * 100)
+
+
+def look() -> Look:
+    """Zero for all where /proc/stat does not count."""
+    table = {one.id: one for one in _processes()}
+    ours = sum(one.seconds for one in table.values() if _descends(one, os.getpid(), table))
+    user, nice, system, _idle, _waiting, *interrupts = _machine()
+    return Look(time.monotonic(), sum((user, nice, system, *interrupts[:3])) / _TICKS, ours)
 
 
 def cpu_seconds(agent: int | None) -> Mapping[str, float]:
@@ -59,6 +83,10 @@ def _processes() -> Iterator[Process]:
         except (FileNotFoundError, ProcessLookupError):
             continue  # it ended while we looked
         yield _parsed(text)
+
+
+def _machine() -> list[int]:
+    return [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
 
 
 def _parsed(stat: str) -> Process:

@@ -7,7 +7,7 @@ API server, then mass_sync, and on what it made live push_to_synced and monorepo
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -20,11 +20,13 @@ from benchmarks.house import House, create_namespace, open_ground, open_house
 from benchmarks.machine import load
 from benchmarks.mass_sync import Work
 from benchmarks.monorepo_noop import settled
-from benchmarks.progress import Screen
+from benchmarks.processes import look
+from benchmarks.progress import Say, Screen
 from benchmarks.workload import DESTINATION, files, names
 
 _SMALL = 100
 _BYTES_AIM = 3072
+OTHERS = "the machine's CPU that others took"
 
 
 class Benchmark(StrEnum):
@@ -47,6 +49,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Figures = Mapping[Benchmark, Sequence[Figure]]
+Run = Callable[[Say], Awaitable[Sequence[Figure]]]
 Tell = Callable[[Report], None]
 
 _WORK = {
@@ -107,16 +110,22 @@ async def _round(plan: Plan, size: int, screen: Screen) -> Figures:
 
 async def _measured(plan: Plan, house: House, work: Work, screen: Screen) -> Figures:
     """mass_sync in any case: it makes live what the others change."""
+    runs: dict[Benchmark, Run] = {
+        Benchmark.MASS_SYNC: lambda say: mass_sync.mass_sync(house, work, say),
+        Benchmark.PUSH_TO_SYNCED: lambda say: push_to_synced.push_to_synced(house, work.count, say),
+        Benchmark.MONOREPO_NOOP: lambda _: monorepo_noop.monorepo_noop(house, work.count),
+    }
     found: dict[Benchmark, Sequence[Figure]] = {}
-    with screen.doing(f"N={work.count}: mass_sync") as say:
-        found[Benchmark.MASS_SYNC] = await mass_sync.mass_sync(house, work, say)
-    await settled(house)
-    if Benchmark.PUSH_TO_SYNCED in plan.only:
-        with screen.doing(f"N={work.count}: push_to_synced") as say:
-            found[Benchmark.PUSH_TO_SYNCED] = await push_to_synced.push_to_synced(
-                house, work.count, say
-            )
-    if Benchmark.MONOREPO_NOOP in plan.only:
-        with screen.doing(f"N={work.count}: monorepo_noop"):
-            found[Benchmark.MONOREPO_NOOP] = await monorepo_noop.monorepo_noop(house, work.count)
+    for benchmark, run in runs.items():
+        if benchmark in plan.only | {Benchmark.MASS_SYNC}:
+            with screen.doing(f"N={work.count}: {benchmark}") as say:
+                found[benchmark] = await _with_neighbours(run, say)
+            await settled(house)
     return found
+
+
+async def _with_neighbours(run: Run, say: Say) -> Sequence[Figure]:
+    before = look()
+    figures = await run(say)
+    share = look().others_share(before)
+    return (*figures, Figure(name=OTHERS, unit="%", value=share))
