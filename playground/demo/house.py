@@ -1,72 +1,81 @@
-"""The demo's world: real parts, our definitions in the cluster, the repository, and the agent.
+"""The demo's world: the far end, and two sites with an agent each, over one Git repository.
 
-The agent is a child process, as in production: it is told everything by settings, hears of pushes
-by signed webhooks and is watched from outside only, through the cluster and the facts.
+The laptop has controllers and the three applications; the remote site stands for another cluster in
+another place: an API server of its own, a NATS of its own, reached by nobody.
 """
 
 from __future__ import annotations
 
+import asyncio
 import secrets
-import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.child import Child, Program
-from agent.loopback import answers_ok, free_port
 from bus.jetstream import Bus, BusSettings
-from playground.build import build_sandbox
+from playground.build import build_control_plane, build_sandbox, say_nothing
 from playground.compiling import Watcher
-from playground.definitions import install_definitions
-from playground.demo.repository import APPLICATIONS, NAMESPACE, applications, first_commit
+from playground.demo.far_end import ACCOUNT, FarEnd, open_far_end
+from playground.demo.repository import applications, first_commit, remote_application
+from playground.demo.site import Ground, Plan, Site, open_site
 from playground.githost import Repository
 from playground.kubeapi import KubeApi
-from playground.kubernetes import ControlPlane
+from playground.kubernetes import ControlPlane, control_plane
 from playground.pushes import Webhook
-from playground.server import Server
 from playground.world import Part, World, open_world
 
-_APPLICATIONS = f"/apis/argoproj.io/v1alpha1/namespaces/{NAMESPACE}/applications"
-_AGENT = "from cli.main import main; main()"
-_PARTS = (Part.NATS, Part.REDIS, Part.GIT, Part.KUBERNETES)
+_PARTS = (Part.NATS, Part.REDIS, Part.POSTGRES, Part.GIT, Part.KUBERNETES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class House:
     world: World
-    api: KubeApi
+    far_end: FarEnd
+    laptop: Site
+    remote: Site
     repository: Repository
     bus: Bus
-    agent: Server
 
     @property
-    def kubernetes(self) -> ControlPlane:
-        return self.world.kubernetes
+    def api(self) -> KubeApi:
+        return self.laptop.api
 
     async def application(self, name: str) -> dict[str, Any]:
-        return await self.api.get(f"{_APPLICATIONS}/{name}")
+        return await self.laptop.application(name)
 
     async def applications(self) -> list[dict[str, Any]]:
-        return [await self.application(name) for name in APPLICATIONS]
+        return await self.laptop.applications()
 
 
 @asynccontextmanager
 async def open_house(folder: Path, sandbox: Path) -> AsyncIterator[House]:
-    """Everything runs and the repository has its first commit; there is no Application yet."""
+    """Everything runs, both agents are enrolled, Git has its first commit; no Application yet."""
     async with AsyncExitStack() as stack:
-        world = await stack.enter_async_context(open_world(_PARTS, folder))
-        api = await stack.enter_async_context(world.kubernetes.api())
+        world, far_cluster = await _open_servers(stack, folder)
+        far_end = await stack.enter_async_context(open_far_end(folder / "service", world.postgres))
         repository = world.git.create("demo/apps")
         repository.commit(first_commit(), message="three applications")
-        webhook_secret = secrets.token_urlsafe(24)
-        await _furnish(api, webhook_secret)
-        agent = await stack.enter_async_context(_agent(world, sandbox))
-        repository.webhook = Webhook(url=f"{agent.url}/api/webhook", secret=webhook_secret)
-        settings = BusSettings(url=world.nats.url, account="demo", agent="laptop")
+        ground = Ground(
+            folder=folder,
+            sandbox=sandbox,
+            far_end=far_end,
+            webhook_secret=secrets.token_urlsafe(24),
+        )
+        laptop, remote = await _open_sites(stack, world, far_cluster, ground)
+        url = f"{laptop.agent.url}/api/webhook"
+        repository.webhook = Webhook(url=url, secret=ground.webhook_secret)
+        settings = BusSettings(url=world.nats.url, account=ACCOUNT, agent=laptop.plan.name)
         bus = await stack.enter_async_context(Bus.open(settings))
-        yield House(world=world, api=api, repository=repository, bus=bus, agent=agent)
+        yield House(
+            world=world,
+            far_end=far_end,
+            laptop=laptop,
+            remote=remote,
+            repository=repository,
+            bus=bus,
+        )
 
 
 def sandbox_program(watch: Watcher) -> Path:
@@ -75,45 +84,36 @@ def sandbox_program(watch: Watcher) -> Path:
 
 async def create_applications(house: House) -> None:
     for body in applications(house.repository.url):
-        await house.api.create(_APPLICATIONS, body)
+        await house.laptop.create(body)
 
 
-async def _furnish(api: KubeApi, webhook_secret: str) -> None:
-    """What a cluster administrator does once: definitions, namespace, the webhook's secret."""
-    await install_definitions(api)
-    await api.create_namespace(NAMESPACE)
-    secret = {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": "argocd-secret"},
-        "stringData": {"webhook.github.secret": webhook_secret},
-    }
-    await api.create(f"/api/v1/namespaces/{NAMESPACE}/secrets", secret)
+async def create_remote_application(house: House) -> None:
+    await house.remote.create(remote_application(house.repository.url))
 
 
-@asynccontextmanager
-async def _agent(world: World, sandbox: Path) -> AsyncIterator[Server]:
-    """`gitops agent run`, ready when it says so."""
-    port = free_port()
-    program = Program(
-        name="gitops-agent",
-        command=(sys.executable, "-c", _AGENT, "agent", "run"),
-        folder=world.folder / "agent",
-        environment={
-            "GITOPS_ACCOUNT": "demo",
-            "GITOPS_AGENT": "laptop",
-            "GITOPS_NAMESPACE": NAMESPACE,
-            "GITOPS_NATS_URL": world.nats.url,
-            "GITOPS_REDIS_URL": world.redis.url,
-            "GITOPS_KUBE_KUBECONFIG": str(world.kubernetes.kubeconfig),
-            "GITOPS_STATE_DIR": str(world.folder / "agent" / "state"),
-            "GITOPS_SANDBOX_BINARY": str(sandbox),
-            "GITOPS_HTTP_PORT": str(port),
-            "GITOPS_LOG_FORMAT": "json",
-        },
-        ready_within=60.0,
-        stop_grace=20.0,
-    )
-    url = f"http://127.0.0.1:{port}"
-    async with Child(program, answers_ok(f"{url}/readyz")) as child:
-        yield Server(url=url, child=child)
+async def _open_servers(stack: AsyncExitStack, folder: Path) -> tuple[World, ControlPlane]:
+    """Both clusters and all servers, side by side."""
+    binaries = await asyncio.to_thread(build_control_plane, say_nothing)
+    far = control_plane(folder / "remote-kubernetes", binaries)
+    async with asyncio.TaskGroup() as tasks:
+        world = tasks.create_task(
+            stack.enter_async_context(open_world(_PARTS, folder)), name="world"
+        )
+        cluster = tasks.create_task(stack.enter_async_context(far), name="remote cluster")
+    return world.result(), cluster.result()
+
+
+async def _open_sites(
+    stack: AsyncExitStack, world: World, far_cluster: ControlPlane, ground: Ground
+) -> tuple[Site, Site]:
+    near = {"GITOPS_NATS_URL": world.nats.url, "GITOPS_REDIS_URL": world.redis.url}
+    laptop = Plan(name="laptop", environment="dev", region="local", settings=near)
+    remote = Plan(name="remote", environment="prod", region="eu-west", settings={})
+    async with asyncio.TaskGroup() as tasks:
+        first = tasks.create_task(
+            stack.enter_async_context(open_site(laptop, world.kubernetes, ground)), name="laptop"
+        )
+        second = tasks.create_task(
+            stack.enter_async_context(open_site(remote, far_cluster, ground)), name="remote"
+        )
+    return first.result(), second.result()

@@ -20,6 +20,7 @@ from rich.text import Text
 
 from playground.build import build_control_plane
 from playground.compiling import Watcher
+from playground.demo.far_end import ADMINISTRATOR
 from playground.demo.house import House, open_house, sandbox_program
 from playground.demo.screen import Screen, showing
 from playground.demo.stage import NotHeldError, Outcome, Report, Stage
@@ -56,7 +57,7 @@ class Wishes:
 
 async def _demo(console: Console, sandbox: Path, wishes: Wishes) -> Report:
     began = time.monotonic()
-    console.print("opening the playground: NATS, Redis, Git, Kubernetes, the agent ...")
+    console.print("opening the playground: two clusters, their agents, the service, Git ...")
     with tempfile.TemporaryDirectory(prefix="gitops-demo-", ignore_cleanup_errors=True) as folder:
         async with open_house(Path(folder), sandbox) as house:
             console.print(f"open after {time.monotonic() - began:.1f} s")
@@ -138,15 +139,18 @@ async def _until_interrupted() -> None:
 
 
 def _how_to_go_on(house: House) -> Text:
-    kubeconfig = house.kubernetes.kubeconfig
+    near, far = house.laptop.kubernetes.kubeconfig, house.remote.kubernetes.kubeconfig
+    agent = house.laptop.agent
     return Text.assemble(
         ("\nIt stays up; Ctrl-C ends it. Go on like this:\n\n", "bold"),
         f"  git clone {house.repository.url} && cd apps   # change, commit, push: watch it here\n",
-        f"  export KUBECONFIG={kubeconfig}\n",
+        f"  export KUBECONFIG={near}   # the remote cluster: {far}\n",
         "  kubectl get applications -n argocd; kubectl get all -n demo\n",
         "  kubectl -n demo scale deployment guestbook --replicas 7   # heals\n",
         "\n  GITOPS_ACCOUNT=demo GITOPS_AGENT=laptop "
         f"GITOPS_NATS_URL={house.world.nats.url} .venv/bin/gitops events --follow\n",
-        f"  metrics and health: {house.agent.url}/metrics  {house.agent.url}/readyz\n",
-        f"  log of the agent: {house.agent.child.program.log}\n",
+        f"  metrics and health: {agent.url}/metrics  {agent.url}/readyz\n",
+        f"  log of the agent: {agent.child.program.log}\n",
+        ("\n  Dashboard: ", "bold"),
+        f"{house.far_end.url}   login {ADMINISTRATOR}, password {house.far_end.password}\n",
     )

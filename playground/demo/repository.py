@@ -134,6 +134,11 @@ def applications(url: str) -> tuple[dict[str, Any], ...]:
     )
 
 
+def remote_application(url: str) -> dict[str, Any]:
+    """The same chart in another environment, looked at by the clock: no webhook reaches there."""
+    return _application("shop", url, {"path": "shop"})
+
+
 def _application(name: str, url: str, source: dict[str, Any]) -> dict[str, Any]:
     return {
         "apiVersion": "argoproj.io/v1alpha1",

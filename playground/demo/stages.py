@@ -5,33 +5,27 @@ Every stage looks at the cluster itself, never at what the agent says of it.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
 
-from agent.child import until
+from playground.demo.far_stages import FAR_STAGES
 from playground.demo.house import House, create_applications
 from playground.demo.repository import BROKEN, IMAGE, guestbook_deployment
-from playground.demo.stage import NotHeldError, Stage
-from playground.kubeapi import KubeApiError
+from playground.demo.sight import sight, spoken
+from playground.demo.stage import Stage
 
-_WITHIN = 90.0
 _DEPLOYMENT = "/apis/apps/v1/namespaces/demo/deployments/guestbook"
 _BANNER = "/api/v1/namespaces/demo/configmaps/guestbook-banner"
-
-Sight = Callable[[], Awaitable[str]]
-"""What is to be seen in words, or nothing as long as it is not so."""
 
 
 async def _three_applications(house: House) -> str:
     await create_applications(house)
 
     async def seen() -> str:
-        found = [_spoken(app) for app in await house.applications()]
+        found = [spoken(app) for app in await house.applications()]
         good = all(words.endswith("Synced, Healthy") for words in found)
         return "; ".join(found) if good else ""
 
-    return await _sight(house, seen)
+    return await sight(house, seen)
 
 
 async def _push_of_an_image(house: House) -> str:
@@ -43,16 +37,16 @@ async def _push_of_an_image(house: House) -> str:
         image = _image(await house.api.get(_DEPLOYMENT))
         return f"the Deployment runs {image}" if image == f"{IMAGE}:1.1" else ""
 
-    return await _sight(house, seen)
+    return await sight(house, seen)
 
 
 async def _rolled_out(house: House) -> str:
     async def seen() -> str:
-        words = _spoken(await house.application("guestbook"))
+        words = spoken(await house.application("guestbook"))
         ready = (await house.api.get(_DEPLOYMENT))["status"].get("updatedReplicas") == 2
         return words if ready and words.endswith("Synced, Healthy") else ""
 
-    return await _sight(house, seen)
+    return await sight(house, seen)
 
 
 async def _edit_by_hand(house: House) -> str:
@@ -64,7 +58,7 @@ async def _edit_by_hand(house: House) -> str:
         healed = now["spec"]["replicas"] == 2 and now["metadata"]["generation"] >= before + 2
         return "replicas went from 2 to 5 and back to 2" if healed else ""
 
-    return await _sight(house, seen)
+    return await sight(house, seen)
 
 
 async def _removed_file(house: House) -> str:
@@ -73,7 +67,7 @@ async def _removed_file(house: House) -> str:
     async def seen() -> str:
         return "" if await house.api.exists(_BANNER) else "the ConfigMap is gone"
 
-    return await _sight(house, seen)
+    return await sight(house, seen)
 
 
 async def _broken_manifest(house: House) -> str:
@@ -87,7 +81,7 @@ async def _broken_manifest(house: House) -> str:
         unchanged = kept["metadata"]["uid"] == uid and _image(kept) == f"{IMAGE}:1.1"
         return f"refused: {said}; the Deployment is as it was" if said and unchanged else ""
 
-    return await _sight(house, seen)
+    return await sight(house, seen)
 
 
 async def _repaired(house: House) -> str:
@@ -99,10 +93,10 @@ async def _repaired(house: House) -> str:
         app = await house.application("guestbook")
         image = _image(await house.api.get(_DEPLOYMENT))
         good = image == f"{IMAGE}:1.2" and not _condition(app, "ComparisonError")
-        words = _spoken(app)
+        words = spoken(app)
         return f"{words}; image {image}" if good and words.endswith("Synced, Healthy") else ""
 
-    return await _sight(house, seen)
+    return await sight(house, seen)
 
 
 STAGES = (
@@ -141,41 +135,8 @@ STAGES = (
         expected="the next good commit is deployed and the error is gone",
         run=_repaired,
     ),
+    *FAR_STAGES,
 )
-
-
-async def _sight(house: House, seen: Sight) -> str:
-    words = ""
-
-    async def so() -> bool:
-        nonlocal words
-        words = await seen()
-        return bool(words)
-
-    try:
-        async with asyncio.timeout(_WITHIN):
-            await until(so)
-    except TimeoutError as error:
-        raise NotHeldError(await _instead(house)) from error
-    return words
-
-
-async def _instead(house: House) -> str:
-    """What is there, for the person who has to find out why."""
-    try:
-        apps = await house.applications()
-    except KubeApiError as error:
-        return f"the applications cannot be read: {error}"
-    told = [f"{_spoken(app)} {app.get('status', {}).get('conditions', '')}" for app in apps]
-    log = house.agent.child.program.log
-    return f"after {_WITHIN:.0f} s: {'; '.join(told)}; log of the agent: {log}"
-
-
-def _spoken(app: dict[str, Any]) -> str:
-    status = app.get("status", {})
-    sync = status.get("sync", {}).get("status", "Unknown")
-    health = status.get("health", {}).get("status", "Unknown")
-    return f"{app['metadata']['name']} {sync}, {health}"
 
 
 def _image(deployment: dict[str, Any]) -> str:

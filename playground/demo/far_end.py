@@ -1,0 +1,134 @@
+"""The demo's control plane: the service as a child process, and an administrator's hand.
+
+The administrator does what a person does in the browser: logs in, creates an agent, takes its
+one-time token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from agent.child import Child, Program
+from agent.loopback import answers_ok, free_port
+from playground.server import Server
+
+ACCOUNT = "demo"
+ADMINISTRATOR = "admin"
+GITOPS = (sys.executable, "-c", "from cli.main import main; main()")
+_TIMEOUT = aiohttp.ClientTimeout(total=60)
+
+
+class FarEndError(RuntimeError):
+    """The service said no: its status and its own words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FarEnd:
+    """The service, and a session of its administrator."""
+
+    server: Server
+    password: str
+    session: aiohttp.ClientSession
+    csrf: str
+
+    @property
+    def url(self) -> str:
+        return self.server.url
+
+    async def get(self, path: str) -> dict[str, Any]:
+        return await self._call("GET", path, None)
+
+    async def post(self, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        return await self._call("POST", path, body or {})
+
+    async def new_agent(self, name: str, environment: str, region: str) -> str:
+        """Create an agent; the one-time token with which it enrols."""
+        body = {"name": name, "environment": environment, "region": region}
+        agent = await self.post("/agents", body)
+        made = await self.post(f"/agents/{agent['id']}/enrolment-token")
+        return str(made["token"])
+
+    async def application(self, agent: str, name: str) -> dict[str, Any] | None:
+        listed = await self.get(f"/applications?search={name}")
+        return next(
+            (
+                one
+                for one in listed["items"]
+                if (one["agent"]["name"], one["name"]) == (agent, name)
+            ),
+            None,
+        )
+
+    async def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
+        headers = {"X-CSRF-Token": self.csrf, "Origin": self.url}
+        async with self.session.request(
+            method, f"/api/v1{path}", json=body, headers=headers
+        ) as answer:
+            if answer.status >= 400:
+                raise FarEndError(f"{method} {path}: {answer.status} {await answer.text()}")
+            found: dict[str, Any] = await answer.json()
+            return found
+
+
+@asynccontextmanager
+async def open_far_end(folder: Path, database: Server) -> AsyncIterator[FarEnd]:
+    """The service runs, and its administrator is logged in."""
+    password = secrets.token_urlsafe(12)
+    file = await asyncio.to_thread(written, folder / "admin-password", password)
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(_service(folder, database, file))
+        session = await stack.enter_async_context(
+            aiohttp.ClientSession(
+                server.url, timeout=_TIMEOUT, cookie_jar=aiohttp.CookieJar(unsafe=True)
+            )
+        )
+        csrf = await _login(session, server.url, password)
+        yield FarEnd(server=server, password=password, session=session, csrf=csrf)
+
+
+@asynccontextmanager
+async def _service(folder: Path, database: Server, password_file: Path) -> AsyncIterator[Server]:
+    port = free_port()
+    program = Program(
+        name="gitops-service",
+        command=(*GITOPS, "service", "run"),
+        folder=folder,
+        environment={
+            "GITOPS_SERVICE_DATABASE_URL": database.url,
+            "GITOPS_SERVICE_PORT": str(port),
+            "GITOPS_SERVICE_MIGRATE": "true",
+            "GITOPS_SERVICE_ACCOUNT": ACCOUNT,
+            "GITOPS_SERVICE_ADMIN_NAME": ADMINISTRATOR,
+            "GITOPS_SERVICE_ADMIN_PASSWORD_FILE": str(password_file),
+            "GITOPS_SERVICE_ROOTS_SECONDS": "15",
+        },
+        ready_within=60.0,
+    )
+    url = f"http://127.0.0.1:{port}"
+    async with Child(program, answers_ok(f"{url}/healthz")) as child:
+        yield Server(url=url, child=child)
+
+
+def written(file: Path, secret: str) -> Path:
+    """The secret in a file that only we can read."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch(mode=0o600)
+    file.write_text(secret)
+    return file
+
+
+async def _login(session: aiohttp.ClientSession, url: str, password: str) -> str:
+    body = {"name": ADMINISTRATOR, "password": password}
+    async with session.post("/api/v1/login", json=body, headers={"Origin": url}) as answer:
+        if answer.status != 200:
+            raise FarEndError(f"login: {answer.status} {await answer.text()}")
+        return str((await answer.json())["csrf"])

@@ -1,0 +1,121 @@
+"""A site of the demo: a cluster of its own with our definitions in it, and the agent beside it.
+
+The agent is a child process, as in production: it is told everything by settings and watched from
+outside only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agent.child import Child, Program
+from agent.loopback import answers_ok, free_port
+from playground.definitions import install_definitions
+from playground.demo.far_end import ACCOUNT, GITOPS, FarEnd, written
+from playground.demo.repository import NAMESPACE
+from playground.kubeapi import KubeApi
+from playground.kubernetes import ControlPlane
+from playground.server import Server
+
+_APPLICATIONS = f"/apis/argoproj.io/v1alpha1/namespaces/{NAMESPACE}/applications"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a site is like: `environment` and `region` are what the fleet pages group by."""
+
+    name: str
+    environment: str
+    region: str
+    settings: Mapping[str, str]
+    """More settings of the agent: its NATS, its Redis."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    plan: Plan
+    kubernetes: ControlPlane
+    api: KubeApi
+    agent: Server
+
+    async def create(self, application: Mapping[str, Any]) -> None:
+        await self.api.create(_APPLICATIONS, application)
+
+    async def application(self, name: str) -> dict[str, Any]:
+        return await self.api.get(f"{_APPLICATIONS}/{name}")
+
+    async def applications(self) -> list[dict[str, Any]]:
+        listed = await self.api.get(_APPLICATIONS)
+        items: list[dict[str, Any]] = listed["items"]
+        return items
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What every site stands on."""
+
+    folder: Path
+    sandbox: Path
+    far_end: FarEnd
+    webhook_secret: str
+
+
+@asynccontextmanager
+async def open_site(plan: Plan, kubernetes: ControlPlane, ground: Ground) -> AsyncIterator[Site]:
+    """The agent is enrolled and ready; no Application yet."""
+    async with AsyncExitStack() as stack:
+        api = await stack.enter_async_context(kubernetes.api())
+        await _furnish(api, ground.webhook_secret)
+        token = await ground.far_end.new_agent(plan.name, plan.environment, plan.region)
+        agent = await stack.enter_async_context(_agent(plan, kubernetes, ground, token))
+        yield Site(plan=plan, kubernetes=kubernetes, api=api, agent=agent)
+
+
+async def _furnish(api: KubeApi, webhook_secret: str) -> None:
+    """What a cluster administrator does once: definitions, namespace, the webhook's secret."""
+    await install_definitions(api)
+    await api.create_namespace(NAMESPACE)
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "argocd-secret"},
+        "stringData": {"webhook.github.secret": webhook_secret},
+    }
+    await api.create(f"/api/v1/namespaces/{NAMESPACE}/secrets", secret)
+
+
+@asynccontextmanager
+async def _agent(
+    plan: Plan, kubernetes: ControlPlane, ground: Ground, token: str
+) -> AsyncIterator[Server]:
+    """`gitops agent run`, ready when it says so."""
+    port, folder = free_port(), ground.folder / f"agent-{plan.name}"
+    token_file = await asyncio.to_thread(written, folder / "token", token)
+    program = Program(
+        name="gitops-agent",
+        command=(*GITOPS, "agent", "run"),
+        folder=folder,
+        environment={
+            "GITOPS_ACCOUNT": ACCOUNT,
+            "GITOPS_AGENT": plan.name,
+            "GITOPS_NAMESPACE": NAMESPACE,
+            "GITOPS_KUBE_KUBECONFIG": str(kubernetes.kubeconfig),
+            "GITOPS_STATE_DIR": str(folder / "state"),
+            "GITOPS_SANDBOX_BINARY": str(ground.sandbox),
+            "GITOPS_HTTP_PORT": str(port),
+            "GITOPS_LOG_FORMAT": "json",
+            "GITOPS_LINK_URL": ground.far_end.url,
+            "GITOPS_LINK_TOKEN_FILE": str(token_file),
+            **plan.settings,
+        },
+        ready_within=60.0,
+        stop_grace=20.0,
+    )
+    url = f"http://127.0.0.1:{port}"
+    async with Child(program, answers_ok(f"{url}/readyz")) as child:
+        yield Server(url=url, child=child)
