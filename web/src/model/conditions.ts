@@ -1,0 +1,58 @@
+/* Conditions of an application in plain words: what it means and what a person does about it. */
+
+interface Words {
+  says: string;
+  todo: string;
+  bad: boolean;
+}
+
+const words = (says: string, todo: string, bad = true): Words => ({ says, todo, bad });
+
+const WORDS: Record<string, Words> = {
+  ComparisonError: words(
+    "The cluster could not be compared with Git.",
+    "Read the message, correct the source in Git, then refresh.",
+  ),
+  InvalidSpecError: words("The Application asks for something impossible.", "Correct its spec."),
+  SyncError: words(
+    "The last automatic sync failed and is not tried again for this commit.",
+    "Push a fix, or sync by hand.",
+  ),
+  DeletionError: words("Deleting it got stuck.", "Look which object keeps a finaliser."),
+  UnknownError: words(
+    "Something unexpected happened.",
+    "Refresh; if it stays, the message is for the maintainers.",
+  ),
+  SharedResourceWarning: words(
+    "Another application claims the same object.",
+    "Let only one of them own it.",
+    false,
+  ),
+  RepeatedResourceWarning: words(
+    "The source contains the same object twice.",
+    "Remove one of the two.",
+    false,
+  ),
+  ExcludedResourceWarning: words(
+    "The source contains an object that this agent is told to leave out.",
+    "Nothing, if that is meant.",
+    false,
+  ),
+  OrphanedResourceWarning: words(
+    "The namespace holds objects that no application owns.",
+    "Adopt or delete them.",
+    false,
+  ),
+  UnsupportedFieldWarning: words(
+    "The Application uses a field that this version does not act on.",
+    "Upgrade the agent, or remove the field.",
+    false,
+  ),
+};
+
+export function inWords(type: string): Words {
+  return (
+    WORDS[type] ??
+    words(type.replace(/([a-z])([A-Z])/g, "$1 $2"), "Read the message.", !type.endsWith("Warning"))
+  );
+}

@@ -1,0 +1,79 @@
+/*
+ * What a batch of changes does to the applications a page knows. A change that carries the application is
+ * applied; one that only names it says what to ask for again; the newest of several wins, an old one is ignored.
+ */
+import type { Application, Change } from "@/api/types";
+
+export interface Effect {
+  apps: Map<string, Application>;
+  /** Ids whose row is different now: these glow. */
+  touched: Set<string>;
+  /** Ids to be read again; `all` when something changed that is not known here. */
+  stale: Set<string>;
+  all: boolean;
+}
+
+export function apply(known: ReadonlyMap<string, Application>, changes: readonly Change[]): Effect {
+  const effect: Effect = { apps: new Map(known), touched: new Set(), stale: new Set(), all: false };
+  const ids = bySubject(known);
+  for (const change of changes) {
+    if (change.event === "application.changed") changed(effect, ids, change);
+    else if (change.event === "application.removed") removed(effect, ids, change);
+    else if (change.event === "agent.changed") agentChanged(effect, change);
+  }
+  return effect;
+}
+
+export function subjectOf(app: Application): string {
+  return `${app.agent.id} ${app.namespace}/${app.name}`;
+}
+
+function bySubject(known: ReadonlyMap<string, Application>): Map<string, string> {
+  return new Map([...known.values()].map((app) => [subjectOf(app), app.id]));
+}
+
+function changed(effect: Effect, ids: Map<string, string>, change: Change): void {
+  const id = ids.get(`${change.agent} ${change.subject}`);
+  const before = id === undefined ? undefined : effect.apps.get(id);
+  if (!before) {
+    const whole = asApplication(change);
+    if (whole) put(effect, whole);
+    else effect.all = true;
+    return;
+  }
+  const now = { ...before, ...partOf(change), id: before.id, agent: before.agent };
+  if (now.asOf < before.asOf) return;
+  if (isEmpty(change)) effect.stale.add(before.id);
+  else put(effect, now);
+}
+
+function removed(effect: Effect, ids: Map<string, string>, change: Change): void {
+  const id = ids.get(`${change.agent} ${change.subject}`);
+  if (id !== undefined) effect.apps.delete(id);
+}
+
+/** The age of everything an agent said depends on whether it is still there. */
+function agentChanged(effect: Effect, change: Change): void {
+  const status = change.body["status"] as Application["agent"]["status"] | undefined;
+  if (typeof status !== "string") return;
+  for (const app of effect.apps.values()) {
+    if (app.agent.id === change.agent && app.agent.status !== status) {
+      effect.apps.set(app.id, { ...app, agent: { ...app.agent, status } });
+    }
+  }
+}
+
+function put(effect: Effect, app: Application): void {
+  effect.apps.set(app.id, app);
+  effect.touched.add(app.id);
+}
+
+const isEmpty = (change: Change) => typeof change.body["health"] !== "string";
+const partOf = (change: Change) => change.body as Partial<Application>;
+
+function asApplication(change: Change): Application | null {
+  const body = change.body;
+  const whole =
+    typeof body["id"] === "string" && typeof body["health"] === "string" && typeof body["agent"] === "object";
+  return whole ? (body as unknown as Application) : null;
+}

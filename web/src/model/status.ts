@@ -1,0 +1,79 @@
+/*
+ * A status is always three things at once: a colour (`tone`), a shape and a word. Order is worst first.
+ */
+import type { AgentStatus, Application, Health, Phase, Sync } from "@/api/types";
+
+export type Tone = "good" | "busy" | "bad" | "warn" | "calm" | "off";
+export type Shape =
+  | "circle"
+  | "arc"
+  | "diamond"
+  | "bars"
+  | "ring"
+  | "question"
+  | "check"
+  | "squares"
+  | "triangle"
+  | "cross"
+  | "clock";
+
+export interface Mark {
+  word: string;
+  tone: Tone;
+  shape: Shape;
+  means: string;
+}
+
+const mark = (word: string, tone: Tone, shape: Shape, means: string): Mark => ({ word, tone, shape, means });
+
+export const HEALTH: Record<Health, Mark> = {
+  Degraded: mark("Degraded", "bad", "diamond", "an object failed or cannot become ready"),
+  Missing: mark("Missing", "warn", "ring", "an object that Git asks for is not in the cluster"),
+  Unknown: mark("Unknown", "off", "question", "the agent could not tell"),
+  Progressing: mark("Progressing", "busy", "arc", "not there yet, but still moving"),
+  Suspended: mark("Suspended", "calm", "bars", "somebody or something paused it"),
+  Healthy: mark("Healthy", "good", "circle", "every object does what it should"),
+};
+
+export const SYNC: Record<Sync, Mark> = {
+  OutOfSync: mark("OutOfSync", "warn", "squares", "the cluster differs from Git"),
+  Unknown: mark("Unknown", "off", "question", "the comparison did not succeed"),
+  Synced: mark("Synced", "good", "check", "the cluster equals Git"),
+};
+
+export const AGENT: Record<AgentStatus, Mark> = {
+  lost: mark("Lost", "bad", "cross", "no sign of life for 15 minutes or more"),
+  disconnected: mark("Disconnected", "bad", "diamond", "no sign of life for 2 minutes or more"),
+  revoked: mark("Revoked", "calm", "cross", "its key is no longer accepted"),
+  stale: mark("Stale", "warn", "clock", "no sign of life for 45 seconds or more"),
+  waiting: mark("Waiting", "busy", "arc", "created, but never enrolled"),
+  connected: mark("Connected", "good", "circle", "heard within the last 45 seconds"),
+};
+
+export const PHASE: Record<Exclude<Phase, "">, Mark> = {
+  Running: mark("Syncing", "busy", "arc", "an operation is running"),
+  Terminating: mark("Terminating", "busy", "arc", "an operation is being ended"),
+  Failed: mark("Sync failed", "bad", "diamond", "the last operation failed"),
+  Error: mark("Sync error", "bad", "triangle", "the last operation could not be carried out"),
+  Succeeded: mark("Sync succeeded", "good", "check", "the last operation succeeded"),
+};
+
+export const HEALTH_ORDER = Object.keys(HEALTH) as Health[];
+export const SYNC_ORDER = Object.keys(SYNC) as Sync[];
+
+const AWAY = new Set<AgentStatus>(["disconnected", "lost", "revoked"]);
+
+/** Nothing that such an agent said is current: it is shown dimmed, with its age. */
+export function isAway(status: AgentStatus): boolean {
+  return AWAY.has(status);
+}
+
+/** 0 is the worst; equal for applications that need a person equally. */
+export function severity(app: Pick<Application, "health" | "sync" | "phase">): number {
+  const failed = app.phase === "Failed" || app.phase === "Error";
+  return HEALTH_ORDER.indexOf(app.health) * 6 + SYNC_ORDER.indexOf(app.sync) * 2 + (failed ? 0 : 1);
+}
+
+export function isCalm(app: Pick<Application, "health" | "sync">): boolean {
+  return app.health === "Healthy" && app.sync === "Synced";
+}

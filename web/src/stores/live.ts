@@ -1,0 +1,63 @@
+/*
+ * The one live stream of the page. Changes are gathered and handed out once a frame, so that a burst costs
+ * one reordering and not two hundred. Pages subscribe; nothing polls.
+ */
+import { defineStore } from "pinia";
+import { ref } from "vue";
+import { follow, type LinkState } from "@/api/stream";
+import { taskChanged } from "@/api/tasks";
+import type { Change } from "@/api/types";
+
+type Listener = (changes: readonly Change[]) => void;
+
+const GATHER_MS = 100;
+
+export const useLive = defineStore("live", () => {
+  const state = ref<LinkState>("connecting");
+  const lastAt = ref(0);
+  /** Counts reconnections: who shows something reads it again, in case a gap was longer than the replay. */
+  const reconnected = ref(0);
+  const listeners = new Set<Listener>();
+  let waiting: Change[] = [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let stop: AbortController | undefined;
+
+  function start(): void {
+    if (stop) return;
+    stop = new AbortController();
+    void follow({ change: gather, state: turned }, stop.signal);
+  }
+
+  function end(): void {
+    stop?.abort();
+    stop = undefined;
+    state.value = "connecting";
+  }
+
+  function turned(next: LinkState): void {
+    if (next === "live" && state.value === "broken") reconnected.value += 1;
+    if (next === "live") lastAt.value = Date.now();
+    state.value = next;
+  }
+
+  function gather(change: Change): void {
+    waiting.push(change);
+    timer ??= setTimeout(handOut, GATHER_MS);
+  }
+
+  function handOut(): void {
+    timer = undefined;
+    const batch = waiting;
+    waiting = [];
+    lastAt.value = Date.now();
+    for (const change of batch) if (change.event === "task.changed") taskChanged(change.subject);
+    listeners.forEach((tell) => tell(batch));
+  }
+
+  function listen(listener: Listener): () => void {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }
+
+  return { state, lastAt, reconnected, start, end, listen };
+});

@@ -1,0 +1,47 @@
+/* Who looks, and what they may do. The service decides; this only keeps from offering what it would refuse. */
+import { defineStore } from "pinia";
+import { computed, ref } from "vue";
+import { useCsrf } from "@/api/client";
+import { session as api } from "@/api/endpoints";
+import type { Me } from "@/api/types";
+
+export const useSession = defineStore("session", () => {
+  const me = ref<Me | null>(null);
+  const name = computed(() => me.value?.principal.displayName || me.value?.principal.name || "");
+
+  async function restore(): Promise<boolean> {
+    if (me.value) return true;
+    try {
+      take(await api.me());
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async function login(user: string, password: string): Promise<void> {
+    useCsrf((await api.login(user, password)).csrf);
+    take(await api.me());
+  }
+
+  async function logout(): Promise<void> {
+    await api.logout();
+    forget();
+  }
+
+  function take(answer: Me): void {
+    me.value = answer;
+    useCsrf(answer.csrf);
+  }
+
+  function forget(): void {
+    me.value = null;
+    useCsrf("");
+  }
+
+  function may(permission: string): boolean {
+    return me.value?.permissions.some((own) => own.permission === permission) ?? false;
+  }
+
+  return { me, name, restore, login, logout, forget, may };
+});
