@@ -18,6 +18,8 @@ from cli.inputs import Document, InputError, Manifests
 from cli.pairs import Pair, pair_up
 from handlers.compare.change import ChangeKind, Difference, Outcome, Verdict
 from handlers.compare.diff import diff as compare
+from handlers.compare.fields import owned_fields
+from handlers.compare.normalise import normalise
 from handlers.manifest.access import Manifest, annotation, mapping
 from handlers.manifest.tracking import TRACKING_ID
 
@@ -48,10 +50,12 @@ def diff(
 
 
 def outcome_of(pair: Pair) -> Outcome:
+    """What is given as live may be from Git, too, and is then spelled as an author does."""
     if pair.live is None:
         whole = Difference(path="", kind=ChangeKind.MISSING)
         return Outcome(verdict=Verdict.DIFFERENT, differences=(whole,))
-    return compare(_stamped(pair.desired.manifest, pair.live), pair.live)
+    live, owned = normalise(pair.live), owned_fields(pair.live)
+    return compare(_stamped(pair.desired.manifest, live), live, owned)
 
 
 async def _diff_all(sets: Sequence[tuple[str, Sequence[str]]], *, as_json: bool) -> say.Exit:

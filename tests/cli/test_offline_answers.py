@@ -123,6 +123,15 @@ def test_diff_of_the_same_is_zero(gitops: Gitops, tmp_path: Path) -> None:
     assert (ran.code, ran.answers[0]["modified"], ran.answers[0]["changes"]) == (0, False, [])
 
 
+def test_a_file_does_not_differ_from_itself(gitops: Gitops, tmp_path: Path) -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "labels": {"a": 1}}}
+    file = written(tmp_path / "secret.json", {**secret, "stringData": {"password": "x"}})
+
+    ran = gitops("diff", "--desired", file, "--live", file, "--json")
+
+    assert (ran.code, ran.answers[0]["changes"]) == (0, [])
+
+
 def test_diff_takes_files_in_pairs(gitops: Gitops, tmp_path: Path) -> None:
     arguments: list[object] = []
     for number, live in enumerate([INTERNAL, PENDING]):
