@@ -156,7 +156,14 @@ def test_ping_is_ignored() -> None:
 
 
 def test_a_gitlab_issue_is_ignored() -> None:
-    assert from_gitlab({"object_kind": "issue"}).outcome is Outcome.IGNORED
+    received = from_gitlab({"object_kind": "issue"}, x_gitlab_event="Issue Hook")
+
+    assert received.outcome is Outcome.IGNORED
+
+
+@pytest.mark.parametrize("payload", [{}, {"object_kind": "issue"}, github_push()])
+def test_a_push_of_gitlab_that_is_none_is_malformed(payload: dict[str, Any]) -> None:
+    assert from_gitlab(payload).outcome is Outcome.MALFORMED
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ DELIVERY_HEADERS = ("idempotency-key", "x-gitlab-event-uuid")
 
 _T = TypeVar("_T")
 _PUSHES = frozenset({"push", "tag_push"})
+_PUSH_HOOKS = frozenset({"push hook", "tag push hook"})
 
 
 class _Project(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +55,8 @@ def parse(headers: Mapping[str, str], body: bytes) -> Push | None:
     """The push in `body`; None for an event without commits. `headers` have lower-case names."""
     event = _event(body)
     if event not in _PUSHES:
+        if headers.get(EVENT_HEADER, "").lower() in _PUSH_HOOKS:
+            raise MalformedPayloadError("not a GitLab push: `object_kind` is not push or tag_push")
         return None
     payload = _decode(body, _Payload)
     project = payload.project
