@@ -116,7 +116,7 @@ def failure(remote: Remote, complaint: str) -> RepositoryError:
     elif "not allowed" in lowered:
         remedy = "This version reads repositories over https (or http) only: change the URL"
     elif "certificate" in lowered or "ssl" in lowered:
-        remedy = "Check the server's certificate, or add its authority to argocd-tls-certs-cm"
+        remedy = "Check the server's certificate: its authority must be trusted here"
     else:
         remedy = "Check that the server is up and can be reached from here; it is tried again"
     return _error(Reason.REPOSITORY_UNREACHABLE, remote, cause, remedy)
