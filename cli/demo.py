@@ -7,10 +7,14 @@ from typing import Annotated
 
 import typer
 
+from cli import say
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-@app.command()
+@app.command(
+    epilog="Exit codes: 0 every stage held, 1 one did not, 2 wrong usage, 130 interrupted."
+)
 def demo(
     *,
     once: Annotated[bool, typer.Option("--once", help="End after the last stage.")] = False,
@@ -19,10 +23,9 @@ def demo(
         typer.Option("--json", metavar="FILE", help="Write what was expected and seen to FILE."),
     ] = None,
 ) -> None:
-    """Play the main job live: pushes, an edit by hand, a removed file, a broken manifest.
-
-    Exit code 0 only if every stage held, 1 if one did not, 130 when interrupted.
-    """
+    """Play the main job live: pushes, an edit by hand, a removed file, a broken manifest."""
+    if json_file and not json_file.parent.is_dir():
+        say.stop(f"--json {json_file}: there is no folder {json_file.parent}")
     from playground.demo.main import run_demo  # noqa: PLC0415  seconds of imports, for this only
 
     raise typer.Exit(run_demo(once=once, json_file=json_file))

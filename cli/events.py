@@ -133,8 +133,8 @@ def _app(name: str, settings: Settings) -> AppKey | None:
         return None
     try:
         return AppKey.parse(name if "/" in name else f"{settings.namespace}/{name}")
-    except ValueError as e:
-        say.stop(str(e))
+    except ValueError:
+        say.stop(f"--app: expected NAME or NAMESPACE/NAME, found {name!r}")
 
 
 def _since(text: str) -> datetime:

@@ -79,7 +79,8 @@ async def by_script(sandbox: Sandbox, script: str, document: Document) -> Health
     try:
         answer = msgspec.json.decode(await sandbox.evaluate("lua", {"script": script}, body))
     except SandboxError as e:
-        raise InputError(f"{document.file}, document {document.number}: {e.message}") from e
+        place = f"{document.file}, document {document.number}"
+        raise InputError(f"{place}: the script failed: {e.message.strip()}") from e
     return _health(answer)
 
 

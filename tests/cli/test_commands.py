@@ -85,7 +85,7 @@ def test_help_lists_every_command(gitops: Gitops) -> None:
     assert gitops().out == ran.out
 
 
-@pytest.mark.parametrize("name", ["health", "diff", "render", "plan"])
+@pytest.mark.parametrize("name", ["health", "diff", "render", "plan", "events", "demo"])
 def test_the_help_of_a_command_says_its_exit_codes(gitops: Gitops, name: str) -> None:
     assert "Exit codes:" in gitops(name, "--help").out
 
@@ -111,3 +111,17 @@ def test_wrong_settings_are_told_at_once(gitops: Gitops) -> None:
     assert ran.code == 2
     assert "GITOPS_HTTP_PORT" in ran.err
     assert "GITOPS_LOG_LEVEL" in ran.err
+
+
+def test_a_report_that_cannot_be_written_is_told_before_the_demo_begins(gitops: Gitops) -> None:
+    ran = gitops("demo", "--once", "--json", "nowhere/report.json")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "nowhere" in ran.err
+
+
+def test_an_application_that_is_none_is_told_by_its_option(gitops: Gitops) -> None:
+    ran = gitops("events", "--app", "a/b/c", "--nats", "nats://127.0.0.1:1")
+
+    assert ran.code == 2
+    assert "--app: expected NAME or NAMESPACE/NAME, found 'a/b/c'" in ran.err
