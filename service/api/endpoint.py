@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -52,6 +53,8 @@ class Endpoint:
     needs: Permission | Open
     handler: Handler
     takes: type[Given] = Nothing
+    reads: Any = None
+    """What the handler gets instead of `takes`, where it checks the raw body itself."""
     gives: Any = None
     """Type of the answer; None: an answer of another media type, or none at all."""
     status: int = 200
@@ -69,4 +72,15 @@ class Endpoint:
     @property
     def summary(self) -> str:
         """The first line of the handler's docstring."""
-        return (self.handler.__doc__ or "").strip().partition("\n")[0]
+        return (self.plain.__doc__ or "").strip().partition("\n")[0]
+
+    @property
+    def plain(self) -> Any:
+        """The function itself, where a noun was bound to it."""
+        return self.handler.func if isinstance(self.handler, partial) else self.handler
+
+    @property
+    def name(self) -> str:
+        """Unique: `list_agents`, or with the noun for what several share."""
+        name: str = self.plain.__name__
+        return name if self.plain is self.handler else f"{name}_{self.path.split('/')[1]}"

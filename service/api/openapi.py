@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from service.access.permissions import Permission
-from service.api.endpoint import PREFIX, Endpoint, Given, Nothing, Open
+from service.api.endpoint import Endpoint, Given, Nothing, Open
 from service.api.problem import MEDIA, Problem
 
 _REF = "#/components/schemas/{name}"
@@ -51,9 +51,8 @@ _SCHEMES = {
 
 
 def _operation(row: Endpoint) -> dict[str, Any]:
-    name = row.handler.__name__
     made: dict[str, Any] = {
-        "operationId": name,
+        "operationId": row.name,
         "summary": row.summary,
         "tags": [row.path.split("/")[1]],
         "parameters": [*_path_parameters(row), *_query_parameters(row), *_headers(row)],
@@ -140,5 +139,3 @@ _REASONS = {
     "503": "The agent is away",
     "504": "No answer from the agent",
 }
-
-ROOT = PREFIX

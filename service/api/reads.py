@@ -110,10 +110,15 @@ async def preview_sync(call: Call, given: Sync) -> Preview:
 
 
 async def ask(
-    call: Call, row: RowMapping, kind: TaskKind, arguments: dict[str, Any], *, within: float
+    call: Call,
+    row: RowMapping | Mapping[str, Any],
+    kind: TaskKind,
+    arguments: dict[str, Any],
+    *,
+    within: float,
 ) -> Ended:
     """Submits, gives the connection back and waits; `row` is an application with its agent."""
-    _check_there(row, call)
+    check_there(row, call)
     new = NewTask(
         account_id=call.account,
         agent_id=row["agent_id"],
@@ -184,7 +189,7 @@ _REMEDIES = {
 }
 
 
-def _check_there(row: RowMapping, call: Call) -> None:
+def check_there(row: RowMapping | Mapping[str, Any], call: Call) -> None:
     status = status_of(row["agent_state"], row["agent_heard_at"], call.now)
     if status in _AWAY:
         raise ProblemError(

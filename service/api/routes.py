@@ -1,6 +1,7 @@
 """The table of the API: every noun's rows, from which router and OpenAPI document are made.
 
-Other rooms with rows of their own offer them as ENDPOINTS in a module `endpoints`.
+Other rooms with rows of their own offer them as ENDPOINTS in their module `endpoints`. Words that
+stand where an id may (`/applications/bulk/sync`) come before it.
 """
 
 from __future__ import annotations
@@ -11,10 +12,19 @@ from aiohttp import web
 from aiohttp.typedefs import Middleware
 
 from service.api import (
+    agent_manifest,
     agents,
     applications,
+    audit,
     bindings,
     commands,
+    connections,
+    docs,
+    filters,
+    fleet,
+    history,
+    logs,
+    manifests,
     organisations,
     principals,
     projects,
@@ -27,33 +37,47 @@ from service.api import (
 )
 from service.api.endpoint import Endpoint
 from service.api.middleware import problems
+from service.api.process import process_routes
 from service.api.serve import route
 from service.api.tools import Tools
+from service.history import endpoints as of_history
+from service.live import endpoints as of_live
 from service.parts import Parts
+
+_NOUNS = (
+    session,
+    fleet,
+    commands,
+    applications,
+    manifests,
+    reads,
+    history,
+    logs,
+    tasks,
+    agents,
+    agent_manifest,
+    connections,
+    audit,
+    filters,
+    organisations,
+    projects,
+    principals,
+    tokens,
+    roles,
+    resource_groups,
+    bindings,
+)
 
 
 def table() -> tuple[Endpoint, ...]:
-    nouns = (
-        session,
-        agents,
-        commands,
-        applications,
-        reads,
-        tasks,
-        organisations,
-        projects,
-        principals,
-        tokens,
-        roles,
-        resource_groups,
-        bindings,
-    )
-    return tuple(row for noun in nouns for row in noun.ENDPOINTS)
+    own = [row for noun in _NOUNS for row in noun.ENDPOINTS]
+    rows = (*own, *of_live.ENDPOINTS, *of_history.ENDPOINTS)
+    return (*rows, *docs.endpoints(rows))
 
 
 def routes(parts: Parts) -> Sequence[web.RouteDef]:
     tools = Tools.of(parts)
-    return [route(tools, it) for it in table()]
+    return [*process_routes(parts), *(route(tools, it) for it in table())]
 
 
 def middlewares(_parts: Parts) -> Sequence[Middleware]:

@@ -102,7 +102,7 @@ def _allowed(endpoint: Endpoint, who: Caller, request: web.Request) -> None:
 
 async def _given(endpoint: Endpoint, request: web.Request) -> Any:
     if endpoint.has_body:
-        return await body_of(request, endpoint.takes)
+        return await body_of(request, endpoint.reads or endpoint.takes)
     return query_of(request, endpoint.takes)
 
 

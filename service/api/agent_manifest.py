@@ -1,0 +1,100 @@
+"""`GET /agents/{id}/manifest`: how to install this agent, for what was chosen in the wizard."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated
+
+import msgspec
+from aiohttp import web
+
+from service.access.permissions import Permission
+from service.api import agents
+from service.api.call import Call
+from service.api.endpoint import Endpoint, Given
+from service.api.fields import Name
+from service.api.install.options import Feature, Options, Scope
+from service.api.install.render import as_helm, as_kustomize, as_yaml
+from service.api.problem import invalid
+from service.api.serve import HEADERS
+
+_HOST = r"^[A-Za-z0-9]([A-Za-z0-9._/:-]{0,250}[A-Za-z0-9])?$"
+_PROXY = r"^https?://[A-Za-z0-9.\[\]:-]{1,250}/?$"
+Object = Annotated[
+    str, msgspec.Meta(max_length=253, pattern=r"^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$")
+]
+
+
+class Format(StrEnum):
+    YAML = "yaml"
+    HELM = "helm"
+    KUSTOMIZE = "kustomize"
+
+
+class ManifestQuery(Given, frozen=True, kw_only=True):
+    """A proxy with a user and password is refused: name a Secret in the agent's environment."""
+
+    format: Format = Format.YAML
+    namespace: Name = "argocd"
+    scope: Scope = Scope.CLUSTER
+    registry: Annotated[str, msgspec.Meta(max_length=253, pattern=f"^$|{_HOST}")] = ""
+    pull_secret: Object = ""
+    proxy: Annotated[str, msgspec.Meta(max_length=260, pattern=f"^$|{_PROXY}")] = ""
+    ca_secret: Object = ""
+    features: Annotated[str, msgspec.Meta(max_length=200)] = "sync,logs"
+    """Separated by commas: sync, logs, create-namespaces."""
+
+
+async def get_manifest(call: Call, given: ManifestQuery) -> web.Response:
+    """What installs this agent, with the least rights for the chosen features; holds no secret."""
+    row = await agents.find(call, Permission.AGENT_VIEW)
+    options = Options(
+        account=call.caller.account_name,
+        agent=row["name"],
+        service_url=_service_url(call),
+        version=_version(),
+        namespace=given.namespace,
+        scope=given.scope,
+        registry=given.registry,
+        pull_secret=given.pull_secret,
+        proxy=given.proxy,
+        ca_secret=given.ca_secret,
+        features=_features(given.features),
+    )
+    form = {Format.YAML: as_yaml, Format.HELM: as_helm, Format.KUSTOMIZE: as_kustomize}
+    return web.Response(
+        text=form[given.format](options), content_type="application/yaml", headers=HEADERS
+    )
+
+
+def _features(text: str) -> frozenset[Feature]:
+    words = [it for it in text.split(",") if it]
+    unknown = [it for it in words if it not in set(Feature)]
+    if unknown:
+        raise invalid("features", f"expected some of: {', '.join(Feature)}", rule="one-of")
+    return frozenset(Feature(it) for it in words)
+
+
+def _service_url(call: Call) -> str:
+    public = call.tools.parts.settings.public_url
+    return public or f"{call.request.scheme}://{call.request.host}"
+
+
+def _version() -> str:
+    try:
+        return version("gitops-house")
+    except PackageNotFoundError:
+        return "0.1.0"
+
+
+ENDPOINTS = (
+    Endpoint(
+        method="GET",
+        path="/agents/{id}/manifest",
+        needs=Permission.AGENT_VIEW,
+        handler=get_manifest,
+        takes=ManifestQuery,
+        media="application/yaml",
+    ),
+)

@@ -1,0 +1,298 @@
+"""Repositories, clusters, certificates and keys: names and references, never a credential.
+
+What is shown is what agents report. What is written becomes a task of the agent; a credential is a
+reference to a Secret there, or a box that was sealed to the agent's key and is only passed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
+
+import msgspec
+from aiohttp import web
+from sqlalchemy import RowMapping, Select, and_, func, select
+
+from bus.ids import derived_id
+from bus.link import TaskKind
+from service.access.permissions import Permission
+from service.api import clear
+from service.api.call import Call
+from service.api.decode import convert
+from service.api.endpoint import Answer, Endpoint, Given, Nothing
+from service.api.fields import Id, Text, text_of
+from service.api.orders import Accepted, Order, submit
+from service.api.pages import Order as PageOrder
+from service.api.pages import Page, PageQuery, rows_of
+from service.api.problem import DeniedError, invalid, not_found
+from service.api.reads import answered, ask
+from service.api.sight import agent_place, visible_agents
+from service.store.tables import agents, epochs, objects
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noun:
+    path: str
+    kind: str
+    """As agents report and take it."""
+    view: Permission
+    edit: Permission
+    delete: Permission
+
+
+P = Permission
+NOUNS = (
+    Noun(
+        path="repositories",
+        kind="Repository",
+        view=P.REPOSITORY_VIEW,
+        edit=P.REPOSITORY_EDIT,
+        delete=P.REPOSITORY_DELETE,
+    ),
+    Noun(
+        path="clusters",
+        kind="Cluster",
+        view=P.CLUSTER_VIEW,
+        edit=P.CLUSTER_EDIT,
+        delete=P.CLUSTER_DELETE,
+    ),
+    Noun(
+        path="certificates",
+        kind="Certificate",
+        view=P.CERT_VIEW,
+        edit=P.CERT_EDIT,
+        delete=P.CERT_DELETE,
+    ),
+    Noun(
+        path="keys",
+        kind="GnuPGKey",
+        view=P.GPGKEY_VIEW,
+        edit=P.GPGKEY_EDIT,
+        delete=P.GPGKEY_DELETE,
+    ),
+)
+
+
+class ConnectionsQuery(PageQuery, frozen=True, kw_only=True):
+    agent: Id = ""
+    search: Text = ""
+
+
+class SecretRef(Given, frozen=True, kw_only=True, omit_defaults=True):
+    """A Secret of the agent's cluster, in its namespace unless named."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=253)]
+    namespace: Annotated[str, msgspec.Meta(max_length=63)] = ""
+    key: Annotated[str, msgspec.Meta(max_length=253)] = ""
+
+
+class NewConnection(Given, frozen=True, kw_only=True):
+    """`spec` holds the fields that Argo CD has for this kind, without credentials."""
+
+    agent: Id
+    name: Annotated[str, msgspec.Meta(max_length=253)] = ""
+    url: Annotated[str, msgspec.Meta(max_length=700)] = ""
+    type: Annotated[str, msgspec.Meta(max_length=63)] = ""
+    project: Annotated[str, msgspec.Meta(max_length=63)] = ""
+    text: Annotated[str, msgspec.Meta(max_length=100_000)] = ""
+    """A public certificate, known hosts or a public GnuPG key."""
+    spec: dict[str, Any] = {}
+    secret_ref: SecretRef | None = None
+    sealed: Annotated[str, msgspec.Meta(max_length=100_000)] | None = None
+
+
+class Connection(Answer, frozen=True, kw_only=True):
+    id: str
+    agent: dict[str, str]
+    name: str
+    url: str
+    type: str
+    project: str
+    status: str
+    message: str
+    as_of: str | None
+
+
+async def list_connections(noun: Noun, call: Call, given: ConnectionsQuery) -> Page[Connection]:
+    """As the agents report them."""
+    query = _selected(noun).where(visible_agents(call.caller, noun.view))
+    if given.agent:
+        query = query.where(agents.c.id == given.agent)
+    if given.search:
+        word = given.search.lower()
+        query = query.where(func.strpos(func.lower(objects.c.subject), word) > 0)
+    order = PageOrder(columns=(objects.c.subject, objects.c.agent_id))
+    place = f"{call.account}/{noun.path}"
+    found = await rows_of(call.connection, query, order, given, place)
+    return Page(items=[_connection(row) for row in found.rows], next=found.next)
+
+
+async def get_connection(noun: Noun, call: Call, _given: Nothing) -> Connection:
+    """One of them."""
+    return _connection(await _find(noun, call, noun.view))
+
+
+async def put_connection(noun: Noun, call: Call, raw: dict[str, Any]) -> Accepted:
+    """Have the agent create or replace it; a credential only by reference or sealed."""
+    clear.check_names_and_values(raw)
+    given = convert(raw, NewConnection)
+    if given.secret_ref is not None and given.sealed is not None:
+        raise invalid("sealed", "expected either secretRef or sealed", rule="one-of")
+    agent = await _agent(call, given.agent, noun)
+    name = given.name or given.url
+    if not name:
+        raise invalid("name", "expected a name or a url", rule="required")
+    body = msgspec.to_builtins(given)
+    body = {key: it for key, it in body.items() if it not in (None, "", {}) and key != "agent"}
+    order = Order(
+        agent_id=agent["id"],
+        kind=TaskKind.PUT,
+        subject=name[:400],
+        project=given.project,
+        arguments={"kind": noun.kind, **body},
+        action=f"{noun.kind.lower()}.put",
+    )
+    return Accepted(task=await submit(call, order))
+
+
+async def delete_connection(noun: Noun, call: Call, _given: Nothing) -> Accepted:
+    """Have the agent delete it."""
+    row = await _find(noun, call, noun.delete)
+    order = Order(
+        agent_id=row["agent_id"],
+        kind=TaskKind.DELETE,
+        subject=row["subject"],
+        project=row["project"],
+        arguments={"kind": noun.kind},
+        precondition={"uid": row["uid"]} if row["uid"] else {},
+        action=f"{noun.kind.lower()}.delete",
+    )
+    return Accepted(task=await submit(call, order))
+
+
+async def get_refs(call: Call, _given: Nothing) -> web.Response:
+    """Branches and tags of a repository, as its agent sees them now."""
+    noun = NOUNS[0]
+    row = await _find(noun, call, noun.view)
+    namespace, _, name = row["subject"].partition("/")
+    target = {**row, "namespace": namespace, "name": name}
+    url = _connection(row).url
+    ended = await ask(call, target, TaskKind.REFS, {"url": url}, within=10.0)
+    return await answered(call, ended)
+
+
+async def _find(noun: Noun, call: Call, permission: Permission) -> RowMapping:
+    """The id is made of agent, kind and subject, so it is looked for among those one may see."""
+    query = _selected(noun).where(agents.c.account_id == call.account)
+    for row in (await call.connection.execute(query)).mappings():
+        if _id(row) == call.id:
+            place = agent_place(row)
+            if not call.may(noun.view, place):
+                raise DeniedError(noun.view, f"{noun.kind} {call.id}", status=404)
+            call.require(permission, place, f"{noun.kind} {row['subject']}")
+            found: RowMapping = row
+            return found
+    raise not_found(f"{noun.kind} {call.id}")
+
+
+async def _agent(call: Call, id_: str, noun: Noun) -> RowMapping:
+    query = select(agents).where(agents.c.id == id_, agents.c.account_id == call.account)
+    found = await call.connection.execute(query)
+    row: RowMapping | None = found.mappings().one_or_none()
+    if row is None:
+        raise invalid("agent", f"there is no agent {id_}", rule="reference")
+    call.require(noun.edit, agent_place(row), f"{noun.kind} of agent {row['name']}")
+    return row
+
+
+def _selected(noun: Noun) -> Select[Any]:
+    believed = and_(epochs.c.agent_id == objects.c.agent_id, epochs.c.epoch == objects.c.epoch)
+    return (
+        select(
+            objects,
+            agents.c.name.label("agent_name"),
+            agents.c.state.label("agent_state"),
+            agents.c.heard_at.label("agent_heard_at"),
+            agents.c.organisation_id,
+            agents.c.project_id,
+        )
+        .join(agents, agents.c.id == objects.c.agent_id)
+        .join(epochs, believed)
+        .where(epochs.c.state == "active", objects.c.kind == noun.kind)
+    )
+
+
+def _connection(row: RowMapping) -> Connection:
+    body = row["body"]
+    spec: Mapping[str, Any] = body.get("spec") or {}
+    status: Mapping[str, Any] = body.get("status") or {}
+    state = status.get("connectionState") or status
+    state = state if isinstance(state, Mapping) else {}
+    return Connection(
+        id=_id(row),
+        agent={"id": row["agent_id"], "name": row["agent_name"]},
+        name=str(spec.get("name") or body.get("name") or row["subject"]),
+        url=str(spec.get("url") or spec.get("repo") or spec.get("server") or ""),
+        type=str(spec.get("type") or ""),
+        project=row["project"],
+        status=str(state.get("status") or ""),
+        message=str(state.get("message") or ""),
+        as_of=text_of(row["as_of"]),
+    )
+
+
+def _id(row: RowMapping) -> str:
+    return derived_id(f"object {row['agent_id']} {row['kind']} {row['subject']}")
+
+
+def _rows(noun: Noun) -> tuple[Endpoint, ...]:
+    one = f"/{noun.path}/{{id}}"
+    return (
+        Endpoint(
+            method="GET",
+            path=f"/{noun.path}",
+            needs=noun.view,
+            handler=partial(list_connections, noun),
+            takes=ConnectionsQuery,
+            gives=Page[Connection],
+        ),
+        Endpoint(
+            method="POST",
+            path=f"/{noun.path}",
+            needs=noun.edit,
+            handler=partial(put_connection, noun),
+            takes=NewConnection,
+            reads=dict,
+            gives=Accepted,
+            status=202,
+        ),
+        Endpoint(
+            method="GET",
+            path=one,
+            needs=noun.view,
+            handler=partial(get_connection, noun),
+            gives=Connection,
+        ),
+        Endpoint(
+            method="DELETE",
+            path=one,
+            needs=noun.delete,
+            handler=partial(delete_connection, noun),
+            gives=Accepted,
+            status=202,
+        ),
+    )
+
+
+ENDPOINTS = (
+    *(row for noun in NOUNS for row in _rows(noun)),
+    Endpoint(
+        method="GET",
+        path="/repositories/{id}/refs",
+        needs=P.REPOSITORY_VIEW,
+        handler=get_refs,
+        gives=Any,
+    ),
+)

@@ -1,0 +1,163 @@
+"""What came to an application: deployments from its status, pushes hop by hop from the facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, select
+
+from service.access.permissions import Permission
+from service.api import applications as apps
+from service.api.call import Call
+from service.api.endpoint import Answer, Endpoint, Nothing
+from service.api.fields import text_of
+from service.api.pages import Page
+from service.store.tables import facts
+
+VIEW = Permission.APPLICATION_VIEW
+_PUSHES = 20
+_FACTS = 1000
+_COMMIT = "revision.resolved.v1"
+_ENDS = ("operation.finished.v1", "health.assessed.v1")
+
+
+class Deployment(Answer, frozen=True, kw_only=True):
+    id: int
+    revision: str
+    deployed_at: str | None
+    initiated_by: str
+    author: str
+    message: str
+    seconds: float
+
+
+class Hop(Answer, frozen=True, kw_only=True):
+    name: str
+    time: str | None
+    ms: int
+    """Since the hop before."""
+
+
+class Commit(Answer, frozen=True, kw_only=True):
+    id: str
+    author: str
+    message: str
+
+
+class Push(Answer, frozen=True, kw_only=True):
+    """Everything that one push caused here, by its correlation."""
+
+    correlation: str
+    began: str | None
+    commit: Commit
+    hops: list[Hop]
+    total_ms: int
+    ended: str | None
+
+
+async def list_deployments(call: Call, _given: Nothing) -> Page[Deployment]:
+    """The newest first."""
+    row = await apps.find(call, call.id)
+    status = (await apps.body_of(call, row)).get("status", {})
+    found = status.get("history") if isinstance(status, Mapping) else None
+    items = [_deployment(it) for it in found or () if isinstance(it, Mapping)]
+    return Page(items=items[::-1])
+
+
+async def list_pushes(call: Call, _given: Nothing) -> Page[Push]:
+    """The last twenty, the newest first, with the milliseconds of each hop."""
+    row = await apps.find(call, call.id)
+    subject = f"{row['namespace']}/{row['name']}"
+    mine = (
+        select(facts)
+        .where(facts.c.agent_id == row["agent_id"], facts.c.subject == subject)
+        .where(facts.c.correlation != "")
+        .order_by(facts.c.time.desc())
+        .limit(_FACTS)
+    )
+    found = (await call.connection.execute(mine)).all()
+    correlations = list(dict.fromkeys(it.correlation for it in found))[:_PUSHES]
+    commits = (
+        select(facts)
+        .where(facts.c.agent_id == row["agent_id"], facts.c.type == _COMMIT)
+        .where(facts.c.correlation.in_(correlations))
+    )
+    began = (await call.connection.execute(commits)).all()
+    items = [_push(it, [*began, *found]) for it in correlations]
+    return Page(items=[it for it in items if it is not None])
+
+
+def _deployment(it: Mapping[str, Any]) -> Deployment:
+    by = it.get("initiatedBy")
+    by = by if isinstance(by, Mapping) else {}
+    number = it.get("id", 0)
+    return Deployment(
+        id=number if isinstance(number, int) else 0,
+        revision=str(it.get("revision") or ""),
+        deployed_at=it.get("deployedAt"),
+        initiated_by="automated" if by.get("automated") else str(by.get("username") or ""),
+        author=str(it.get("author") or ""),
+        message=str(it.get("message") or ""),
+        seconds=_seconds(it.get("deployStartedAt"), it.get("deployedAt")),
+    )
+
+
+def _push(correlation: str, found: Sequence[Row[Any]]) -> Push | None:
+    """None where it was no push: nothing new was resolved, rendered or done."""
+    mine = sorted((it for it in found if it.correlation == correlation), key=lambda it: it.time)
+    if not any(it.type == _COMMIT for it in mine):
+        return None
+    times = [it.time for it in mine]
+    ends = [it.time for it in mine if it.type in _ENDS]
+    hops = [
+        Hop(name=it.type, time=text_of(it.time), ms=_ms(before, it.time))
+        for it, before in zip(mine, [times[0], *times], strict=False)
+    ]
+    return Push(
+        correlation=correlation,
+        began=text_of(times[0]),
+        commit=_commit(mine),
+        hops=hops,
+        total_ms=_ms(times[0], (ends or times)[-1]),
+        ended=text_of(ends[-1]) if ends else None,
+    )
+
+
+def _commit(mine: Sequence[Row[Any]]) -> Commit:
+    body: dict[str, Any] = next((it.body for it in mine if it.type == _COMMIT), {})
+    return Commit(
+        id=str(body.get("revision") or ""),
+        author=str(body.get("author") or ""),
+        message=str(body.get("message") or ""),
+    )
+
+
+def _ms(begin: datetime, end: datetime) -> int:
+    return round((end - begin).total_seconds() * 1000)
+
+
+def _seconds(begin: Any, end: Any) -> float:
+    try:
+        return (datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds()
+    except (TypeError, ValueError):
+        return 0.0
+
+
+ENDPOINTS = (
+    Endpoint(
+        method="GET",
+        path="/applications/{id}/history",
+        needs=VIEW,
+        handler=list_deployments,
+        gives=Page[Deployment],
+    ),
+    Endpoint(
+        method="GET",
+        path="/applications/{id}/pushes",
+        needs=VIEW,
+        handler=list_pushes,
+        gives=Page[Push],
+    ),
+)
