@@ -103,12 +103,12 @@ class Enrolment:
 
 async def revoke(connection: AsyncConnection, agent_id: str, now: datetime) -> None:
     """Its keys, its tokens and its live link end; a new token enrols it again."""
+    mine = enrolment_tokens.c.agent_id == agent_id
+    await connection.execute(update(enrolment_tokens).where(mine).values(used_at=now))
+    await retire_keys(connection, agent_id, now)
     query = update(agents).where(agents.c.id == agent_id).values(state="revoked")
     columns = (agents.c.account_id, agents.c.name)
     row = (await connection.execute(query.returning(*columns))).one()
-    await retire_keys(connection, agent_id, now)
-    mine = enrolment_tokens.c.agent_id == agent_id
-    await connection.execute(update(enrolment_tokens).where(mine).values(used_at=now))
     await wish(connection, Wish(agent_id=agent_id, revoked=True))
     body = {"state": "revoked"}
     await note(connection, row.account_id, "agent.changed", row.name, "", agent_id, body)

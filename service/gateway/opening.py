@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Row, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bus.link import Hello
@@ -20,6 +20,8 @@ from service.gateway.sessions import Caller
 from service.projection.values import Scope, clip
 from service.store.changes import note
 from service.store.tables import agents, epochs
+
+_LOCK = 0x67740004
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,14 +33,19 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
 async def open_link(
     connection: AsyncConnection, caller: Caller, hello: Hello, replica: str, now: datetime
 ) -> Opened | None:
-    """None: revoked meanwhile, or a retired epoch. Older connections are told of the new fence."""
-    row = await _take_over(connection, caller, hello, replica, now)
-    if row is None:
-        return None
-    epoch = await _epoch(connection, row, hello)
+    """None: revoked meanwhile, or a retired epoch. Older connections are told of the new fence.
+
+    Locks in the order of the writer: the epoch, then the agent.
+    """
+    turn = func.pg_advisory_xact_lock(_LOCK, func.hashtext(caller.agent_id))
+    await connection.execute(select(turn))
+    epoch = await _epoch(connection, caller.agent_id, hello)
     if epoch.state == "retired":
         return None
     cursor = await _cursor(connection, epoch, hello)
+    row = await _take_over(connection, caller, hello, replica, now)
+    if row is None:
+        return None
     await wish(connection, Wish(agent_id=caller.agent_id, fence=row.fence))
     body = {"status": "connected"}
     agent = caller.agent_id
@@ -57,7 +64,7 @@ async def open_link(
 
 async def _take_over(
     connection: AsyncConnection, caller: Caller, hello: Hello, replica: str, now: datetime
-) -> Row[Any] | Any:
+) -> Any:
     values = {
         "fence": agents.c.fence + 1,
         "connected": True,
@@ -73,26 +80,28 @@ async def _take_over(
     return (await connection.execute(taken)).one_or_none()
 
 
-async def _epoch(connection: AsyncConnection, agent: Row[Any], hello: Hello) -> Any:
+async def _epoch(connection: AsyncConnection, agent_id: str, hello: Hello) -> Any:
     """The row of this epoch, locked; made where it is new."""
-    mine = epochs.c.agent_id == agent.id
-    query = select(epochs).where(mine, epochs.c.epoch == clip(hello.epoch, 36)).with_for_update()
+    epoch, mine = clip(hello.epoch, 36), epochs.c.agent_id == agent_id
+    query = select(epochs).where(mine, epochs.c.epoch == epoch).with_for_update()
     found = (await connection.execute(query)).one_or_none()
     if found is not None:
         return found
     active = select(epochs.c.epoch).where(mine, epochs.c.state == "active")
     first = (await connection.execute(active)).first() is None
+    known = select(agents.c.cluster_uid).where(agents.c.id == agent_id)
+    cluster = (await connection.execute(known)).scalar_one()
     values = {
-        "agent_id": agent.id,
-        "epoch": clip(hello.epoch, 36),
+        "agent_id": agent_id,
+        "epoch": epoch,
         "state": "active" if first else "quarantined",
-        "reason": "" if first else _reason(agent, hello),
+        "reason": "" if first else _reason(cluster, hello),
     }
     return (await connection.execute(insert(epochs).values(values).returning(epochs))).one()
 
 
-def _reason(agent: Row[Any], hello: Hello) -> str:
-    if agent.cluster_uid and hello.cluster_uid not in ("", agent.cluster_uid):
+def _reason(cluster: str, hello: Hello) -> str:
+    if cluster and hello.cluster_uid not in ("", cluster):
         return "another cluster answers under this agent's name"
     return "the agent's outbox is a new one; waiting until it holds what is known"
 

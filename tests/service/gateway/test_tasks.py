@@ -24,7 +24,7 @@ from bus.link import (
 )
 from service.app import now
 from service.gateway.offering import AT_ONCE, LOST_AFTER
-from service.gateway.streams import Streams
+from service.gateway.streams import Piece, Streams
 from service.gateway.sweep import sweep
 from service.gateway.tasks import NewTask
 from service.store.tables import agents, tasks
@@ -64,7 +64,7 @@ async def answer(link: Connection, outbox: Outbox, task_id: str, body: object = 
 
 
 async def phase(world: World, task_id: str) -> str:
-    return next(row.phase for row in await world.rows(tasks) if row.id == task_id)
+    return str(next(row.phase for row in await world.rows(tasks) if row.id == task_id))
 
 
 async def test_a_task_is_offered_answered_and_waited_for(
@@ -256,8 +256,12 @@ async def test_a_stream_is_read_on_another_replica_with_credit(
         await link.until(Offer)
         with streams.reading(task_id) as queue:
             read = aiter(streams.follow(agent.id, task_id, queue))
+
+            async def next_piece() -> Piece:
+                return await anext(read)
+
             async with asyncio.TaskGroup() as group:
-                first = group.create_task(anext(read), name="first piece")
+                first = group.create_task(next_piece(), name="first piece")
                 assert (await link.until(Credit)).task == task_id
                 await link.send(Chunk(task=task_id, number=1, text=text, dropped=3))
                 await link.send(End(task=task_id, reason="eof"))
