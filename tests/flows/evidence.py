@@ -31,13 +31,13 @@ async def facts(bus: Bus, kind: type[E]) -> list[E]:
         return [fact async for _, fact in reader if isinstance(fact, kind)]
 
 
-async def a_fact(bus: Bus, kind: type[E]) -> E:
-    """The first of its kind, waited for."""
+async def a_fact(bus: Bus, kind: type[E], **fields: object) -> E:
+    """The first of its kind with these fields, waited for: a status is written before it is told."""
 
     async def said() -> Sequence[E]:
-        return await facts(bus, kind)
+        return [one for one in await facts(bus, kind) if _has(one, fields)]
 
-    return (await eventually(said))[0]
+    return (await eventually(said, what=f"{kind.__name__} with {fields}"))[0]
 
 
 async def dead_letters(bus: Bus) -> list[Mapping[str, str]]:
@@ -104,6 +104,10 @@ def phase(app: Mapping[str, Any]) -> str:
 
 def ended(app: Mapping[str, Any]) -> bool:
     return phase(app) in ("Succeeded", "Failed", "Error")
+
+
+def _has(fact: Event, fields: Mapping[str, object]) -> bool:
+    return all(getattr(fact, name) == value for name, value in fields.items())
 
 
 def _resources(app: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -15,7 +15,7 @@ from playground.build import build_control_plane, say_nothing
 from playground.definitions import install_definitions
 from playground.kubernetes import ControlPlane
 from playground.kubernetes import control_plane as open_control_plane
-from tests.flows.evidence import dead_letters, facts, phase
+from tests.flows.evidence import a_fact, dead_letters, facts, phase
 from tests.flows.house import House, conditions, is_synced
 from tests.support import eventually
 
@@ -59,6 +59,7 @@ async def test_a_sync_goes_on_after_crashes_of_the_api_server_and_applies_nothin
     assert len(live) == MANY
     assert {one["metadata"]["generation"] for one in live} == {1}
     assert {len(ours(one)) for one in live} == {1}
+    await a_fact(house.parts.bus, OperationFinished)
     assert len(await facts(house.parts.bus, OperationStarted)) == 1
     assert len(await facts(house.parts.bus, OperationFinished)) == 1
     assert await dead_letters(house.parts.bus) == []

@@ -86,6 +86,7 @@ async def test_what_is_refused_is_tried_again_by_policy_and_succeeds_when_it_is_
     app = await house.until(lambda app: phase(app) == "Succeeded", app="web")
     assert refused(app) == {}
     assert conditions(app) == {}
+    await a_fact(house.parts.bus, OperationFinished)
     finished = await facts(house.parts.bus, OperationFinished)
     assert [one.phase for one in finished] == [OperationPhase.SUCCEEDED]
 
