@@ -20,6 +20,8 @@ from agent.child import until
 
 _TIMEOUT = aiohttp.ClientTimeout(total=30)
 
+_TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+
 Object = dict[str, Any]
 
 
@@ -70,6 +72,10 @@ class KubeApi:
     async def get(self, path: str) -> Object:
         return await self.call("GET", path)
 
+    async def table(self, path: str) -> Object:
+        """Columns and rows, as `kubectl get` asks for them."""
+        return await self.call("GET", path, accept=_TABLE)
+
     async def create(self, path: str, body: Mapping[str, Any]) -> Object:
         return await self.call("POST", path, body)
 
@@ -108,9 +114,10 @@ class KubeApi:
         path: str,
         body: Mapping[str, Any] | None = None,
         content_type: str = "application/json",
+        accept: str = "application/json",
     ) -> Object:
         data = None if body is None else orjson.dumps(body)
-        headers = {"Content-Type": content_type}
+        headers = {"Content-Type": content_type, "Accept": accept}
         async with self._session.request(method, path, data=data, headers=headers) as answer:
             said = await answer.read()
             if answer.status >= 400:
