@@ -13,7 +13,7 @@ from aiohttp import ClientResponse, ClientSession, CookieJar, web
 from aiohttp.test_utils import BaseTestServer, TestServer
 from argon2 import PasswordHasher
 from pydantic import SecretStr
-from sqlalchemy import insert
+from sqlalchemy import insert, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bus.ids import new_id
@@ -23,12 +23,13 @@ from service.api.serve import route
 from service.api.tools import Tools
 from service.auth.passwords import Passwords
 from service.auth.secrets import API_TOKEN, hash_of, new_secret
-from service.gateway.tasks import Tasks
+from service.gateway.switchboard import Switchboard
+from service.gateway.tasks import ENDED, Tasks
 from service.parts import Parts
 from service.settings import ServiceSettings
 from service.store import tables
 from service.store.database import open_engine
-from service.store.signals import Signals
+from service.store.signals import Signals, send
 
 API = "/api/v1"
 PASSWORD = "correct horse battery"
@@ -169,6 +170,23 @@ class World:
         }
         return await self.put("applications", **{**values, **more})
 
+    async def answer(self, phase: str = "succeeded", **values: Any) -> None:
+        """As the agent of the newest task would."""
+        task = tables.tasks
+        query = select(task.c.id).where(task.c.phase == "queued").order_by(task.c.id.desc())
+        async with asyncio.timeout(10), self.engine.connect() as connection:
+            while (found := await connection.scalar(query.limit(1))) is None:
+                await connection.rollback()
+                await asyncio.sleep(0.01)
+        async with self.engine.begin() as connection:
+            ended = update(task).where(task.c.id == found).values(phase=phase, **values)
+            await connection.execute(ended)
+            await send(connection, ENDED, found)
+
+    async def rows(self, name: str) -> list[Any]:
+        async with self.engine.connect() as connection:
+            return list((await connection.execute(select(tables.metadata.tables[name]))).all())
+
 
 @asynccontextmanager
 async def open_world(database_url: str) -> AsyncIterator[World]:
@@ -181,6 +199,7 @@ async def open_world(database_url: str) -> AsyncIterator[World]:
             engine=engine,
             signals=signals,
             clock=clock,
+            switchboard=Switchboard(),
             tasks=Tasks(engine=engine, signals=signals, clock=clock),
             replica="test",
         )
@@ -209,4 +228,4 @@ async def _answered(response: ClientResponse) -> Answered:
     raw = await response.read()
     is_json = "json" in response.content_type and "jsonl" not in response.content_type
     body = await response.json(content_type=None) if raw and is_json else None
-    return Answered(response.status, dict(response.headers), raw, body)
+    return Answered(response.status, response.headers, raw, body)

@@ -1,0 +1,250 @@
+"""Every route by every role: the table below is written by hand and has to name every route."""
+
+import re
+from dataclasses import dataclass
+
+import pytest
+from aiohttp import ClientTimeout
+
+from service.api.routes import table
+from tests.service.api.world import Person, World
+
+pytestmark = pytest.mark.flow
+
+PUBLIC, ANY, VIEW, SYNC, EDIT, ADMIN = "public", "any", "viewer", "deployer", "editor", "admin"
+MAY = {
+    VIEW: {"viewer", "deployer", "editor", "administrator"},
+    SYNC: {"deployer", "editor", "administrator"},
+    EDIT: {"editor", "administrator"},
+    ADMIN: {"administrator"},
+}
+ROUTES = """
+public  POST /login
+public  GET /openapi.json
+public  GET /docs
+any     POST /logout
+any     GET /me
+viewer  GET /fleet
+viewer  GET /applications
+editor  POST /applications
+viewer  GET /applications/{id}
+editor  PUT /applications/{id}
+editor  DELETE /applications/{id}
+viewer  GET /applications/{id}/tree
+viewer  GET /applications/{id}/manifests
+viewer  GET /applications/{id}/diff
+viewer  GET /applications/{id}/live
+viewer  GET /applications/{id}/events
+viewer  GET /applications/{id}/logs
+viewer  GET /applications/{id}/history
+viewer  GET /applications/{id}/pushes
+deployer POST /applications/{id}/sync
+deployer POST /applications/{id}/sync/preview
+deployer POST /applications/{id}/refresh
+deployer POST /applications/{id}/terminate
+deployer POST /applications/{id}/rollback
+deployer POST /applications/bulk/sync
+deployer POST /applications/bulk/refresh
+any     GET /tasks
+any     GET /tasks/{id}
+any     POST /tasks/{id}/cancel
+viewer  GET /agents
+editor  POST /agents
+viewer  GET /agents/{id}
+editor  PATCH /agents/{id}
+editor  DELETE /agents/{id}
+viewer  GET /agents/{id}/manifest
+viewer  GET /agents/{id}/sealing-key
+editor  POST /agents/{id}/enrolment-token
+editor  POST /agents/{id}/revoke
+editor  POST /agents/{id}/epochs/{epoch}/accept
+editor  POST /agents/{id}/epochs/{epoch}/reject
+viewer  GET /repositories
+editor  POST /repositories
+viewer  GET /repositories/{id}
+editor  DELETE /repositories/{id}
+viewer  GET /repositories/{id}/refs
+viewer  GET /clusters
+editor  POST /clusters
+viewer  GET /clusters/{id}
+editor  DELETE /clusters/{id}
+viewer  GET /certificates
+editor  POST /certificates
+viewer  GET /certificates/{id}
+editor  DELETE /certificates/{id}
+viewer  GET /keys
+editor  POST /keys
+viewer  GET /keys/{id}
+editor  DELETE /keys/{id}
+admin   GET /audit
+admin   GET /audit/export
+admin   GET /audit/verify
+any     GET /filters
+any     POST /filters
+any     DELETE /filters/{id}
+any     GET /organisations
+admin   POST /organisations
+any     GET /organisations/{id}
+admin   PATCH /organisations/{id}
+admin   DELETE /organisations/{id}
+any     GET /projects
+admin   POST /projects
+any     GET /projects/{id}
+admin   PATCH /projects/{id}
+admin   DELETE /projects/{id}
+admin   GET /principals
+admin   POST /principals
+admin   GET /principals/{id}
+admin   PATCH /principals/{id}
+admin   DELETE /principals/{id}
+any     GET /principals/{id}/tokens
+any     POST /principals/{id}/tokens
+any     DELETE /principals/{id}/tokens/{token}
+admin   GET /roles
+admin   POST /roles
+admin   GET /roles/{id}
+admin   PATCH /roles/{id}
+admin   DELETE /roles/{id}
+admin   GET /resource-groups
+admin   POST /resource-groups
+admin   GET /resource-groups/{id}
+admin   PATCH /resource-groups/{id}
+admin   DELETE /resource-groups/{id}
+admin   GET /bindings
+admin   POST /bindings
+admin   DELETE /bindings/{id}
+"""
+OTHERS = {
+    "/events",
+    "/timeline",
+    "/drifts",
+    "/instances",
+    "/services",
+    "/environments",
+    "/webhooks",
+}
+
+
+@dataclass(frozen=True)
+class Route:
+    needs: str
+    method: str
+    path: str
+
+
+LISTED = [Route(*line.split()) for line in ROUTES.strip().splitlines()]
+
+
+def test_the_table_names_every_route() -> None:
+    here = {(it.method, it.path) for it in LISTED}
+    own = {(it.method, it.path) for it in table()}
+    elsewhere = {it for it in own - here if any(it[1].startswith(o) for o in OTHERS)}
+    elsewhere |= {it for it in own if it[1] == "/applications/{id}/timeline"}
+    assert own - here - elsewhere == set()
+    assert here - own == set()
+
+
+def concrete(world: World, route: Route, application: str, agent: str) -> str:
+    """Ids that exist where there can be one, so that 404 does not hide a 403."""
+    first = route.path.split("/")[1]
+    ids = {
+        "applications": application,
+        "agents": agent,
+        "organisations": world.organisation,
+        "projects": world.project,
+        "roles": world.roles[world.account + "viewer"],
+    }
+    path = route.path.replace("{id}", ids.get(first, "none"))
+    path = re.sub(r"{\w+}", "none", path)
+    return path + ("?kind=Pod&name=x&pod=x" if route.path.endswith(("/live", "/logs")) else "")
+
+
+async def statuses(world: World, person: Person) -> dict[tuple[str, str], int]:
+    """Bodies that are refused (422) if they get that far: only who may gets that far."""
+    agent = await world.agent(f"agent-{person.name}"[:50], heard_at=None, state="created")
+    application = await world.application(agent, "shop")
+    found = {}
+    for route in LISTED:
+        if route.path == "/logout":
+            continue
+        path = concrete(world, route, application, agent)
+        path = path.replace(
+            "?kind=Pod&name=x&pod=x", "?pod=x" if "/logs" in path else "?kind=P&name=x"
+        )
+        body = {"unknown": 1} if route.method in ("POST", "PUT", "PATCH") else None
+        if route.method == "DELETE":
+            path = path.replace(application, "none").replace(agent, "none")
+            path = path.replace(world.project, "none").replace(world.organisation, "none")
+        answer = await person.call(route.method, path, body)
+        found[route.method, route.path] = answer.status
+    return found
+
+
+@pytest.mark.parametrize("role", ["viewer", "deployer", "editor", "administrator"])
+async def test_a_role_reaches_its_routes_and_no_other(world: World, role: str) -> None:
+    found = await statuses(world, await world.person(role))
+    for route in LISTED:
+        status = found.get((route.method, route.path), 0)
+        if role in MAY.get(route.needs, {role}):
+            assert status not in (401, 403, 500), (route, status)
+        else:
+            assert status == 403, (route, status)
+
+
+async def test_who_has_no_role_reaches_nothing(world: World) -> None:
+    found = await statuses(world, await world.person(""))
+    for route in LISTED:
+        if route.needs not in (PUBLIC, ANY):
+            assert found[route.method, route.path] == 403, route
+    nobody = await world.person("")
+    for path in ("/organisations", "/projects", "/tasks", "/filters"):
+        assert (await nobody.get(path)).body["items"] == []
+
+
+async def test_the_administrator_of_another_account_finds_nothing(world: World) -> None:
+    other = await world.make_account("other")
+    stranger = await world.person("administrator", account=other)
+    found = await statuses(world, stranger)
+    for route in LISTED:
+        if "{id}" in route.path and route.method == "GET":
+            status = found[route.method, route.path]
+            assert status == 404, (route, status)
+    await world.application(await world.agent("prod"), "shop")
+    for path in ("/applications", "/agents", "/organisations", "/projects", "/tasks"):
+        assert (await stranger.get(path)).body["items"] == []
+
+
+@pytest.mark.parametrize("how", ["none", "expired", "revoked", "unknown"])
+async def test_without_a_valid_token_no_route_answers(world: World, how: str) -> None:
+    admin = await world.person("administrator")
+    now = world.clock.now
+    admin.token = {
+        "none": "",
+        "expired": await world.token(admin.id, expires_at=now),
+        "revoked": await world.token(admin.id, revoked_at=now),
+        "unknown": "gt_nobody",
+    }[how]
+    world.tools.buckets.burst = 10_000
+    found = await statuses(world, admin)
+    for route in LISTED:
+        if route.needs != PUBLIC and route.path != "/logout":
+            assert found[route.method, route.path] == 401, route
+
+
+async def test_a_limited_token_has_its_permissions_only(world: World) -> None:
+    admin = await world.person("administrator")
+    admin.token = await world.token(admin.id, permissions=["gitops_application_view"])
+    assert (await admin.get("/applications")).status == 200
+    assert (await admin.get("/agents")).status == 403
+    assert (await admin.call("POST", "/roles", {"name": "x", "permissions": []})).status == 403
+
+
+async def test_the_document_is_open_and_the_viewer_loads_nothing(world: World) -> None:
+    world.client._timeout = ClientTimeout(total=30)
+    page = (await world.call("GET", "/docs")).raw.decode()
+    assert "/applications/{id}/sync" in page
+    assert "http://" not in page.replace("http://json-schema", "")
+    assert "<script" not in page
+    body = (await world.call("GET", "/openapi.json")).body
+    assert body["openapi"] == "3.1.0"
+    assert body["paths"]["/api/v1/agents/{id}"]["get"]["description"].endswith("`.")

@@ -1,0 +1,276 @@
+"""Commands and changes: once per key, on the version that was seen, each in the audit."""
+
+import asyncio
+
+import pytest
+
+from tests.service.api.world import World
+
+pytestmark = pytest.mark.flow
+
+
+async def app(world: World, **more: object) -> str:
+    return await world.application(await world.agent("prod"), "shop", **more)
+
+
+async def test_a_sync_is_a_task_and_a_record(world: World) -> None:
+    id_ = await app(world)
+    mira = await world.person("deployer")
+    ask = {"revision": "main", "prune": True, "resources": [{"kind": "Service", "name": "a"}]}
+    answer = await mira.call("POST", f"/applications/{id_}/sync", ask)
+    assert answer.status == 202
+    task = answer.body["task"]
+    assert (task["kind"], task["phase"], task["subject"]) == ("sync", "queued", "argocd/shop")
+    (row,) = await world.rows("tasks")
+    assert row.actor == mira.name
+    assert row.arguments["revision"] == "main"
+    (record,) = [it for it in await world.rows("audit") if it.action == "application.sync"]
+    assert record.detail["task"] == task["id"]
+    assert (await mira.get(f"/tasks/{task['id']}")).body["id"] == task["id"]
+
+
+async def test_equal_requests_with_one_key_are_one_task(world: World) -> None:
+    id_ = await app(world)
+    mira = await world.person("deployer")
+    key = {"Idempotency-Key": "k1"}
+    ask = {"prune": True}
+    answers = await asyncio.gather(
+        *(mira.call("POST", f"/applications/{id_}/sync", ask, key) for _ in range(5))
+    )
+    assert {it.status for it in answers} == {202}
+    assert len({it.body["task"]["id"] for it in answers}) == 1
+    other = await mira.call("POST", f"/applications/{id_}/sync", {"prune": False}, key)
+    assert other.status == 409
+    assert other.body["field"] == "Idempotency-Key"
+    tom = await world.person("deployer")
+    assert (await tom.call("POST", f"/applications/{id_}/sync", {}, key)).status == 202
+
+
+async def test_bulk_makes_a_task_for_each_once(world: World) -> None:
+    agent = await world.agent("prod")
+    for name in ("a", "b", "c"):
+        await world.application(agent, name, environment="prod" if name != "c" else "dev")
+    mira = await world.person("deployer")
+    ask = {"filter": {"environment": "prod"}}
+    for _ in range(2):
+        answer = await mira.call(
+            "POST", "/applications/bulk/sync", ask, {"Idempotency-Key": "bulk"}
+        )
+        assert answer.status == 202
+        assert {it["subject"] for it in answer.body["tasks"]} == {"argocd/a", "argocd/b"}
+    assert {it.clazz for it in await world.rows("tasks")} == {"bulk"}
+    assert len(await world.rows("tasks")) == 2
+    neither = await mira.call("POST", "/applications/bulk/sync", {})
+    assert neither.status == 422
+
+
+async def test_a_task_that_waits_can_be_cancelled(world: World) -> None:
+    id_ = await app(world)
+    mira, tom = await world.person("deployer"), await world.person("viewer")
+    task = (await mira.call("POST", f"/applications/{id_}/refresh", {"hard": True})).body["task"]
+    assert (await tom.call("POST", f"/tasks/{task['id']}/cancel", {})).status == 403
+    ended = await mira.call("POST", f"/tasks/{task['id']}/cancel", {})
+    assert ended.body["phase"] == "cancelled"
+
+
+async def test_a_stale_version_is_refused_with_the_current_one(world: World) -> None:
+    admin = await world.person("administrator")
+    made = await admin.call("POST", "/agents", {"name": "prod"})
+    path = f"/agents/{made.body['id']}"
+    tag = (await admin.get(path)).headers["ETag"]
+    first = await admin.call("PATCH", path, {"region": "eu"}, {"If-Match": tag})
+    assert first.status == 200
+    late = await admin.call("PATCH", path, {"region": "us"}, {"If-Match": tag})
+    assert late.status == 412
+    assert late.headers["ETag"] == first.headers["ETag"]
+    assert late.body["version"] == "2"
+    assert (await admin.call("PATCH", path, {"region": "us"})).status == 428
+    assert (await admin.call("PATCH", path, {"region": "us", "version": 2})).status == 200
+
+
+async def test_an_application_is_replaced_on_what_was_seen(world: World) -> None:
+    agent = await world.agent("prod")
+    id_ = await world.application(agent, "shop")
+    async with world.engine.begin() as connection:
+        await connection.exec_driver_sql(
+            "INSERT INTO epochs (agent_id, epoch, state) VALUES ($1, 'e', 'active')", (agent,)
+        )
+        await connection.exec_driver_sql(
+            "INSERT INTO objects (agent_id, epoch, kind, subject, uid, hash, as_of, body) VALUES "
+            "($1, 'e', 'Application', 'argocd/shop', 'u1', 'h1', now(), "
+            '\'{"spec": {"project": "default"}, "status": {"history": [{"id": 1, "revision": "a",'
+            '"deployedAt": "2026-01-01T00:00:00Z"}]}}\')',
+            (agent,),
+        )
+    mira = await world.person("editor")
+    seen = await mira.get(f"/applications/{id_}")
+    assert seen.headers["ETag"] == '"h1"'
+    manifest = {"metadata": {"name": "shop"}, "spec": {"project": "default"}}
+    path, body = f"/applications/{id_}", {"manifest": manifest}
+    assert (await mira.call("PUT", path, body)).status == 428
+    assert (await mira.call("PUT", path, body, {"If-Match": '"h0"'})).status == 412
+    assert (await mira.call("PUT", path, body, {"If-Match": '"h1"'})).status == 202
+    (task,) = await world.rows("tasks")
+    assert task.precondition == {"uid": "u1"}
+    renamed = {"manifest": {**manifest, "metadata": {"name": "other"}}}
+    assert (await mira.call("PUT", path, renamed, {"If-Match": '"h1"'})).status == 422
+    history = (await mira.get(f"/applications/{id_}/history")).body["items"]
+    assert [it["revision"] for it in history] == ["a"]
+
+
+async def test_a_read_waits_for_the_agent(world: World) -> None:
+    id_ = await app(world)
+    mira = await world.person("viewer")
+    async with asyncio.TaskGroup() as group:
+        reading = group.create_task(mira.get(f"/applications/{id_}/tree"))
+        await world.answer(result={"nodes": [{"kind": "Pod"}]})
+    answer = reading.result()
+    assert (answer.status, answer.body) == (200, {"nodes": [{"kind": "Pod"}]})
+
+
+async def test_a_preview_says_what_would_happen(world: World) -> None:
+    id_ = await app(world)
+    mira = await world.person("deployer")
+    objects = [
+        {"key": "a", "modified": True, "desired": {}, "live": None},
+        {"key": "b", "modified": True, "desired": {}, "live": {}},
+        {"key": "c", "modified": True, "desired": None, "live": {}},
+        {"key": "d", "modified": False, "desired": {}, "live": {}},
+    ]
+    path = f"/applications/{id_}/sync/preview"
+    async with asyncio.TaskGroup() as group:
+        reading = group.create_task(mira.call("POST", path, {"prune": True}))
+        await world.answer(result={"objects": objects})
+    assert reading.result().body == {"create": ["a"], "change": ["b"], "prune": ["c"]}
+
+
+@pytest.mark.parametrize(
+    ("code", "status"), [("not_allowed", 403), ("not_found", 404), ("unreachable", 502)]
+)
+async def test_the_agents_refusal_is_told(world: World, code: str, status: int) -> None:
+    id_ = await app(world)
+    mira = await world.person("viewer")
+    async with asyncio.TaskGroup() as group:
+        reading = group.create_task(mira.get(f"/applications/{id_}/diff"))
+        await world.answer("failed", code=code, message="because")
+    assert (reading.result().status, reading.result().body["detail"]) == (status, "because")
+
+
+async def test_an_agent_that_is_away_is_not_asked(world: World) -> None:
+    id_ = await app(world)
+    mira = await world.person("viewer")
+    world.clock.on(minutes=5)
+    answer = await mira.get(f"/applications/{id_}/tree")
+    assert (answer.status, answer.body["rule"]) == (503, "agent-away")
+    assert await world.rows("tasks") == []
+
+
+CANARY = "x7canary-in-clear"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"password": CANARY},
+        {"spec": {"password": CANARY}},
+        {"spec": {"sshPrivateKey": CANARY}},
+        {"spec": {"deep": [{"bearer_token": CANARY}]}},
+        {"spec": {"config": {"bearerToken": CANARY}}},
+        {"spec": {"kubeconfig": CANARY}},
+        {"spec": {"token": CANARY}},
+        {"url": f"https://me:{CANARY}@git.example/r"},
+        {"spec": {"note": f"-----BEGIN OPENSSH PRIVATE KEY-----\n{CANARY}"}},
+        {"text": f"-----BEGIN PRIVATE KEY-----\n{CANARY}"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("noun", ["repositories", "clusters"])
+async def test_a_credential_in_clear_is_refused(
+    world: World, noun: str, more: dict[str, object]
+) -> None:
+    admin = await world.person("administrator")
+    agent = await world.agent("prod")
+    answer = await admin.call("POST", f"/{noun}", {"agent": agent, "name": "r", **more})
+    assert answer.status == 422
+    assert answer.body["rule"] == "no-credential-in-clear"
+    assert "sealed" in answer.body["remedy"]
+    assert CANARY not in answer.raw.decode()
+    assert CANARY not in str(await world.rows("audit")) + str(await world.rows("tasks"))
+
+
+@pytest.mark.parametrize("more", [{"secretRef": {"name": "repo-key"}}, {"sealed": "Zm9v"}])
+async def test_a_reference_or_a_sealed_box_is_passed_on(
+    world: World, more: dict[str, object]
+) -> None:
+    admin = await world.person("administrator")
+    agent = await world.agent("prod")
+    body = {"agent": agent, "url": "https://git.example/r", **more}
+    assert (await admin.call("POST", "/repositories", body)).status == 202
+    (task,) = await world.rows("tasks")
+    assert task.arguments == {"kind": "Repository", "url": "https://git.example/r", **more}
+    assert "Zm9v" not in str(await world.rows("audit"))
+
+
+async def test_a_manifest_with_a_credential_is_refused(world: World) -> None:
+    mira = await world.person("editor")
+    agent = await world.agent("prod")
+    source = {"repoURL": f"https://me:{CANARY}@git.example/r"}
+    manifest = {"metadata": {"name": "shop"}, "spec": {"source": source}}
+    answer = await mira.call("POST", "/applications", {"agent": agent, "manifest": manifest})
+    assert answer.status == 422
+    assert answer.body["field"] == "spec.source.repoURL"
+
+
+async def test_an_agent_enrols_with_a_token_shown_once(world: World) -> None:
+    admin = await world.person("administrator")
+    id_ = (await admin.call("POST", "/agents", {"name": "prod"})).body["id"]
+    answer = await admin.call("POST", f"/agents/{id_}/enrolment-token")
+    assert answer.status == 201
+    token = answer.body["token"]
+    assert token not in str(await world.rows("enrolment_tokens")) + str(await world.rows("audit"))
+    assert (await admin.call("POST", f"/agents/{id_}/revoke")).body["status"] == "revoked"
+    assert (await admin.call("DELETE", f"/agents/{id_}")).status == 204
+    assert (await admin.get(f"/agents/{id_}")).status == 404
+
+
+async def test_people_make_their_own_tokens(world: World) -> None:
+    mira, tom = await world.person("viewer"), await world.person("viewer")
+    path = f"/principals/{mira.id}/tokens"
+    assert (await mira.call("POST", path, {"name": "ci"})).status == 403  # with a token: no
+    login = {"name": mira.name, "password": "correct horse battery"}
+    csrf = (await world.call("POST", "/login", login)).body["csrf"]
+    page = {"Origin": world.origin, "X-CSRF-Token": csrf}
+    made = await world.call("POST", path, {"name": "ci", "days": 1}, page)
+    assert made.status == 201
+    bearer = {"Authorization": f"Bearer {made.body['token']}"}
+    assert (await world.call("GET", "/me", headers=bearer)).status == 200
+    world.clock.on(hours=25)
+    assert (await world.call("GET", "/me", headers=bearer)).status == 401
+    assert (await tom.get(path)).status == 404
+    listed = (await mira.get(path)).body["items"]
+    assert made.body["token"] not in str(listed)
+    gone = await mira.call("DELETE", f"{path}/{made.body['id']}")
+    assert gone.status == 204
+
+
+async def test_a_person_is_made_bound_changed_and_deleted(world: World) -> None:
+    admin = await world.person("administrator")
+    new = {"name": "tom@example.test", "password": "a long enough password"}
+    tom = (await admin.call("POST", "/principals", new)).body
+    assert (await admin.call("POST", "/principals", {**new, "password": "short"})).status == 422
+    assert (await admin.call("POST", "/principals", new)).status == 409
+    role = world.roles[world.account + "viewer"]
+    binding = await admin.call("POST", "/bindings", {"principal": tom["id"], "role": role})
+    assert binding.status == 201
+    login = {"name": new["name"], "password": new["password"]}
+    assert (await world.call("POST", "/login", login)).status == 200
+    assert (await world.call("GET", "/me")).status == 200
+    change = {"password": "another long password", "version": 1}
+    assert (await admin.call("PATCH", f"/principals/{tom['id']}", change)).status == 200
+    assert (await world.call("GET", "/me")).status == 401
+    assert (await world.call("POST", "/login", login)).status == 401
+    assert (await admin.call("DELETE", f"/bindings/{binding.body['id']}")).status == 204
+    assert (await admin.call("DELETE", f"/principals/{tom['id']}")).status == 204
+    book = str(await world.rows("audit"))
+    assert new["password"] not in book
+    assert "argon2" not in book
