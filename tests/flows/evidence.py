@@ -32,7 +32,7 @@ async def facts(bus: Bus, kind: type[E]) -> list[E]:
 
 
 async def a_fact(bus: Bus, kind: type[E], **fields: object) -> E:
-    """The first of its kind with these fields, waited for: a status is written before it is told."""
+    """The first of its kind with these fields, waited for: a status is written before."""
 
     async def said() -> Sequence[E]:
         return [one for one in await facts(bus, kind) if _has(one, fields)]
