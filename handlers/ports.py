@@ -17,6 +17,7 @@ from bus.identity import AppKey, Digest, RepositoryKey, ResourceKey, Revision
 from bus.status import HealthStatus, Reason
 from handlers.application.application import Application, AppProject
 from handlers.application.status import ApplicationStatus
+from handlers.manifest.kinds import KindInfo
 from handlers.render.recipe import Recipe, Rendered, RenderRecord
 
 Manifest = Mapping[str, Any]
@@ -133,17 +134,6 @@ class Refs(Protocol):
 
 
 # --- the cluster ------------------------------------------------------------------------------
-
-
-class KindInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind the API server serves, at its preferred version."""
-
-    group: str
-    version: str
-    kind: str
-    plural: str
-    namespaced: bool
-    verbs: tuple[str, ...] = ()
 
 
 class LiveObject(msgspec.Struct, frozen=True, kw_only=True):

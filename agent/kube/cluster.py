@@ -19,7 +19,8 @@ from agent.kube.paths import collection, item
 from agent.kube.summary import MANAGER, summarise
 from bus.identity import ResourceKey
 from handlers.manifest import access
-from handlers.ports import ApplyOptions, ApplyRefusedError, KindInfo, LiveObject, Manifest
+from handlers.manifest.kinds import KindInfo
+from handlers.ports import ApplyOptions, ApplyRefusedError, LiveObject, Manifest
 
 
 class KubeCluster:

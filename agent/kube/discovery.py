@@ -16,7 +16,8 @@ import orjson
 from agent.kube.client import KubeClient
 from agent.kube.errors import NotFoundError
 from handlers.manifest.access import items, mapping, split_api_version, text
-from handlers.ports import ApplyRefusedError, ClusterUnreachableError, KindInfo
+from handlers.manifest.kinds import KindInfo
+from handlers.ports import ApplyRefusedError, ClusterUnreachableError
 
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 ACCEPT = ",".join((_AGGREGATED.format("v2"), _AGGREGATED.format("v2beta1"), "application/json"))

@@ -24,7 +24,8 @@ from agent.kube.watches import Watches
 from bus.identity import AppKey, ResourceKey
 from bus.status import HealthStatus
 from handlers.manifest.exclusions import ResourceFilter
-from handlers.ports import ApplyRefusedError, ClusterUnreachableError, KindInfo, LiveObject
+from handlers.manifest.kinds import KindInfo
+from handlers.ports import ApplyRefusedError, ClusterUnreachableError, LiveObject
 
 _log = structlog.get_logger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from handlers.ports import KindInfo
+from handlers.manifest.kinds import KindInfo
 
 
 def collection(kind: KindInfo, namespace: str = "", *, version: str = "") -> str:

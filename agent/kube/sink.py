@@ -13,7 +13,8 @@ import msgspec
 from agent.kube.index import LiveIndex, Scope
 from agent.kube.summary import summarise
 from bus.identity import ResourceKey
-from handlers.ports import KindInfo, LiveObject
+from handlers.manifest.kinds import KindInfo
+from handlers.ports import LiveObject
 
 
 class _Metadata(msgspec.Struct, frozen=True, rename="camel"):

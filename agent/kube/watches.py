@@ -15,7 +15,7 @@ from agent.kube.index import LiveIndex, Scope
 from agent.kube.paths import collection
 from agent.kube.sink import IndexSink
 from agent.kube.watch import KindWatch, OnState, State, Subject
-from handlers.ports import KindInfo
+from handlers.manifest.kinds import KindInfo
 
 _log = structlog.get_logger(__name__)
 

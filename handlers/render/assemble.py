@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from handlers.manifest import access, validate
 from handlers.manifest.kinds import KindInfo, Kinds
 from handlers.manifest.tracking import stamp
 from handlers.manifest.validate import Problem, Written
-from handlers.ports import KindInfo as ServedKind
 from handlers.render.recipe import Rendered, RenderError
 
-Lookup = Callable[[str, str], ServedKind | None]
+Lookup = Callable[[str, str], KindInfo | None]
 """Group and kind -> the kind at its preferred version, as handlers.ports.LiveState has it."""
 
 _NAMED_PROBLEMS = 5
@@ -70,19 +70,8 @@ def served_kinds(written: Iterable[Written], lookup: Lookup, api_versions: Itera
         version = access.version(manifest)
         for one in (kind.version, version):
             if one == kind.version or f"{access.api_version(manifest)}/{kind.kind}" in names:
-                found[kind.group, one, kind.kind] = _info(kind, one)
+                found[kind.group, one, kind.kind] = replace(kind, version=one)
     return Kinds(found.values())
-
-
-def _info(kind: ServedKind, version: str) -> KindInfo:
-    return KindInfo(
-        group=kind.group,
-        version=version,
-        kind=kind.kind,
-        plural=kind.plural,
-        namespaced=kind.namespaced,
-        verbs=kind.verbs,
-    )
 
 
 def _all_objects(written: Iterable[Written]) -> Iterator[access.Manifest]:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from bus.identity import ResourceKey
 from bus.status import HealthStatus
-from handlers.manifest.kinds import defined_by
-from handlers.ports import KindInfo, LiveObject
+from handlers.manifest.kinds import KindInfo, defined_by
+from handlers.ports import LiveObject
 from handlers.sync.plan import Action, Step, Task
 from handlers.sync.results import READY, Stand, Standing
 

@@ -14,11 +14,11 @@ from handlers.compare.diff import changes_after_dry_run, diff, same_after_dry_ru
 from handlers.compare.fields import parse_fields
 from handlers.compare.normalise import encode_string_data
 from handlers.manifest.access import kind
-from handlers.manifest.kinds import GroupVersionKind
+from handlers.manifest.kinds import GroupVersionKind, KindInfo
 from handlers.manifest.order import in_apply_order
 from handlers.manifest.redact import is_secret
 from handlers.manifest.tracking import stamp
-from handlers.ports import ApplyOptions, KindInfo, LiveObject, Manifest
+from handlers.ports import ApplyOptions, LiveObject, Manifest
 from playground.kubernetes import ControlPlane
 from tests.kube.world import House, following, opened
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from agent.kube.discovery import Discovered, aggregated_kinds, group_versions, listed_kinds
-from handlers.ports import KindInfo
+from handlers.manifest.kinds import KindInfo
 
 DEPLOYMENT = KindInfo(
     group="apps",

@@ -7,7 +7,7 @@ import orjson
 
 from agent.kube.index import LiveIndex, Scope
 from agent.kube.sink import IndexSink
-from handlers.ports import KindInfo
+from handlers.manifest.kinds import KindInfo
 from tests.kube.objects import config_map, live
 
 MAPS = KindInfo(group="", version="v1", kind="ConfigMap", plural="configmaps", namespaced=True)

@@ -13,7 +13,8 @@ import msgspec
 from agent.store.applications import Applications
 from bus.identity import AppKey
 from handlers.application.application import REFRESH_ANNOTATION
-from handlers.ports import KindInfo, LiveObject
+from handlers.manifest.kinds import KindInfo
+from handlers.ports import LiveObject
 
 NAMESPACE = "argocd"
 SERVED = (
