@@ -27,6 +27,9 @@ from agent.store import feeds
 
 log = structlog.get_logger()
 
+_NO_LEASE = (
+    "waiting for the Lease: another agent acts or has just ended, or the API server does not answer"
+)
 _STORES = ("Application", "AppProject", "Secret")
 
 
@@ -91,7 +94,7 @@ class Agent:
         self.parts.metrics.bus_connected.set_function(lambda: float(self.parts.bus.is_connected))
         ready.require("rooms", lambda: "" if self.acting.is_set() else "not open yet")
         ready.require("live state", self._live_state)
-        ready.wait_for("lease", "waiting for the Lease: another agent acts, or is just ending")
+        ready.wait_for("lease", _NO_LEASE)
         for name in _STORES:
             ready.wait_for(name, f"the {name}s are not listed yet")
 
