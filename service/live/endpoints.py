@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from service.live import subscribe
+from service.live import subscribe, webhooks
 
-ENDPOINTS = subscribe.ENDPOINTS
+ENDPOINTS = (*subscribe.ENDPOINTS, *webhooks.ENDPOINTS)
