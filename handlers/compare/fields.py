@@ -35,18 +35,6 @@ def parse_fields(owned: bytes) -> Fields | None:
     return fields
 
 
-def only_own_fields(live: Manifest, manager: str = MANAGER) -> dict[str, Any]:
-    """A copy without the field sets of other managers: what the index of live objects keeps."""
-    metadata = {k: v for k, v in mapping(live, "metadata").items() if k != "managedFields"}
-    own = [
-        entry
-        for entry in items(live, "metadata", "managedFields")
-        if entry.get("manager") == manager and entry.get("operation") == "Apply"
-    ]
-    kept = {**metadata, "managedFields": own} if own else metadata
-    return {**live, "metadata": kept}
-
-
 def below(owned: Fields | None, field: str) -> Fields | None:
     """What is owned of `field`; None where nothing is, or nothing is known."""
     if not owned:

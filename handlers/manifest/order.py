@@ -84,8 +84,3 @@ def apply_order(manifest: Manifest) -> ApplyOrder:
 
 def in_apply_order(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
     return tuple(sorted(manifests, key=apply_order))
-
-
-def in_prune_order(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
-    """What was applied last goes first."""
-    return tuple(sorted(manifests, key=apply_order, reverse=True))

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from handlers.compare.change import ChangeKind, Verdict
 from handlers.compare.diff import diff, same_after_dry_run
-from handlers.compare.fields import only_own_fields
 from handlers.compare.normalise import normalise
 from handlers.compare.quantity import quantity
 
@@ -130,15 +129,6 @@ def test_the_server_answering_what_is_there_changes_nothing(body: dict[str, Any]
     answer = reversed_keys(live)
     answer["metadata"] = {**answer["metadata"], "resourceVersion": "9", "uid": "u"}
     assert same_after_dry_run(answer, live)
-
-
-@given(spec)
-def test_dropping_the_fields_of_others_keeps_ours(body: dict[str, Any]) -> None:
-    live = owning(custom(body), owned({"spec": body}))
-    other = {"manager": "kubectl", "operation": "Apply", "fieldsV1": {}}
-    both = {**live, "metadata": {**live["metadata"]}}
-    both["metadata"]["managedFields"] = [other, *live["metadata"]["managedFields"]]
-    assert only_own_fields(both) == live
 
 
 @given(st.integers(0, 10**6))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handlers.manifest.order import KIND_ORDER, in_apply_order, in_prune_order, kind_rank, wave
+from handlers.manifest.order import KIND_ORDER, in_apply_order, kind_rank, wave
 
 
 def manifest(kind: str, name: str = "x", **annotations: str) -> dict[str, object]:
@@ -52,9 +52,6 @@ def test_wave_beats_kind_and_kind_beats_name() -> None:
 
 
 @given(st.permutations([manifest(kind, name) for kind in ("Pod", "Role", "X") for name in "ab"]))
-def test_any_order_of_input_is_applied_alike_and_pruned_in_reverse(
-    given: list[dict[str, object]],
-) -> None:
+def test_any_order_of_input_is_applied_alike(given: list[dict[str, object]]) -> None:
     applied = names(in_apply_order(given))
     assert applied == ["Role/a", "Role/b", "Pod/a", "Pod/b", "X/a", "X/b"]
-    assert names(in_prune_order(given)) == applied[::-1]
