@@ -7,7 +7,7 @@ to see each batch of the projection inside its transaction.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -23,6 +23,7 @@ _ROOMS = ("service.gateway", "service.api", "service.live", "service.history")
 def application(parts: Parts) -> web.Application:
     wares = [ware for room in _rooms("middlewares") for ware in room(parts)]
     app = web.Application(client_max_size=BODY_LIMIT, middlewares=wares)
+    app.on_shutdown.append(_leaving(parts))
     for routes in _rooms("routes"):
         app.router.add_routes(routes(parts))
     return app
@@ -31,6 +32,13 @@ def application(parts: Parts) -> web.Application:
 def workers(parts: Parts) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
     for room in _rooms("workers"):
         yield from room(parts)
+
+
+def _leaving(parts: Parts) -> Callable[[web.Application], Awaitable[None]]:
+    async def leave(_: web.Application) -> None:
+        parts.switchboard.leave()
+
+    return leave
 
 
 def _rooms(offer: str) -> Iterator[Any]:

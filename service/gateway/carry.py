@@ -22,7 +22,7 @@ from service.gateway.streams import Streams
 from service.projection.writer import FencedError, Writer
 from service.store.tables import agents
 
-_REFUSED = "the agent is revoked, or this outbox was rejected or replaced by a newer one"
+_REFUSED = "the agent is revoked, or another connection or outbox of it took over"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +73,8 @@ class Carrier:
                     return await holdings.compare_members(connection, opened.scope, effect)
             case fx.Believe():
                 return await self._believe(opened)
+            case fx.Heard():
+                return await self._heard(opened, effect)
             case _:
                 await self._told(opened, effect)
                 return None
@@ -81,8 +83,6 @@ class Carrier:
         match effect:
             case fx.Doubt():
                 await holdings.doubt(self.engine, opened.scope, effect.kind, effect.subjects)
-            case fx.Heard():
-                await self._heard(opened, effect)
             case fx.Relay():
                 await self.streams.relay(opened.scope.agent_id, effect.part)
             case _:
@@ -91,12 +91,15 @@ class Carrier:
     async def _compare_roots(self, opened: Opened, effect: fx.CompareRoots) -> fx.RootsCompared:
         async with self.engine.connect() as connection:
             found = await holdings.differing(connection, opened.scope, effect.kinds)
-        await holdings.mark(self.engine, opened.scope, in_step=not found)
+        if not opened.scope.quarantined:
+            await holdings.mark(self.engine, opened.scope, self.clock(), in_step=not found)
         return fx.RootsCompared(differing=found, again=effect.again)
 
     async def _believe(self, opened: Opened) -> fx.Input | None:
         async with self.engine.begin() as connection:
-            believed = await believe_if_overlapping(connection, opened.scope, self.clock())
+            believed = await believe_if_overlapping(
+                connection, opened.scope, self.clock(), self.writer.followers
+            )
         return fx.Believed() if believed else None
 
     async def _offer(self, opened: Opened, effect: fx.OfferTasks) -> fx.Offered:
@@ -106,11 +109,14 @@ class Carrier:
             )
         return fx.Offered(frames=found)
 
-    async def _heard(self, opened: Opened, effect: fx.Heard) -> None:
+    async def _heard(self, opened: Opened, effect: fx.Heard) -> fx.Input | None:
+        """And still ours: a signal of revocation or of a newer connection may have been lost."""
         values: dict[str, object] = {"heard_at": self.clock()}
         if effect.round_trip_ms is not None:
             values["round_trip_ms"] = effect.round_trip_ms
             values["clock_skew_ms"] = effect.clock_skew_ms
         async with self.engine.begin() as connection:
-            mine = agents.c.id == opened.scope.agent_id
-            await connection.execute(update(agents).where(mine).values(values))
+            mine = (agents.c.id == opened.scope.agent_id) & (agents.c.fence == opened.fence)
+            heard = update(agents).where(mine, agents.c.state == "enrolled").values(values)
+            found = (await connection.execute(heard.returning(agents.c.id))).first()
+        return None if found is not None else fx.Refused(reason=_REFUSED)

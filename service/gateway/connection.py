@@ -50,7 +50,7 @@ def step(link: Link, given: fx.Input, now: float) -> Step:
         case fx.Tick():
             return _tick(link, now)
         case Wish():
-            return _wish(link, given)
+            return _wish(link, given, now)
         case (
             Opened()
             | Stored()
@@ -93,16 +93,30 @@ def _due(link: Link, now: float) -> Step:
     return Step(link=link, frames=sent, effects=found)
 
 
-def _wish(link: Link, wanted: Wish) -> Step:
-    if wanted.revoked:
-        return ended(link, "the agent was revoked")
+def _wish(link: Link, wanted: Wish, now: float) -> Step:
     if wanted.extend:
         longer = max(link.expires_at, wanted.extend)
         return Step(link=msgspec.structs.replace(link, expires_at=longer))
-    if link.opened is None:
-        return Step(link=link)
-    if wanted.fence > link.opened.fence:
-        return ended(link, "another instance of this agent took over")
+    reason, retry_after = _over(link, wanted)
+    if reason:
+        return ended(link, reason, retry_after)
+    return Step(link=link) if link.opened is None else _wish_open(link, wanted, now)
+
+
+def _over(link: Link, wanted: Wish) -> tuple[str, float]:
+    """Why the link ends, and after how many seconds the agent may come back."""
+    if wanted.revoked:
+        return "the agent was revoked", 0.0
+    if wanted.leaving:
+        return "this replica of the service ends: connect to another", 1.0
+    if link.opened is not None and wanted.fence > link.opened.fence:
+        return "another instance of this agent took over", 0.0
+    return "", 0.0
+
+
+def _wish_open(link: Link, wanted: Wish, now: float) -> Step:
+    if wanted.believed:
+        return outcomes.step(link, fx.Believed(), now)
     if wanted.resync:
         kinds = dict(link.looking.roots)
         return Step(link=link, effects=(fx.CompareRoots(kinds=kinds),) if kinds else ())

@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bus.link import StateBody
 from service.gateway.links import Wish, wish
+from service.projection.follow import Follower
 from service.projection.reduce import FACT_KIND, reduce
 from service.projection.values import APPLICATION, COMPONENT, Batch, FactRow, Scope, State
 from service.projection.write import known_before, write
@@ -27,7 +28,9 @@ from service.store.tables import agents, applications, epochs, objects
 OVERLAP = 0.5
 
 
-async def believe_if_overlapping(connection: AsyncConnection, scope: Scope, now: datetime) -> bool:
+async def believe_if_overlapping(
+    connection: AsyncConnection, scope: Scope, now: datetime, followers: Sequence[Follower] = ()
+) -> bool:
     """Called when the quarantined epoch of `scope` is complete."""
     await _lock(connection, scope.agent_id)
     known, shared = await _overlap(connection, scope)
@@ -36,16 +39,25 @@ async def believe_if_overlapping(connection: AsyncConnection, scope: Scope, now:
         mine = (epochs.c.agent_id == scope.agent_id) & (epochs.c.epoch == scope.epoch)
         await connection.execute(update(epochs).where(mine).values(reason=reason))
         return False
-    await _promote(connection, scope, now)
+    await _promote(connection, scope, now, followers)
     return True
 
 
-async def accept(connection: AsyncConnection, agent_id: str, epoch: str, now: datetime) -> bool:
-    """A person says that this epoch is the truth. False: there is no such quarantined epoch."""
+async def accept(
+    connection: AsyncConnection,
+    agent_id: str,
+    epoch: str,
+    now: datetime,
+    followers: Sequence[Follower] = (),
+) -> bool:
+    """A person says that this epoch is the truth. False: there is no such quarantined epoch.
+
+    `followers`: see service/rooms_follow.py; what they keep is brought up to date as well.
+    """
     scope = await _scope(connection, agent_id, epoch)
     if scope is None:
         return False
-    await _promote(connection, scope, now)
+    await _promote(connection, scope, now, followers)
     return True
 
 
@@ -62,7 +74,9 @@ async def reject(connection: AsyncConnection, agent_id: str, epoch: str) -> bool
     return True
 
 
-async def _promote(connection: AsyncConnection, scope: Scope, now: datetime) -> None:
+async def _promote(
+    connection: AsyncConnection, scope: Scope, now: datetime, followers: Sequence[Follower]
+) -> None:
     scope = msgspec.structs.replace(scope, quarantined=False)
     mine = epochs.c.agent_id == scope.agent_id
     older = select(epochs.c.epoch).where(mine, epochs.c.state == "active")
@@ -77,7 +91,9 @@ async def _promote(connection: AsyncConnection, scope: Scope, now: datetime) -> 
     left = await _drop_unknown(connection, scope, batch)
     waited = objects.c.kind == FACT_KIND
     await connection.execute(delete(objects).where(_in_epoch(scope), waited))
-    await wish(connection, Wish(agent_id=scope.agent_id, offer=True))
+    for follower in followers:
+        left += await follower(connection, scope, batch, now)
+    await wish(connection, Wish(agent_id=scope.agent_id, believed=True))
     await note_all(
         connection, scope.account_id, [*written.changes, *left, _told(scope, "accepted")]
     )

@@ -7,7 +7,7 @@ from typing import assert_never
 
 import msgspec
 
-from bus.link import Beat, Bodies, Bucket, Chunk, End, Hello, Items, Missing, Roots
+from bus.link import Beat, Bodies, Bucket, Chunk, End, Hello, ItemKind, Items, Missing, Roots
 from service.gateway import effects as fx
 from service.gateway import looking as look
 from service.gateway.link import BURST_SECONDS, Link, Step, broken, ended
@@ -59,13 +59,19 @@ def _apart(theirs: tuple[int, int], ours: tuple[int, int]) -> str:
 
 
 def _items(link: Link, frame: Items, now: float) -> Step:
-    """Stored; an agent that has spent its allowance waits until it is earned."""
+    """Stored; an agent that has spent its allowance waits until it is earned.
+
+    A task that ended makes room for the next.
+    """
     rate = link.terms.items_per_second
     earned = link.allowance + max(0.0, now - link.allowance_at) * rate
     left = min(earned, rate * BURST_SECONDS) - len(frame.items)
     link = msgspec.structs.replace(link, allowance=left, allowance_at=now)
     wait = max(0.0, -left / rate)
-    return Step(link=link, effects=(fx.Store(items=frame.items),), wait=wait)
+    stored = fx.Store(items=frame.items)
+    if link.quarantined or not any(item.kind is ItemKind.TASK for item in frame.items):
+        return Step(link=link, effects=(stored,), wait=wait)
+    return Step(link=link, effects=(stored, fx.OfferTasks()), wait=wait)
 
 
 def _beat(link: Link, beat: Beat, now: float) -> Step:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -67,12 +68,12 @@ async def compare_members(
     )
 
 
-async def mark(engine: AsyncEngine, scope: Scope, *, in_step: bool) -> None:
+async def mark(engine: AsyncEngine, scope: Scope, now: datetime, *, in_step: bool) -> None:
     """For people: whether, and when, both sides were seen to hold the same."""
     mine = agents.c.id == scope.agent_id
     async with engine.begin() as connection:
         before = (await connection.execute(select(agents.c.roots_in_step).where(mine))).scalar_one()
-        values = {"roots_in_step": in_step, "roots_at": agents.c.heard_at}
+        values = {"roots_in_step": in_step, "roots_at": now}
         await connection.execute(update(agents).where(mine).values(values))
         if in_step:
             doubted = (applications.c.agent_id == scope.agent_id) & applications.c.suspect

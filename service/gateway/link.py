@@ -73,6 +73,16 @@ def new_link(caller: Caller, terms: Terms, now: float) -> Link:
     )
 
 
+def believed(link: Link) -> Link:
+    """Its epoch is active now, whoever found that."""
+    opened = link.opened
+    if opened is None:
+        return link
+    scope = msgspec.structs.replace(opened.scope, quarantined=False)
+    opened = msgspec.structs.replace(opened, scope=scope)
+    return msgspec.structs.replace(link, opened=opened, quarantined=False)
+
+
 def ended(link: Link, reason: str, retry_after: float = 0.0) -> Step:
     """With a frame that says why, for the agent to show."""
     return Step(

@@ -28,6 +28,10 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     revoked: bool = False
     extend: float = 0.0
     """A renewed session: the link may live until then (seconds since 1970)."""
+    believed: bool = False
+    """The quarantined epoch is active now: a person accepted it."""
+    leaving: bool = False
+    """This replica ends; never told to others."""
     resync: bool = False
     """The projection was dropped: ask for everything."""
 

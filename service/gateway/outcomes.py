@@ -9,7 +9,7 @@ import msgspec
 from bus.link import Ack, DownFrame, Missing, Welcome
 from service.gateway import effects as fx
 from service.gateway import looking as look
-from service.gateway.link import Link, Step, ended
+from service.gateway.link import Link, Step, believed, ended
 from service.gateway.opening import Opened
 from service.projection.writer import Stored
 
@@ -62,15 +62,14 @@ def _opened(link: Link, opened: Opened, now: float) -> Step:
 def _stored(link: Link, stored: Stored, now: float) -> Step:
     """The acknowledgement, after the transaction; a gap is told at most each two seconds."""
     moved = stored.cursor > link.cursor
-    believed = link.quarantined and not stored.quarantined
-    link = msgspec.structs.replace(
-        link, cursor=max(link.cursor, stored.cursor), quarantined=stored.quarantined
-    )
+    accepted = link.quarantined and not stored.quarantined
+    link = believed(link) if accepted else link
+    link = msgspec.structs.replace(link, cursor=max(link.cursor, stored.cursor))
     sent: tuple[DownFrame, ...] = (Ack(through=stored.cursor),)
     if stored.gap and (moved or now - link.missing_at >= _MISSING_EVERY):
         link = msgspec.structs.replace(link, missing_at=now)
         sent = (*sent, Missing(after=stored.cursor))
-    return Step(link=link, frames=sent, effects=(fx.OfferTasks(first=True),) if believed else ())
+    return Step(link=link, frames=sent, effects=(fx.OfferTasks(first=True),) if accepted else ())
 
 
 def _compared(link: Link, came: Compared, now: float) -> Step:
@@ -107,8 +106,7 @@ def _members_compared(link: Link, seen: fx.MembersCompared) -> Step:
 def _noted(link: Link, came: fx.Believed | fx.Offered | fx.Pong) -> Step:
     match came:
         case fx.Believed():
-            link = msgspec.structs.replace(link, quarantined=False)
-            return Step(link=link, effects=(fx.OfferTasks(first=True),))
+            return Step(link=believed(link), effects=(fx.OfferTasks(first=True),))
         case fx.Offered():
             return Step(link=link, frames=came.frames)
         case fx.Pong():

@@ -30,7 +30,6 @@ log = structlog.get_logger()
 
 _SEND_SECONDS = 10.0
 _TICK_SECONDS = 1.0
-_WISHES = 1000
 _REASON_BYTES = 120
 _UNREADABLE = 1007
 _TOO_LARGE = 1009
@@ -60,13 +59,15 @@ class AgentSocket:
     link: Link
     carrier: Carrier
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _wishes: deque[Wish] = field(default_factory=lambda: deque(maxlen=_WISHES))
+    _wishes: deque[Wish] = field(default_factory=deque)
     _wished: asyncio.Event = field(default_factory=asyncio.Event)
 
     _last: tuple[int, bytes] = (1000, b"")
 
     def hear(self, wanted: Wish) -> None:
-        self._wishes.append(wanted)
+        """Equal wishes that wait are one, but for credit, which adds up."""
+        if wanted.credit or wanted not in self._wishes:
+            self._wishes.append(wanted)
         self._wished.set()
 
     async def run(self) -> None:

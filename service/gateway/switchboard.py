@@ -35,6 +35,11 @@ class Switchboard:
         for agent_id in tuple(self._ears):
             self._tell(Wish(agent_id=agent_id, offer=True))
 
+    def leave(self) -> None:
+        """This replica ends: every agent is sent on, instead of being waited for."""
+        for agent_id in tuple(self._ears):
+            self._tell(Wish(agent_id=agent_id, leaving=True))
+
     def _tell(self, wanted: Wish) -> None:
         for hear in tuple(self._ears.get(wanted.agent_id, ())):
             hear(wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from bus.link import (
@@ -38,12 +39,8 @@ SCOPE = Scope(account_id="a", agent_id="g", agent="prod", environment="", region
 def opened(*, quarantined: bool = False, cursor: int = 0, rate: float = 100.0) -> Link:
     link = new_link(CALLER, Terms(items_per_second=rate), 0.0)
     link = step(link, HELLO, 0.0).link
-    scope = Scope(**{**_fields(SCOPE), "quarantined": quarantined})
+    scope = msgspec.structs.replace(SCOPE, quarantined=quarantined)
     return step(link, Opened(scope=scope, fence=1, cursor=cursor), 0.0).link
-
-
-def _fields(scope: Scope) -> dict[str, str]:
-    return {name: getattr(scope, name) for name in Scope.__struct_fields__}
 
 
 def kinds(frames: tuple[DownFrame, ...]) -> list[str]:
