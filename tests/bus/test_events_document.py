@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import msgspec
@@ -8,7 +9,8 @@ from bus.events.document import document
 from bus.events.examples import example_of
 from bus.events.registry import event_types, wire_type
 
-FILE = Path(__file__).parents[2] / "docs" / "events.md"
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "docs" / "events.md"
 
 
 def test_the_document_is_what_the_types_say() -> None:
@@ -21,3 +23,9 @@ def test_every_example_in_the_document_decodes(event: type[Event]) -> None:
     example = example_of(event)
     assert msgspec.json.decode(msgspec.json.encode(example), type=event) == example
     assert f"`{wire_type(event)}`" in FILE.read_text()
+
+
+def test_the_readme_names_types_that_exist() -> None:
+    named = set(re.findall(r"[a-z.]+\.v\d+\b", (ROOT / "README.md").read_text()))
+    assert named
+    assert named <= set(map(wire_type, event_types()))
