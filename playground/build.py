@@ -102,15 +102,15 @@ def say_nothing(_: Progress) -> None:
 def main() -> int:
     console = Console(stderr=True)
     builds = missing_builds()
-    if not builds:
-        console.print("control plane and sandbox are built")
-        return 0
     try:
-        with watching(console) as watch:
-            run_builds(builds, watch)
+        if builds:
+            with watching(console) as watch:
+                run_builds(builds, watch)
     except (BuildError, ToolMissingError) as error:
         console.print(str(error), markup=False, style="red")
         return 1
+    sandbox = build_sandbox(say_nothing)
+    console.print(f"built: the control plane, and {sandbox}", soft_wrap=True, highlight=False)
     return 0
 
 
