@@ -8,6 +8,8 @@ from typing import Any
 
 from sqlalchemy import Row, RowMapping, case, func, or_, select
 
+from bus.events import OperationFinished
+from bus.events.registry import wire_type
 from service.access.permissions import Permission
 from service.api import applications as apps
 from service.api.applications import Application
@@ -233,7 +235,7 @@ async def _pushes(call: Call) -> list[FleetPush]:
             func.percentile_cont(0.5).within_group(inner.c.took).label("p50"),
             at.label("at"),
         )
-        .where(inner.c.type == "operation.finished.v1")
+        .where(inner.c.type == wire_type(OperationFinished))
         .group_by(inner.c.repository, inner.c.commit)
         .order_by(at.desc())
         .limit(_PUSHES)

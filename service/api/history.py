@@ -8,6 +8,8 @@ from typing import Any
 
 from sqlalchemy import Row, select
 
+from bus.events import HealthAssessed, OperationFinished, RevisionResolved
+from bus.events.registry import wire_type
 from service.access.permissions import Permission
 from service.api import applications as apps
 from service.api.call import Call
@@ -19,8 +21,8 @@ from service.store.tables import facts
 VIEW = Permission.APPLICATION_VIEW
 _PUSHES = 20
 _FACTS = 1000
-_COMMIT = "revision.resolved.v1"
-_ENDS = ("operation.finished.v1", "health.assessed.v1")
+_COMMIT = wire_type(RevisionResolved)
+_ENDS = (wire_type(OperationFinished), wire_type(HealthAssessed))
 
 
 class Deployment(Answer, frozen=True, kw_only=True):
@@ -112,7 +114,7 @@ def _push(correlation: str, found: Sequence[Row[Any]]) -> Push | None:
     times = [it.time for it in mine]
     ends = [it.time for it in mine if it.type in _ENDS]
     hops = [
-        Hop(name=it.type, time=text_of(it.time), ms=_ms(before, it.time))
+        Hop(name=it.type.removeprefix("fact."), time=text_of(it.time), ms=_ms(before, it.time))
         for it, before in zip(mine, [times[0], *times], strict=False)
     ]
     return Push(

@@ -6,13 +6,14 @@ lines that were left out are counted in the event `dropped`.
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from typing import Annotated
 
 import msgspec
 from aiohttp import web
 
-from bus.link import TaskKind
+from bus.link import TaskKind, TaskPhase
 from service.access.permissions import Permission
 from service.api import applications as apps
 from service.api.call import Call
@@ -20,10 +21,10 @@ from service.api.endpoint import Endpoint, Given
 from service.api.reads import check_there
 from service.api.serve import HEADERS
 from service.gateway.streams import Piece, Streams
-from service.gateway.tasks import NewTask
+from service.gateway.tasks import NewTask, Tasks
 
 VIEW = Permission.APPLICATION_VIEW
-_WRITE_SECONDS = 30.0
+_LONGEST_SECONDS = 3600.0
 
 
 class LogsQuery(Given, frozen=True, kw_only=True, omit_defaults=True):
@@ -63,17 +64,28 @@ async def get_logs(call: Call, given: LogsQuery) -> web.StreamResponse:
 async def _stream(call: Call, streams: Streams, new: NewTask, task: str) -> web.StreamResponse:
     """Listens before the task is committed, so that nothing is missed."""
     response = web.StreamResponse(headers={**HEADERS, "Content-Type": "text/event-stream"})
+    parts = call.tools.parts
     with streams.reading(task) as queue:
         await call.release()
         await response.prepare(call.request)
         try:
-            async for piece in streams.follow(new.agent_id, task, queue):
-                await response.write(_events(piece))
-        except ConnectionError:
+            async with asyncio.TaskGroup() as group:
+                watch = group.create_task(_until_refused(parts.tasks, task, queue), name="logs")
+                async for piece in streams.follow(new.agent_id, task, queue):
+                    await response.write(_events(piece))
+                watch.cancel()
+        except* ConnectionError:
             pass  # the reader is gone; the task is ended below, as for every other end
         finally:
             await _cancel(call, task)
     return response
+
+
+async def _until_refused(tasks: Tasks, task: str, queue: asyncio.Queue[Piece]) -> None:
+    """A stream ends with its last piece; a refused task never has one."""
+    ended = await tasks.result(task, _LONGEST_SECONDS)
+    if ended is not None and ended.phase.final and ended.phase is not TaskPhase.SUCCEEDED:
+        await queue.put(Piece(ended=True, reason=ended.message or ended.phase))
 
 
 async def _cancel(call: Call, task: str) -> None:

@@ -7,6 +7,7 @@ become structure.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -72,6 +73,8 @@ def as_kustomize(options: Options) -> str:
     return dump(overlay)
 
 
+_UNPRINTABLE = re.compile(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+"""What YAML wants escaped beyond JSON."""
 _CHART_LACKS = frozenset(
     {
         "GITOPS_SERVICE_URL",
@@ -111,7 +114,11 @@ def _scalar(value: Any) -> str:
     """JSON's scalars are YAML's; words that can only be text stand without quotes."""
     if isinstance(value, str) and value.isascii() and _plain(value):
         return value
-    return json.dumps(value)
+    return _UNPRINTABLE.sub(_escaped, json.dumps(value, ensure_ascii=False))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found.group()):04x}"
 
 
 def _plain(text: str) -> bool:

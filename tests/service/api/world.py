@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
 from typing import Any
 
 from aiohttp import ClientResponse, ClientSession, CookieJar, web
@@ -24,8 +25,9 @@ from service.api.tools import Tools
 from service.auth.passwords import Passwords
 from service.auth.secrets import API_TOKEN, hash_of, new_secret
 from service.gateway.switchboard import Switchboard
-from service.gateway.tasks import ENDED, Tasks
+from service.gateway.tasks import Tasks
 from service.parts import Parts
+from service.projection.reports import ENDED
 from service.settings import ServiceSettings
 from service.store import tables
 from service.store.database import open_engine
@@ -98,7 +100,7 @@ class World:
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> Answered:
         url = self.server.make_url(path if path.startswith("/api") else API + path)
-        given: dict[str, Any] = {"data": body} if isinstance(body, bytes) else {}
+        given: dict[str, Any] = {"data": body} if isinstance(body, bytes | BytesIO) else {}
         if body is not None and not given:
             given = {"json": body}
         async with self.client.request(method, url, headers=headers, **given) as response:

@@ -1,0 +1,83 @@
+"""Pushes hop by hop, and logs that pass through."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+
+from bus.link import Chunk, End
+from service.gateway.streams import Streams
+from service.store import tables
+from tests.service.api.world import World
+
+pytestmark = pytest.mark.flow
+
+
+async def test_a_push_is_told_hop_by_hop(world: World) -> None:
+    agent = await world.agent("prod")
+    id_ = await world.application(agent, "shop", repository="https://git.example/r")
+    hops = ("revision.resolved", "manifests.rendered", "app.compared", "operation.finished")
+    rows = [
+        {
+            "agent_id": agent,
+            "event_id": f"e{number}",
+            "type": f"fact.{name}.v1",
+            "subject": "git.example/r" if number == 0 else "argocd/shop",
+            "correlation": "c1",
+            "time": world.clock() - timedelta(seconds=10) + timedelta(milliseconds=100 * number),
+            "body": {"revision": "abc"},
+        }
+        for number, name in enumerate(hops)
+    ]
+    async with world.engine.begin() as connection:
+        await connection.execute(insert(tables.facts), rows)
+    viewer = await world.person("viewer")
+    (push,) = (await viewer.get(f"/applications/{id_}/pushes")).body["items"]
+    assert [(it["name"], it["ms"]) for it in push["hops"]] == [
+        ("revision.resolved.v1", 0),
+        ("manifests.rendered.v1", 100),
+        ("app.compared.v1", 100),
+        ("operation.finished.v1", 100),
+    ]
+    assert (push["commit"]["id"], push["totalMs"]) == ("abc", 300)
+    (seen,) = (await viewer.get("/fleet")).body["pushes"]
+    assert (seen["commit"], seen["applications"], seen["synced"]) == ("abc", 1, 1)
+
+
+async def test_logs_pass_through_and_are_stored_nowhere(world: World) -> None:
+    agent = await world.agent("prod")
+    id_ = await world.application(agent, "shop")
+    viewer = await world.person("viewer")
+    streams = Streams(engine=world.engine, signals=world.parts.signals)
+    async with asyncio.TaskGroup() as group:
+        reading = group.create_task(viewer.get(f"/applications/{id_}/logs?pod=shop-1"))
+        task = await _task(world)
+        await streams.relay(agent, Chunk(task=task, number=1, text="x7canary line\n", dropped=2))
+        await streams.relay(agent, End(task=task, reason="done"))
+    text = reading.result().raw.decode()
+    assert "x7canary line" in text
+    assert "event: dropped\ndata: 2" in text
+    assert "event: end" in text
+    assert "x7canary" not in str(await world.rows("tasks")) + str(await world.rows("changes"))
+    (task_row,) = await world.rows("tasks")
+    assert task_row.phase == "cancelled"
+
+
+async def test_refused_logs_say_why(world: World) -> None:
+    id_ = await world.application(await world.agent("prod"), "shop")
+    viewer = await world.person("viewer")
+    async with asyncio.TaskGroup() as group:
+        reading = group.create_task(viewer.get(f"/applications/{id_}/logs?pod=shop-1"))
+        await world.answer("failed", code="not_allowed", message="read-only")
+    assert "read-only" in reading.result().raw.decode()
+
+
+async def _task(world: World) -> str:
+    async with asyncio.timeout(10):
+        rows: list[Any] = []
+        while not rows:
+            await asyncio.sleep(0.01)
+            rows = await world.rows("tasks")
+    return str(rows[0].id)

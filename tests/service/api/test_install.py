@@ -1,0 +1,109 @@
+"""What is generated to install an agent: valid, least rights, without a secret."""
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.api.install.objects import objects
+from service.api.install.options import Feature, Options, Scope
+from service.api.install.render import as_helm, as_kustomize, as_yaml, dump
+
+
+def options(**more: object) -> Options:
+    plain = {
+        "account": "acme",
+        "agent": "prod",
+        "service_url": "https://gitops.example",
+        "version": "1.2.3",
+    }
+    return Options(**{**plain, **more})  # type: ignore[arg-type]
+
+
+def kinds(chosen: Options) -> set[str]:
+    return {it["kind"] for it in yaml.safe_load_all(as_yaml(chosen)) if it}
+
+
+def rules(chosen: Options) -> list[dict[str, list[str]]]:
+    return [rule for it in objects(chosen) for rule in it.get("rules", ())]
+
+
+def test_the_yaml_is_what_was_meant() -> None:
+    assert [it for it in yaml.safe_load_all(as_yaml(options())) if it] == objects(options())
+
+
+def test_in_one_namespace_nothing_reaches_the_cluster() -> None:
+    assert "ClusterRole" in kinds(options())
+    here = options(scope=Scope.NAMESPACE)
+    assert not {"ClusterRole", "ClusterRoleBinding"} & kinds(here)
+    assert "GITOPS_DESTINATION_NAMESPACES" in as_yaml(here)
+
+
+@pytest.mark.parametrize("scope", list(Scope))
+@pytest.mark.parametrize(
+    "features", [frozenset(), frozenset({Feature.SYNC}), frozenset(Feature)], ids=str
+)
+def test_no_choice_gives_all_rights_or_lets_it_write_roles(
+    scope: Scope, features: frozenset[Feature]
+) -> None:
+    for rule in rules(options(scope=scope, features=features)):
+        assert "*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"]
+        assert "rbac.authorization.k8s.io" not in rule["apiGroups"]
+        assert "pods/exec" not in rule["resources"]
+
+
+def test_without_sync_the_agent_writes_nothing_at_its_destinations() -> None:
+    looking = options(features=frozenset())
+    (role,) = [it for it in objects(looking) if it["kind"] == "ClusterRole"]
+    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}
+
+
+def test_logs_are_a_right_of_their_own() -> None:
+    def readable(features: frozenset[Feature]) -> bool:
+        return any("pods/log" in it["resources"] for it in rules(options(features=features)))
+
+    assert readable(frozenset({Feature.LOGS}))
+    assert not readable(frozenset({Feature.SYNC}))
+
+
+def test_registry_proxy_and_authorities_reach_the_pod() -> None:
+    chosen = options(
+        registry="registry.example/mirror",
+        pull_secret="pull",
+        proxy="http://proxy:3128",
+        ca_secret="ca",
+    )
+    (deployment,) = [it for it in objects(chosen) if it["kind"] == "Deployment"]
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    env = {it["name"]: it.get("value") for it in container["env"]}
+    assert container["image"] == "registry.example/mirror/gitops-house/agent:1.2.3"
+    assert pod["imagePullSecrets"] == [{"name": "pull"}]
+    assert env["HTTPS_PROXY"] == "http://proxy:3128"
+    assert env["GITOPS_SERVICE_CA"] == "/etc/gitops/ca/ca.crt"
+
+
+def test_helm_values_and_kustomize_say_the_same() -> None:
+    chosen = options(scope=Scope.NAMESPACE, namespace="tools", pull_secret="pull")
+    values = yaml.safe_load(as_helm(chosen))
+    assert values["destinations"] == {
+        "scope": "namespaces",
+        "namespaces": ["tools"],
+        "createNamespaces": False,
+    }
+    overlay = yaml.safe_load(as_kustomize(chosen))
+    patch = yaml.safe_load(overlay["patches"][0]["patch"])
+    env = patch["spec"]["template"]["spec"]["containers"][0]["env"]
+    assert {"name": "GITOPS_SERVICE_URL", "value": "https://gitops.example"} in env
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(JSON)
+def test_what_is_written_is_what_is_read(value: object) -> None:
+    assert yaml.safe_load(dump(value)) == value

@@ -1,0 +1,81 @@
+"""Generated requests against the document: no server error, nothing that it does not describe."""
+
+import asyncio
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from tests.service.api.world import World
+
+pytestmark = [pytest.mark.flow, pytest.mark.timeout(300)]
+
+ENDLESS = ("/api/v1/events", "/api/v1/applications/{id}/logs")
+CHECKS = (
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+)
+AWAY = {502, 503, 504}
+EXAMPLES = 6
+
+
+async def seeded(world: World) -> dict[str, str]:
+    agent = await world.agent("prod", heard_at=None, state="created")
+    other = await world.person("viewer")
+    return {
+        "agents": agent,
+        "applications": await world.application(agent, "shop"),
+        "organisations": world.organisation,
+        "projects": world.project,
+        "principals": other.id,
+        "roles": world.roles[world.account + "viewer"],
+    }
+
+
+def attack(operation: Any, ids: dict[str, str], base: str, token: str) -> int:
+    """How many requests were sent."""
+    sent = 0
+
+    @given(case=operation.as_strategy())
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    def run(case: Any) -> None:
+        nonlocal sent
+        sent += 1
+        noun = case.path.removeprefix("/api/v1/").split("/")[0]
+        if "id" in case.path_parameters and case.method != "DELETE" and sent % 2:
+            case.path_parameters["id"] = ids.get(noun, "none")
+        response = case.call(base_url=base, headers={"Authorization": f"Bearer {token}"})
+        if response.status_code not in AWAY:
+            case.validate_response(response, checks=list(CHECKS))
+        assert response.headers["Content-Type"] if response.content else True
+
+    run()
+    return sent
+
+
+async def test_the_service_keeps_to_its_document(world: World) -> None:
+    world.tools.buckets.rate = world.tools.buckets.burst = 1e6
+    admin, ids = await world.person("administrator"), await seeded(world)
+    document = (await world.call("GET", "/openapi.json")).body
+    schema = schemathesis.openapi.from_dict(document)
+    sent = 0
+    for found in schema.get_all_operations():
+        operation = found.ok()
+        if operation.path not in ENDLESS:
+            sent += await asyncio.to_thread(attack, operation, ids, world.origin, admin.token)
+    assert sent > 100
+    assert (await admin.get("/audit/verify")).body["ok"]
