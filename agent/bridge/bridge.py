@@ -76,7 +76,10 @@ class _Bridge:
         self._outbox = parts.bus.outbox()
         self._endings = Endings()
         self._states = States(
-            applications=parts.applications, redaction=self._redaction(), clock=SystemClock()
+            applications=parts.applications,
+            secrets=parts.secrets,
+            redaction=self._redaction(),
+            clock=SystemClock(),
         )
         self._recorder = Recorder(
             bus=parts.bus, outbox=self._outbox, states=self._states, endings=self._endings
@@ -100,6 +103,7 @@ class _Bridge:
             random=Random(),  # noqa: S311  spreads load, guards nothing
         )
         parts.applications.indexed = self._recorder.changed
+        parts.secrets.indexed = self._recorder.connection_changed
         watch = watch_of(parts.client, parts.settings.namespace, self._book)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run(), name="recorder")
@@ -163,6 +167,7 @@ class _Bridge:
             renders=parts.renders,
             worlds=open_worlds(parts),
             endings=self._endings,
+            secrets=parts.secrets,
             redaction=self._redaction,
             keys=lambda: self._introduction.keys or Keys(signing_seed="", sealing_seed="", salt=""),
             clock=SystemClock(),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from agent.store.applications import Applications
 from bus.identity import AppKey
@@ -20,13 +19,18 @@ class Reach:
     """Of the control plane: where Applications, projects and credentials live."""
 
     def __call__(self, task: Task) -> tuple[str, ...]:
+        """An empty name stands for the whole cluster."""
         if task.kind in _OF_THE_AGENT:
             return ()
+        if task.kind in (TaskKind.PUT, TaskKind.DELETE) and not _is_of_app(task):
+            return (self.namespace,)
+        found = self._of_app(task)
         manifest = access.mapping(task.arguments, "manifest")
-        found = {*self._of_app(task), *_destination(access.mapping(manifest, "spec"))}
-        if task.kind in (TaskKind.LIVE, TaskKind.EVENTS, TaskKind.LOGS):
+        if manifest:
+            found.add(access.text(manifest, "spec", "destination", "namespace"))
+        if task.kind is TaskKind.LIVE or access.text(task.arguments, "namespace"):
             found.add(access.text(task.arguments, "namespace"))
-        return tuple(sorted(found - {""}))
+        return tuple(sorted(found))
 
     def _of_app(self, task: Task) -> set[str]:
         """Where its objects go; a resource with a namespace of its own is in the destination's."""
@@ -35,5 +39,6 @@ class Reach:
         return {app.spec.destination.namespace} if app is not None else set()
 
 
-def _destination(spec: Any) -> set[str]:
-    return {access.text(spec, "destination", "namespace")}
+def _is_of_app(task: Task) -> bool:
+    said = access.text(task.arguments, "manifest", "kind") or access.text(task.arguments, "kind")
+    return said in ("", "Application")

@@ -15,7 +15,8 @@ import msgspec
 import structlog
 
 from agent.bridge.endings import Endings
-from agent.bridge.states import States
+from agent.bridge.states import States, connection_of
+from agent.git.credentials import Secret
 from bus.carrier import CarrierError, Delivery
 from bus.codec import DecodeError, decode
 from bus.events import Fact, OperationFinished
@@ -54,6 +55,11 @@ class Recorder:
         """An object changed: its state is recorded soon. Never blocks."""
         self._changed[kind, subject] = None
         self._dirty.set()
+
+    def connection_changed(self, secret: Secret) -> None:
+        one = connection_of(secret)
+        if one.kind:
+            self.changed(one.kind, f"{one.namespace}/{one.name}")
 
     async def run(self) -> None:
         inbox = self.bus.fact_inbox(_READER, self._facts.put)

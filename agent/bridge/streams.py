@@ -50,7 +50,7 @@ class TaskStream:
             await self.link.send(chunk)
 
     async def end(self, reason: str) -> None:
-        if self.link is not None and self._number:
+        if self.link is not None:
             await self.link.send(End(task=self.task, reason=reason))
 
     async def _wait_for_credit(self) -> None:

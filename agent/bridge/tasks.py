@@ -10,6 +10,7 @@ crash is offered again, and its executor is told that it was begun before.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ import structlog
 from agent.bridge.allow import Limits, Rate
 from agent.bridge.doing import Doing, Executor, TaskFailedError
 from agent.bridge.failures import ERRORS, failed
-from agent.bridge.link import Link
+from agent.bridge.link import Link, LinkLostError
 from agent.bridge.recorder import Recorder
 from agent.bridge.results import Record, Results
 from agent.bridge.streams import TaskStream
@@ -122,9 +123,15 @@ class TaskDesk:
             try:
                 result = await self._supervised(held)
                 await self._tell(result)
-                await held.stream.end(result.message or result.phase)
+                await self._end_stream(held, result)
             finally:
                 del self._held[held.task.id]
+
+    async def _end_stream(self, held: _Held, result: TaskResult) -> None:
+        if held.task.kind is not TaskKind.LOGS:
+            return
+        with contextlib.suppress(LinkLostError):
+            await held.stream.end(result.message or result.phase)
 
     async def _supervised(self, held: _Held) -> TaskResult:
         """Do it in a task of its own, with signs of life, however it ends."""

@@ -19,7 +19,7 @@ import pygit2
 
 from agent.git.changes import changed_paths
 from agent.git.command import Ended, run_git
-from agent.git.refs import nearby, resolve
+from agent.git.refs import branches_and_tags, nearby, resolve
 from agent.git.transport import (
     ALL_REFS,
     HEAD_REF,
@@ -79,6 +79,9 @@ class Mirror:
 
     def nearby(self, target: str) -> tuple[str, ...]:
         return nearby(self._repository, target)
+
+    def refs(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return branches_and_tags(self._repository)
 
     def tree(self, revision: Revision) -> GitTree | None:
         root = self._root(revision)

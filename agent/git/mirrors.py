@@ -82,6 +82,11 @@ class Mirrors:
             raise _not_found(mirror, url, revision)
         return found
 
+    async def refs(self, url: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Branches and tags as the server has them now; raises RepositoryError."""
+        await self.fetch(url)
+        return (await self._mirror(url)).refs()
+
     async def changed_paths(
         self, url: str, before: Revision, after: Revision
     ) -> frozenset[str] | None:

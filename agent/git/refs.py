@@ -55,6 +55,16 @@ def nearby(repository: pygit2.Repository, target: str) -> tuple[str, ...]:
     return tuple(get_close_matches(target, names, _NEAR) or names[:_NEAR])
 
 
+def branches_and_tags(repository: pygit2.Repository) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names without their prefix, sorted."""
+    names = tuple(repository.references)
+
+    def below(prefix: str) -> tuple[str, ...]:
+        return tuple(sorted(n.removeprefix(prefix) for n in names if n.startswith(prefix)))
+
+    return below(BRANCHES), below(TAGS)
+
+
 def _names(target: str) -> tuple[str, ...]:
     if target.startswith((BRANCHES, TAGS)):
         return (target,)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
+from urllib.parse import quote
 
 import aiohttp
 import msgspec
@@ -120,6 +121,14 @@ class KubeClient:
     ) -> AbstractAsyncContextManager[aiohttp.StreamReader]:
         """The open body of a watch; `silence` seconds without a byte end it as unreachable."""
         request = Request(verb="watch", method="GET", path=path, query={**query, "watch": "true"})
+        return self._transport.stream(request, silence=silence)
+
+    def logs(
+        self, namespace: str, pod: str, query: Query, *, silence: float = 600.0
+    ) -> AbstractAsyncContextManager[aiohttp.StreamReader]:
+        """The open body of a pod's log."""
+        spot = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(pod, safe='')}/log"
+        request = Request(verb="get", method="GET", path=spot, query=query, accept="*/*")
         return self._transport.stream(request, silence=silence)
 
 

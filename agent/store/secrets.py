@@ -24,6 +24,8 @@ SETTINGS_SECRET = "argocd-secret"  # noqa: S105  the name of an object
 class Secrets:
     def __init__(self) -> None:
         self.seen: Callable[[bytes], None] = _nobody
+        self.indexed: Callable[[Secret], None] = _no_matter
+        """Called with each Secret of Argo CD's formats that is put or removed."""
         self._secrets: dict[str, Secret] = {}
 
     def all(self) -> Sequence[Secret]:
@@ -39,20 +41,27 @@ class Secrets:
         secret = _RAW.decode(raw)
         metadata = secret.metadata
         if SECRET_TYPE in metadata.labels or metadata.name == SETTINGS_SECRET:
-            self._secrets[metadata.name] = _decoded(secret)
+            self._secrets[metadata.name] = kept = _decoded(secret)
+            self.indexed(kept)
         else:
             self.remove(metadata.name)
 
     def remove(self, name: str) -> None:
-        self._secrets.pop(name, None)
+        gone = self._secrets.pop(name, None)
+        if gone is not None:
+            self.indexed(gone)
 
     def keep_only(self, names: set[str]) -> None:
         for name in set(self._secrets) - names:
-            del self._secrets[name]
+            self.remove(name)
 
 
 def _nobody(raw: bytes) -> None:
     """Until somebody has to know which values are secret."""
+
+
+def _no_matter(secret: Secret) -> None:
+    """Until somebody reports."""
 
 
 class _RawSecret(msgspec.Struct, frozen=True):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -19,9 +20,26 @@ from handlers.report.redaction import Redaction
 
 APPLICATION = "Application"
 PROJECT = "AppProject"
+REPOSITORY = "Repository"
+CLUSTER = "Cluster"
+_PUBLIC = frozenset(
+    {"url", "type", "name", "project", "server", "insecure", "enableOCI", "enableLfs", "namespaces"}
+)
 LARGEST = 240 * 1024
 """Bytes of a body, so that the item around it stays below 256 KiB."""
 _ENCODER = msgspec.json.Encoder(order="deterministic")
+
+
+class Connection(msgspec.Struct, frozen=True, kw_only=True):
+    """A Secret of Argo CD's format for a repository or cluster, decoded."""
+
+    kind: str
+    namespace: str
+    name: str
+    data: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return f"Connection({self.kind} {self.namespace}/{self.name})"
 
 
 class Stamp(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +78,17 @@ def project_item(project: AppProject, stamp: Stamp, redaction: Redaction) -> Ite
     body = _state(PROJECT, project.metadata, redaction)
     body = msgspec.structs.replace(body, spec=redaction.value(msgspec.to_builtins(project.spec)))
     return _state_item(fitting(body), project.metadata, project.metadata.name, stamp)
+
+
+def connection_item(found: Connection, stamp: Stamp, redaction: Redaction) -> Item:
+    """A repository or cluster: where and what, and whether there is a credential; never which."""
+    spec: dict[str, Any] = {
+        name: redaction.text(value) for name, value in found.data.items() if name in _PUBLIC
+    }
+    spec["hasCredential"] = any(value for name, value in found.data.items() if name not in _PUBLIC)
+    metadata = Metadata(namespace=found.namespace, name=found.name)
+    body = msgspec.structs.replace(_state(found.kind, metadata, redaction), spec=spec)
+    return _state_item(body, metadata, found.data.get("project", ""), stamp)
 
 
 def tombstone(kind: str, subject: str, stamp: Stamp, uid: str = "") -> Item:

@@ -22,7 +22,9 @@ _HEAD = 6
 _SHORTEST = 8
 _SHORTEST_LINE = 16
 _LIMIT = 50_000
-_WORD = re.compile(r"[A-Za-z]{1,12}|[\d.:-]{1,10}|[a-z0-9-]+(\.[a-z0-9-]+)+(:\d+)?")
+_WORD = re.compile(
+    r"[A-Z]?[a-z]{1,12}|[A-Z]{1,12}|[\d.:-]{1,10}|[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z]{2,}(:\d+)?"
+)
 _PUBLIC = frozenset({"ca.crt", "tls.crt", "namespace"})
 _PUBLIC_OF_OURS = frozenset(
     {

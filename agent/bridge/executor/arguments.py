@@ -45,18 +45,44 @@ class Rollback(Arguments, frozen=True, kw_only=True):
     dry_run: bool = False
 
 
-class Put(Arguments, frozen=True, kw_only=True):
-    """`manifest` of an Application or AppProject; else a credential or key of a `kind`."""
+class Manifests(Arguments, frozen=True, kw_only=True):
+    revision: str = ""
 
-    kind: str = ""
+
+class SecretRef(Arguments, frozen=True, kw_only=True):
+    """A Secret of the control namespace that holds the credential; `key`: only that entry of it."""
+
+    name: str
+    namespace: str = ""
+    key: str = ""
+
+
+class Put(Arguments, frozen=True, kw_only=True):
+    """`manifest` of an Application or AppProject; else what a connection of `kind` consists of.
+
+    `spec` holds the fields that Argo CD has for the kind, without credentials; those come as a
+    reference, or `sealed`: a box for our key with JSON of such fields. `text` is public: a
+    certificate, known hosts, a GnuPG key.
+    """
+
+    kind: str = "Application"
     manifest: dict[str, Any] | None = None
+    create: bool = False
+    """Refused where it exists."""
+    name: str = ""
+    url: str = ""
+    type: str = ""
+    project: str = ""
+    text: str = ""
+    spec: dict[str, Any] = {}
+    secret_ref: SecretRef | None = None
+    sealed: str = ""
 
 
 class Delete(Arguments, frozen=True, kw_only=True):
     """`cascade`: what the application deployed goes with it."""
 
     kind: str = "Application"
-    name: str = ""
     cascade: bool = True
 
 

@@ -14,6 +14,7 @@ from agent.kube.live import Live
 from agent.store.applications import Applications
 from agent.store.artifacts import ArtifactStore
 from agent.store.renders import RenderStore
+from agent.store.secrets import Secrets
 from bus.identity import AppKey
 from bus.jetstream import Bus
 from bus.link import Task
@@ -34,6 +35,7 @@ class Tools:
     renders: RenderStore
     worlds: Worlds
     endings: Endings
+    secrets: Secrets
     redaction: Callable[[], Redaction]
     keys: Callable[[], Keys]
     clock: Clock

@@ -1,0 +1,73 @@
+"""Sealed boxes: credentials that somebody sealed to our key and the service only passed on.
+
+The box is libsodium's `crypto_box_seal` (X25519), in base64; in it stands JSON of the fields that
+Argo CD has for the kind. It must name the address it is for (`url` or `server`), so that nobody who
+passes it on can have it sent elsewhere. Nothing here is logged, and no error quotes what was in it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+
+import msgspec
+from nacl.exceptions import CryptoError
+from nacl.public import PrivateKey, SealedBox
+
+from bus.identity import normalise_url
+
+LARGEST = 128 * 1024
+FIELDS = frozenset(
+    {
+        "username",
+        "password",
+        "bearerToken",
+        "sshPrivateKey",
+        "tlsClientCertData",
+        "tlsClientCertKey",
+        "githubAppID",
+        "githubAppInstallationID",
+        "githubAppPrivateKey",
+        "githubAppEnterpriseBaseUrl",
+        "gcpServiceAccountKey",
+        "proxy",
+        "config",
+    }
+)
+_ADDRESSES = ("url", "server")
+
+
+class SealedBoxError(Exception):
+    """The box is not for us, or does not hold what it should."""
+
+
+def opened(sealed: str, key: PrivateKey, address: str) -> Mapping[str, str]:
+    """The fields in the box; raises SealedBoxError."""
+    fields = _fields(_plain(sealed, key))
+    said = next((fields[name] for name in _ADDRESSES if name in fields), "")
+    if not said or normalise_url(said) != normalise_url(address):
+        raise SealedBoxError("the box does not name the address it is used for as its url")
+    kept = {name: value for name, value in fields.items() if name not in _ADDRESSES}
+    unknown = sorted(set(kept) - FIELDS)
+    if unknown:
+        raise SealedBoxError(f"the box holds {len(unknown)} fields that are no credential's")
+    return kept
+
+
+def _plain(sealed: str, key: PrivateKey) -> bytes:
+    if len(sealed) > LARGEST:
+        raise SealedBoxError(f"the box has more than {LARGEST} bytes")
+    try:
+        return SealedBox(key).decrypt(base64.b64decode(sealed, validate=True))
+    except (binascii.Error, ValueError, CryptoError):
+        raise SealedBoxError(
+            "the box cannot be opened: was it sealed to this agent's key?"
+        ) from None
+
+
+def _fields(plain: bytes) -> dict[str, str]:
+    try:
+        return msgspec.json.decode(plain, type=dict[str, str])
+    except msgspec.MsgspecError:
+        raise SealedBoxError("the box holds no JSON object of texts") from None
