@@ -25,7 +25,7 @@ CHECKS = (
     response_schema_conformance,
 )
 AWAY = {502, 503, 504}
-EXAMPLES = 6
+EXAMPLES = 8
 
 
 async def seeded(world: World) -> dict[str, str]:
@@ -61,7 +61,6 @@ def attack(operation: Any, ids: dict[str, str], base: str, token: str) -> int:
         response = case.call(base_url=base, headers={"Authorization": f"Bearer {token}"})
         if response.status_code not in AWAY:
             case.validate_response(response, checks=list(CHECKS))
-        assert response.headers["Content-Type"] if response.content else True
 
     run()
     return sent
