@@ -108,8 +108,9 @@ def _held(link: Link, frame: Roots | Bucket | Bodies) -> Step:
 
 
 def _roots(link: Link, roots: Roots) -> Step:
-    """Hashes over items that we do not have yet say nothing."""
-    if roots.through > link.cursor:
+    """Hashes over items that we do not have yet say nothing, unless asking for them was in vain."""
+    if roots.through > link.cursor != link.asked_after:
+        link = msgspec.structs.replace(link, asked_after=link.cursor)
         return Step(link=link, frames=(Missing(after=link.cursor),))
     looked = msgspec.structs.replace(link.looking, roots=roots.kinds)
     link = msgspec.structs.replace(link, looking=looked)

@@ -42,6 +42,8 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     told_at: float = 0.0
     offered_at: float = 0.0
     missing_at: float = 0.0
+    asked_after: int = -1
+    """The cursor when roots were ahead of it the last time."""
     round_trip: float | None = None
     """Seconds; None until the first ping was answered."""
     last_sent: float = 0.0

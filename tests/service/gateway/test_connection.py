@@ -130,6 +130,8 @@ def test_a_newer_fence_ends_it(fence: int, over: bool) -> None:  # noqa: FBT001 
 def test_roots_ahead_of_what_we_have_are_not_compared() -> None:
     stepped = step(opened(cursor=4), Roots(kinds={}, through=5), 1.0)
     assert (stepped.frames, stepped.effects) == ((Missing(after=4),), ())
+    in_vain = step(stepped.link, Roots(kinds={}, through=5), 61.0)
+    assert in_vain.effects == (fx.CompareRoots(kinds={}),)
 
 
 def test_a_look_is_compared_when_all_buckets_are_there() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from sqlalchemy import update
+from sqlalchemy import text, update
 
 from bus.link import Ack, Beat, Fenced, Items, Offer, TaskKind
 from service.app import now
@@ -14,6 +14,7 @@ from service.store.tables import agents, applications
 from tests.service.client import Outbox, application, connect, post
 from tests.service.client import RefusedError as Refused
 from tests.service.world import World, open_service, settings
+from tests.support import eventually
 
 
 async def test_a_noisy_agent_waits_and_the_others_do_not(database_url: str) -> None:
@@ -117,3 +118,28 @@ async def _guess(world: World) -> str:
     except Refused as refused:
         return str(refused.rule)
     return ""
+
+
+async def test_a_database_that_cuts_everyone_off_is_survived(world: World) -> None:
+    identity, outbox = await world.enrolled(), Outbox()
+    parts = world.service.parts
+    cut = text(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    async with connect(identity) as link:
+        await link.hello(identity, outbox.epoch)
+        async with parts.engine.connect() as connection:
+            await connection.execute(cut)
+        await eventually(lambda: not parts.signals.listening.is_set(), what="signals are lost")
+        await eventually(parts.signals.listening.is_set, what="signals are back")
+    async with connect(identity) as link:
+        await link.hello(identity, outbox.epoch)
+        assert (await link.put([outbox.state(application("shop"))])).through == 1
+        (agent,) = await world.rows(agents)
+        async with parts.engine.begin() as connection:
+            new = NewTask(
+                account_id=agent.account_id, agent_id=agent.id, kind=TaskKind.SYNC, actor="ann"
+            )
+            task_id = await parts.tasks.submit(connection, new)
+        assert (await link.until(Offer)).task.id == task_id
