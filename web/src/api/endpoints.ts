@@ -71,8 +71,11 @@ export const connections = {
 
 export const audit = {
   page: (query: Query) => list<t.AuditEntry>("/audit", query),
-  verify: () => request<{ ok: boolean; entries: number; brokenAt?: number }>("/audit/verify"),
+  verify: () =>
+    request<{ ok: boolean; entries: number; brokenAt: number | null; reason: string }>("/audit/verify"),
 };
+
+export type AccessNoun = "organisations" | "projects" | "principals" | "roles" | "bindings";
 
 export const access = {
   organisations: () => list<t.Organisation>("/organisations"),
@@ -81,10 +84,8 @@ export const access = {
   roles: () => list<t.Role>("/roles"),
   bindings: () => list<t.Binding>("/bindings"),
   tokens: (principal: string) => list<t.Token>(`/principals/${enc(principal)}/tokens`),
-  create: (noun: "organisations" | "projects" | "principals" | "roles" | "bindings", body: t.JsonObject) =>
-    post<unknown>(`/${noun}`, body),
-  remove: (noun: "organisations" | "projects" | "principals" | "roles" | "bindings", id: string) =>
-    remove(`/${noun}/${enc(id)}`),
+  create: (noun: AccessNoun, body: t.JsonObject) => post<unknown>(`/${noun}`, body),
+  remove: (noun: AccessNoun, id: string) => remove(`/${noun}/${enc(id)}`),
   issueToken: (principal: string, body: t.JsonObject) =>
     post<{ token: string }>(`/principals/${enc(principal)}/tokens`, body),
   revokeToken: (principal: string, id: string) => remove(`/principals/${enc(principal)}/tokens/${enc(id)}`),

@@ -1,6 +1,6 @@
 /* Lines of a pod's log, as they come; at most as many are kept as a person reads. */
 import { address, type Query } from "./client";
-import { EventParser } from "@/model/sse";
+import { EventParser, type ServerEvent } from "@/model/sse";
 
 export async function followLogs(
   id: string,
@@ -17,15 +17,20 @@ export async function followLogs(
   const parser = new EventParser();
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-    for (const event of parser.push(piece.value)) line(textOf(event.data));
+    for (const event of parser.push(piece.value)) tell(event, line);
   }
 }
 
+function tell(event: ServerEvent, line: (text: string) => void): void {
+  if (event.event === "dropped")
+    line(`(${event.data} lines were left out: they came faster than they were read)`);
+  else if (event.event === "message") textOf(event.data).replace(/\n$/, "").split("\n").forEach(line);
+}
+
 function textOf(data: string): string {
-  if (!data.startsWith("{")) return data;
   try {
-    const body = JSON.parse(data) as { line?: string; text?: string };
-    return body.line ?? body.text ?? data;
+    const body = JSON.parse(data) as { text?: string };
+    return body.text ?? "";
   } catch {
     return data;
   }

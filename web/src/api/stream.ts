@@ -14,6 +14,8 @@ export type LinkState = "connecting" | "live" | "broken";
 export interface StreamEvents {
   change: (change: Change) => void;
   state: (state: LinkState) => void;
+  /** More was missed than is kept: what is shown must be read anew. */
+  gap: () => void;
 }
 
 export async function follow(events: StreamEvents, signal: AbortSignal): Promise<void> {
@@ -30,6 +32,7 @@ export async function follow(events: StreamEvents, signal: AbortSignal): Promise
         },
         (event) => {
           lastId = event.id || lastId;
+          if (event.event === "gap") events.gap();
           const change = asChange(event);
           if (change) events.change(change);
         },

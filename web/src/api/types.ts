@@ -31,10 +31,12 @@ export interface Me {
   permissions: { permission: string; scope: { account?: string; organisation?: string; project?: string } }[];
 }
 
+/** As the agent writes it: Argo CD's field is the time of its last transition. */
 export interface Condition {
   type: string;
   message: string;
-  since: string;
+  since?: string;
+  lastTransitionTime?: string;
 }
 
 export interface Application {
@@ -206,6 +208,16 @@ export interface Drift {
   endedHow: "" | "healed" | "synced" | "accepted" | "gone";
 }
 
+/** What this control plane may do there, as its owner says. */
+export interface Allowed {
+  kinds?: string[];
+  namespaces?: string[];
+  maxPerMinute?: number;
+  readOnly?: boolean;
+  configMaps?: string[];
+  problem?: string;
+}
+
 export interface AgentComponent {
   name: string;
   status: string;
@@ -226,7 +238,7 @@ export interface Agent {
   version: string;
   upgradeAvailable: string | null;
   capabilities: string[];
-  allowed: { kinds?: string[]; namespaces?: string[]; readOnly?: boolean; perMinute?: number };
+  allowed: Allowed;
   components: AgentComponent[];
   rootsInStep: boolean | null;
   rootsAt: string | null;
@@ -319,6 +331,7 @@ export interface Token {
   createdAt: string;
   expiresAt: string | null;
   usedAt: string | null;
+  revokedAt: string | null;
 }
 
 export interface Role {

@@ -41,10 +41,10 @@ function changed(effect: Effect, ids: Map<string, string>, change: Change): void
     else effect.all = true;
     return;
   }
-  const now = { ...before, ...partOf(change), id: before.id, agent: before.agent };
-  if (now.asOf < before.asOf) return;
-  if (isEmpty(change)) effect.stale.add(before.id);
-  else put(effect, now);
+  if (change.time < before.asOf) return;
+  const now = merged(before, change);
+  if (isEmpty(change) || now.health !== before.health) effect.stale.add(before.id);
+  if (!isEmpty(change)) put(effect, now);
 }
 
 function removed(effect: Effect, ids: Map<string, string>, change: Change): void {
@@ -66,6 +66,16 @@ function agentChanged(effect: Effect, change: Change): void {
 function put(effect: Effect, app: Application): void {
   effect.apps.set(app.id, app);
   effect.touched.add(app.id);
+}
+
+/** A short change says what it is now; since when, follows from when it was said. */
+function merged(before: Application, change: Change): Application {
+  const now = { ...before, ...partOf(change), id: before.id, agent: before.agent, asOf: change.time };
+  return {
+    ...now,
+    healthSince: now.health === before.health ? now.healthSince : change.time,
+    syncSince: now.sync === before.sync ? now.syncSince : change.time,
+  };
 }
 
 const isEmpty = (change: Change) => typeof change.body["health"] !== "string";

@@ -35,7 +35,13 @@ export function why(app: ApplicationDetail): Why | null {
     };
   }
   const bad = app.conditions.find((condition) => inWords(condition.type).bad);
-  return bad ? { text: `${inWords(bad.type).says} ${bad.message}`, since: bad.since, object: "" } : failed;
+  return bad
+    ? {
+        text: `${inWords(bad.type).says} ${bad.message}`,
+        since: bad.since ?? bad.lastTransitionTime ?? null,
+        object: "",
+      }
+    : failed;
 }
 
 /** Messages of an agent may or may not begin with the object: it is said once. */

@@ -25,7 +25,7 @@ export const useLive = defineStore("live", () => {
   function start(): void {
     if (stop) return;
     stop = new AbortController();
-    void follow({ change: gather, state: turned }, stop.signal);
+    void follow({ change: gather, state: turned, gap: () => (reconnected.value += 1) }, stop.signal);
   }
 
   function end(): void {

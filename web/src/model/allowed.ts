@@ -1,0 +1,15 @@
+/* What this control plane may do at an agent, in one sentence. */
+import type { Allowed } from "@/api/types";
+
+const all = (names: readonly string[] | undefined) => !names?.length || names.includes("*");
+
+export function sayAllowed(allowed: Allowed): string {
+  if (allowed.problem) return `Nothing that writes: its limits cannot be understood (${allowed.problem}).`;
+  if (allowed.readOnly) return "Look only: its owner allows nothing that writes.";
+  const what = all(allowed.kinds) ? "Everything" : `Only ${(allowed.kinds ?? []).join(", ")}`;
+  const where = all(allowed.namespaces)
+    ? "in every namespace"
+    : `in ${(allowed.namespaces ?? []).join(", ")}`;
+  const pace = allowed.maxPerMinute ? `, ${allowed.maxPerMinute} tasks a minute at most` : "";
+  return `${what} ${where}${pace}.`;
+}

@@ -1,0 +1,89 @@
+/* The nouns of the connections page: their words, their fields, and how a credential is built and sealed. */
+import type { ConnectionNoun } from "@/api/endpoints";
+import type { JsonObject } from "@/api/types";
+
+export type SecretKind = "none" | "reference" | "password" | "ssh" | "token";
+
+export interface NounWords {
+  title: string;
+  one: string;
+  urlLabel: string;
+  urlHint: string;
+  /** What is public and typed in clear: a certificate, a key, known hosts. */
+  textLabel: string;
+  types: readonly string[];
+  secrets: readonly SecretKind[];
+  permission: string;
+  empty: string;
+}
+
+export const NOUNS: Record<ConnectionNoun, NounWords> = {
+  repositories: {
+    title: "Repositories",
+    one: "repository",
+    urlLabel: "URL",
+    urlHint: "https://git.example/team/deploy.git",
+    textLabel: "",
+    types: ["git", "helm"],
+    secrets: ["none", "reference", "password", "ssh"],
+    permission: "gitops_repository",
+    empty:
+      "Public repositories need none. For a private one, add it with a reference to a Secret or a sealed credential.",
+  },
+  clusters: {
+    title: "Clusters",
+    one: "cluster",
+    urlLabel: "API server",
+    urlHint: "https://cluster.example:6443",
+    textLabel: "",
+    types: [],
+    secrets: ["reference", "token"],
+    permission: "gitops_cluster",
+    empty:
+      "Each agent delivers to its own cluster without one. Add further clusters that an agent shall deliver to.",
+  },
+  certificates: {
+    title: "Certificates and known hosts",
+    one: "certificate or known host",
+    urlLabel: "Server",
+    urlHint: "git.example",
+    textLabel: "Certificate (PEM) or lines of known_hosts",
+    types: ["https", "ssh"],
+    secrets: [],
+    permission: "gitops_cert",
+    empty: "Add one where a Git server has a certificate of a private CA, or speaks SSH.",
+  },
+  keys: {
+    title: "GnuPG keys",
+    one: "GnuPG key",
+    urlLabel: "",
+    urlHint: "",
+    textLabel: "Public key, ASCII-armoured",
+    types: [],
+    secrets: [],
+    permission: "gitops_gpgkey",
+    empty: "Add the public keys whose signatures a project demands on commits.",
+  },
+};
+
+export const SECRETS: Record<SecretKind, string> = {
+  none: "No credential: it is public",
+  reference: "A Secret that is in the agent's cluster already",
+  password: "User name and password or token, sealed here",
+  ssh: "SSH key, sealed here",
+  token: "Bearer token, sealed here",
+};
+
+export interface Typed {
+  user: string;
+  secret: string;
+  secretName: string;
+}
+
+/** The fields that are sealed, as the agent puts them into its Secret. */
+export function sealedFields(kind: SecretKind, typed: Typed): JsonObject | null {
+  if (kind === "password") return { username: typed.user, password: typed.secret };
+  if (kind === "ssh") return { sshPrivateKey: typed.secret };
+  if (kind === "token") return { config: JSON.stringify({ bearerToken: typed.secret }) };
+  return null;
+}

@@ -1,0 +1,82 @@
+/* Facts on a time axis: one lane an environment, one dot where several of a kind would cover each other. */
+import { say, type FactKind } from "./facts";
+import type { Tone } from "./status";
+import { clock } from "./time";
+import type { Fact } from "@/api/types";
+
+export interface Dot {
+  id: string;
+  x: number;
+  kind: FactKind;
+  tone: Tone;
+  count: number;
+  text: string;
+}
+
+export interface Lane {
+  environment: string;
+  dots: Dot[];
+}
+
+export interface Tick {
+  x: number;
+  text: string;
+}
+
+export interface Span {
+  since: number;
+  until: number;
+  width: number;
+}
+
+const CLOSE = 9;
+const LOUD: Tone[] = ["bad", "warn", "busy", "good", "calm", "off"];
+
+export function lanes(facts: readonly Fact[], environmentOf: (fact: Fact) => string, span: Span): Lane[] {
+  const byPlace = new Map<string, Map<string, Dot>>();
+  for (const fact of facts) {
+    const at = Date.parse(fact.time);
+    if (at < span.since || at > span.until) continue;
+    const environment = environmentOf(fact);
+    const dots = byPlace.get(environment) ?? new Map<string, Dot>();
+    byPlace.set(environment, dots);
+    add(dots, fact, xOf(at, span));
+  }
+  return [...byPlace].map(([environment, dots]) => ({ environment, dots: [...dots.values()] })).sort(byName);
+}
+
+/** Of dots in one place, the loudest gives its colour. */
+function add(dots: Map<string, Dot>, fact: Fact, x: number): void {
+  const { kind, tone, text } = say(fact);
+  const key = `${kind} ${Math.round(x / CLOSE)}`;
+  const there = dots.get(key);
+  const told = `${clock(fact.time, false)} ${fact.subject}: ${text}`;
+  if (!there) {
+    dots.set(key, { id: key, x, kind, tone, count: 1, text: told });
+    return;
+  }
+  there.count += 1;
+  if (LOUD.indexOf(tone) < LOUD.indexOf(there.tone)) Object.assign(there, { tone, text: told });
+}
+
+export function xOf(at: number, span: Span): number {
+  return ((at - span.since) / (span.until - span.since)) * span.width;
+}
+
+export function ticks(span: Span): Tick[] {
+  const parts = Math.max(2, Math.floor(span.width / 140));
+  const step = niceStep((span.until - span.since) / parts);
+  const first = Math.ceil(span.since / step) * step;
+  const out: Tick[] = [];
+  for (let at = first; at <= span.until; at += step) out.push({ x: xOf(at, span), text: clock(at, false) });
+  return out;
+}
+
+const MINUTE = 60_000;
+const STEPS = [1, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440].map((minutes) => minutes * MINUTE);
+
+function niceStep(least: number): number {
+  return STEPS.find((step) => step >= least) ?? 1440 * MINUTE;
+}
+
+const byName = (a: Lane, b: Lane) => a.environment.localeCompare(b.environment);

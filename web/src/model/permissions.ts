@@ -1,0 +1,28 @@
+/* Permissions as a person reads them: by noun, with the verbs beside. */
+
+export interface Granted {
+  noun: string;
+  verbs: string[];
+}
+
+export function byNoun(permissions: readonly string[]): Granted[] {
+  const found = new Map<string, string[]>();
+  for (const permission of [...permissions].sort()) {
+    const at = permission.lastIndexOf("_");
+    const noun = permission.slice(0, at).replace(/^gitops_/, "");
+    found.set(noun, [...(found.get(noun) ?? []), permission.slice(at + 1)]);
+  }
+  return [...found].map(([noun, verbs]) => ({ noun, verbs }));
+}
+
+const NOUNS = ["agent", "application", "cert", "cluster", "gpgkey", "repository"];
+
+/** Every permission that there is. */
+export const PERMISSIONS: readonly string[] = [
+  ...NOUNS.flatMap((noun) => ["view", "edit", "delete"].map((verb) => `gitops_${noun}_${verb}`)),
+  "gitops_application_sync",
+  "access_view",
+  "access_edit",
+  "audit_view",
+  "settings_edit",
+].sort();
