@@ -1,0 +1,88 @@
+"""The service's life: the first start makes a place and a person, later ones change nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from pathlib import Path
+
+import aiohttp
+import pytest
+from sqlalchemy import select
+
+from service.app import open_service
+from service.auth.passwords import hash_password
+from service.bootstrap import bootstrap
+from service.settings import InvalidServiceSettingsError, load
+from service.store.database import open_engine
+from service.store.tables import accounts, bindings, organisations, principals, projects, roles
+from tests.databases import new_database
+from tests.service.world import World, settings
+
+
+async def test_the_first_start_makes_an_administrator(postgres_url: str) -> None:
+    url = await new_database(postgres_url, f"first_{uuid.uuid4().hex}")
+    async with open_service(settings(url, migrate=True)) as service:
+        world = World(service)
+        assert len(service.generated_password) > 20
+        for table in (accounts, organisations, projects):
+            assert [row.name for row in await world.rows(table)] == ["default"]
+        (admin,) = await world.rows(principals)
+        (binding,) = await world.rows(bindings)
+        role = next(row for row in await world.rows(roles) if row.id == binding.role_id)
+        assert (admin.name, role.name) == ("admin", "administrator")
+        assert service.generated_password not in admin.password_hash
+
+
+async def test_a_later_start_changes_nothing(database_url: str) -> None:
+    async with open_service(settings(database_url)) as first:
+        before = await World(first).rows(principals)
+    async with open_service(settings(database_url)) as second:
+        assert second.generated_password == ""
+        assert await World(second).rows(principals) == before
+
+
+async def test_a_given_password_is_not_printed(database_url: str, tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text("correct horse battery staple\n")
+    async with open_service(settings(database_url, admin_password_file=file)) as service:
+        assert service.generated_password == ""
+        async with service.parts.engine.connect() as connection:
+            kept = (await connection.execute(select(principals.c.password_hash))).scalar_one()
+    assert kept.startswith("$argon2id$")
+    assert kept != hash_password("correct horse battery staple")
+
+
+async def test_replicas_that_start_at_once_make_one_account(database_url: str) -> None:
+    async with open_engine(database_url) as engine:
+        async with asyncio.TaskGroup() as group:
+            starts = [
+                group.create_task(bootstrap(engine, settings(database_url)), name=f"start {n}")
+                for n in range(3)
+            ]
+        async with engine.connect() as connection:
+            assert len((await connection.execute(select(accounts))).all()) == 1
+    assert len([it for it in starts if it.result()]) == 1
+
+
+async def test_it_serves_until_it_is_closed(database_url: str) -> None:
+    async with open_service(settings(database_url)) as service:
+        url = f"{service.url}/api/v1/link"
+        async with aiohttp.ClientSession() as http, http.get(url) as answer:
+            assert answer.status == 401
+            assert answer.content_type == "application/problem+json"
+    async with aiohttp.ClientSession() as http:
+        with pytest.raises(aiohttp.ClientConnectionError):
+            await http.get(url)
+
+
+def test_all_wrong_settings_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITOPS_SERVICE_PORT", "99999")
+    monkeypatch.setenv("GITOPS_SERVICE_SESSION_SECONDS", "never-secret")
+    monkeypatch.delenv("GITOPS_SERVICE_DATABASE_URL", raising=False)
+    with pytest.raises(InvalidServiceSettingsError) as wrong:
+        load()
+    told = str(wrong.value)
+    for name in ("DATABASE_URL", "PORT", "SESSION_SECONDS"):
+        assert f"GITOPS_SERVICE_{name}" in told
+    assert "never-secret" not in told
