@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from service.api.endpoint import Endpoint
+from service.history import drifts, places, timeline
 
-ENDPOINTS: tuple[Endpoint, ...] = ()
+ENDPOINTS = (*timeline.ENDPOINTS, *drifts.ENDPOINTS, *places.ENDPOINTS)
