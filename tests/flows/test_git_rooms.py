@@ -174,6 +174,36 @@ async def test_a_shared_base_touches_who_builds_on_it(rooms: Rooms, repository: 
     assert asked(await rooms.refresh(repository)) == {"dev", "prod"}
 
 
+@pytest.mark.parametrize(
+    ("changed", "touched"),
+    [
+        ("shared/values.yaml", {"web"}),
+        ("shared/local.yaml", {"web"}),
+        ("shared/other.yaml", set()),
+        ("charts/README.md", set()),
+    ],
+    ids=["value file", "value file that was missing", "beside it", "beside the chart"],
+)
+async def test_a_value_file_outside_of_the_folder_touches_who_reads_it(
+    rooms: Rooms, repository: Repository, changed: str, touched: set[str]
+) -> None:
+    """The second value file is not there at first, which was read, too."""
+    repository.commit(
+        {
+            "charts/web/Chart.yaml": b"apiVersion: v2\nname: web\nversion: 1.0.0\n",
+            "charts/web/templates/a.yaml": config_map("web", tag="{{ .Values.tag }}"),
+            "shared/values.yaml": b"tag: one\n",
+            "other/a.yaml": config_map("other"),
+        }
+    )
+    files = ["/shared/values.yaml", "../../shared/local.yaml"]
+    helm = {"valueFiles": files, "ignoreMissingValueFiles": True}
+    web = rooms.cluster.add("web", repository.url, {"path": "charts/web", "helm": helm})
+    await rooms.settle(repository, web, rooms.cluster.add("o", repository.url, {"path": "other"}))
+    repository.commit({changed: b"tag: two\n"})
+    assert asked(await rooms.refresh(repository)) == touched
+
+
 async def test_a_chart_file_that_appears_changes_the_type(
     rooms: Rooms, repository: Repository
 ) -> None:
