@@ -24,6 +24,7 @@ from service.audit.redact import changed, redacted
 from service.gateway import enrolment
 from service.gateway import epochs as believed
 from service.projection.applications import ENVIRONMENT
+from service.rooms_follow import followers
 from service.store.changes import note
 from service.store.tables import agent_keys, agents, applications, epochs, organisations, projects
 
@@ -214,7 +215,8 @@ async def _judged(call: Call, verdict: str) -> Agent:
     epoch = call.request.match_info["epoch"]
     await call.turn()
     if verdict == "accepted":
-        found = await believed.accept(call.connection, row["id"], epoch, call.now)
+        following = followers(call.tools.parts)
+        found = await believed.accept(call.connection, row["id"], epoch, call.now, following)
     else:
         found = await believed.reject(call.connection, row["id"], epoch)
     if not found:

@@ -1,29 +1,24 @@
 """Believing an epoch: from quarantine to what everybody sees, by overlap or by a person's word.
 
 A new epoch is believed when it is complete (its roots are ours) and at least half of what is known
-lives in it under the same identity: subject and uid. Then the old one is retired, and the tables of
-applications and facts are made anew from its objects, in one transaction. An empty cluster has no
-overlap, so it stays where it is.
+lives in it under the same identity: subject and uid. An empty cluster has no overlap, so it stays
+where it is. What follows is promotion.py's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
-import msgspec
-from sqlalchemy import Row, delete, func, select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bus.link import StateBody
 from service.gateway.links import Wish, wish
+from service.gateway.promotion import forget, promote, verdict_told
 from service.projection.follow import Follower
-from service.projection.reduce import FACT_KIND, reduce
-from service.projection.values import APPLICATION, COMPONENT, Batch, FactRow, Scope, State
-from service.projection.write import known_before, write
-from service.store.changes import Change, note_all
-from service.store.tables import agents, applications, epochs, objects
+from service.projection.values import COMPONENT, Scope
+from service.store.changes import note_all
+from service.store.tables import agents, epochs, objects
 
 OVERLAP = 0.5
 
@@ -39,7 +34,7 @@ async def believe_if_overlapping(
         mine = (epochs.c.agent_id == scope.agent_id) & (epochs.c.epoch == scope.epoch)
         await connection.execute(update(epochs).where(mine).values(reason=reason))
         return False
-    await _promote(connection, scope, now, followers)
+    await promote(connection, scope, now, followers)
     return True
 
 
@@ -57,7 +52,7 @@ async def accept(
     scope = await _scope(connection, agent_id, epoch)
     if scope is None:
         return False
-    await _promote(connection, scope, now, followers)
+    await promote(connection, scope, now, followers)
     return True
 
 
@@ -66,45 +61,12 @@ async def reject(connection: AsyncConnection, agent_id: str, epoch: str) -> bool
     scope = await _scope(connection, agent_id, epoch)
     if scope is None:
         return False
-    await _forget(connection, agent_id, epoch, "rejected")
+    await forget(connection, agent_id, epoch, "rejected")
     fence = update(agents).where(agents.c.id == agent_id).values(fence=agents.c.fence + 1)
     newest = (await connection.execute(fence.returning(agents.c.fence))).scalar_one()
     await wish(connection, Wish(agent_id=agent_id, fence=newest))
-    await note_all(connection, scope.account_id, [_told(scope, "rejected")])
+    await note_all(connection, scope.account_id, [verdict_told(scope, "rejected")])
     return True
-
-
-async def _promote(
-    connection: AsyncConnection, scope: Scope, now: datetime, followers: Sequence[Follower]
-) -> None:
-    scope = msgspec.structs.replace(scope, quarantined=False)
-    mine = epochs.c.agent_id == scope.agent_id
-    older = select(epochs.c.epoch).where(mine, epochs.c.state == "active")
-    for epoch in (await connection.execute(older)).scalars().all():
-        await _forget(connection, scope.agent_id, epoch, "another epoch took its place")
-    this = mine & (epochs.c.epoch == scope.epoch)
-    await connection.execute(update(epochs).where(this).values(state="active", reason=""))
-    rows = (await connection.execute(_of_epoch(scope))).all()
-    batch = _batch(rows)
-    written = reduce(scope, batch, await known_before(connection, scope, batch), now)
-    await write(connection, scope, written)
-    left = await _drop_unknown(connection, scope, batch)
-    waited = objects.c.kind == FACT_KIND
-    await connection.execute(delete(objects).where(_in_epoch(scope), waited))
-    for follower in followers:
-        left += await follower(connection, scope, batch, now)
-    await wish(connection, Wish(agent_id=scope.agent_id, believed=True))
-    await note_all(
-        connection, scope.account_id, [*written.changes, *left, _told(scope, "accepted")]
-    )
-
-
-async def _forget(connection: AsyncConnection, agent_id: str, epoch: str, reason: str) -> None:
-    mine = (epochs.c.agent_id == agent_id) & (epochs.c.epoch == epoch)
-    retired = update(epochs).where(mine).values(state="retired", reason=reason)
-    await connection.execute(retired)
-    held = (objects.c.agent_id == agent_id) & (objects.c.epoch == epoch)
-    await connection.execute(delete(objects).where(held))
 
 
 async def _overlap(connection: AsyncConnection, scope: Scope) -> tuple[int, int]:
@@ -128,26 +90,6 @@ async def _overlap(connection: AsyncConnection, scope: Scope) -> tuple[int, int]
     )
     row = (await connection.execute(query)).one()
     return int(row[0]), int(row[1])
-
-
-async def _drop_unknown(connection: AsyncConnection, scope: Scope, batch: Batch) -> list[Change]:
-    """Applications of which the believed epoch does not know."""
-    lives = [state.subject for state in batch.states if state.kind == APPLICATION]
-    subject = applications.c.namespace + "/" + applications.c.name
-    unknown = delete(applications).where(
-        applications.c.agent_id == scope.agent_id, subject.not_in(lives)
-    )
-    columns = (applications.c.id, subject.label("subject"), applications.c.project)
-    return [
-        Change(
-            type="application.removed",
-            subject=row.subject,
-            project=row.project,
-            agent_id=scope.agent_id,
-            body={"id": row.id},
-        )
-        for row in await connection.execute(unknown.returning(*columns))
-    ]
 
 
 async def _scope(connection: AsyncConnection, agent_id: str, epoch: str) -> Scope | None:
@@ -175,39 +117,3 @@ async def _lock(connection: AsyncConnection, agent_id: str) -> None:
     """All epochs of the agent: nobody writes or judges meanwhile."""
     query = select(epochs.c.epoch).where(epochs.c.agent_id == agent_id)
     await connection.execute(query.order_by(epochs.c.epoch).with_for_update())
-
-
-def _of_epoch(scope: Scope) -> Any:
-    return select(objects).where(_in_epoch(scope))
-
-
-def _in_epoch(scope: Scope) -> Any:
-    return (objects.c.agent_id == scope.agent_id) & (objects.c.epoch == scope.epoch)
-
-
-def _batch(rows: Sequence[Row[Any]]) -> Batch:
-    states = tuple(_state(row) for row in rows if row.kind != FACT_KIND)
-    waited = [row.body for row in rows if row.kind == FACT_KIND]
-    return Batch(states=states, facts=tuple(msgspec.convert(it, FactRow) for it in waited))
-
-
-def _state(row: Row[Any]) -> State:
-    return State(
-        kind=row.kind,
-        subject=row.subject,
-        uid=row.uid,
-        hash=row.hash,
-        project=row.project,
-        time=row.as_of,
-        sequence=row.sequence,
-        body=msgspec.convert(row.body, StateBody),
-    )
-
-
-def _told(scope: Scope, verdict: str) -> Change:
-    return Change(
-        type="agent.changed",
-        subject=scope.agent,
-        agent_id=scope.agent_id,
-        body={"epoch": scope.epoch, "verdict": verdict},
-    )
