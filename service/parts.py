@@ -7,13 +7,14 @@ hands it to its own classes by constructor. Nothing here is global.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from service.gateway.switchboard import Switchboard
 from service.gateway.tasks import Tasks
+from service.live.hub import Hub
 from service.settings import ServiceSettings
 from service.store.signals import Signals
 
@@ -34,3 +35,5 @@ class Parts:
     """Submit, cancel and wait for what an agent has to do."""
     replica: str
     """Name of this process among the replicas: unique per start."""
+    hub: Hub = field(default_factory=Hub)
+    """Who listens to the change feed in this process."""

@@ -62,6 +62,9 @@ class ServiceSettings(BaseSettings):
     secure_cookies: bool = Field(
         default=False, description="Session cookies only over HTTPS; set it behind TLS."
     )
+    webhooks_inside: bool = Field(
+        default=False, description="Webhooks may go to private, link-local and loopback addresses."
+    )
     static_folder: Path | None = Field(
         default=None, description="The built dashboard; unset: the one in the package."
     )
