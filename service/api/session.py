@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 from aiohttp import web
-from sqlalchemy import select
+from sqlalchemy import Row, select
 
 from bus.ids import new_id
 from service.access.permissions import Permission
@@ -75,16 +75,23 @@ async def log_in(call: Call, given: Login) -> web.Response:
     address = call.request.remote or ""
     keys = attempts.keys_of(account, given.name, address)
     await _check_wait(call, keys)
-    who = await _proven(call, account, given)
-    if who is None:
-        await attempts.failed(call.connection, keys, call.now)
-        await call.connection.commit()
-        raise ProblemError(401, "name or password is wrong", rule="login")
-    who = msgspec.structs.replace(who, address=address)
-    await attempts.forgiven(call.connection, keys)
-    made = await sessions.begin(call.connection, who, call.now)
-    await book.record(call.connection, _entry(call, who.account, who.name, "login.succeeded"))
-    return _with_cookie(call, LoggedIn(principal=principal_of(who), csrf=made.csrf), made.cookie)
+    row = await _named(call, account, given.name)
+    await call.release()  # a flood of logins waits for the hash, not with a connection in hand
+    fits = await call.tools.passwords.fits(given.password, row.password_hash if row else "")
+    async with call.tools.parts.engine.begin() as connection:
+        who = await caller_of(connection, row.id) if row is not None and fits else None
+        if who is not None:
+            who = msgspec.structs.replace(who, address=address)
+            await attempts.forgiven(connection, keys)
+            made = await sessions.begin(connection, who, call.now)
+            await book.record(connection, _entry(call, who.account, who.name, "login.succeeded"))
+            body = LoggedIn(principal=principal_of(who), csrf=made.csrf)
+            return _with_cookie(call, body, made.cookie)
+        await attempts.failed(connection, keys, call.now)
+        if row is not None:
+            entry = _entry(call, row.account, given.name, "login.failed", denied=True)
+            await book.record(connection, entry)
+    raise ProblemError(401, "name or password is wrong", rule="login")
 
 
 async def log_out(call: Call, _given: Nothing) -> web.Response:
@@ -128,26 +135,19 @@ async def _check_wait(call: Call, keys: dict[str, int]) -> None:
         )
 
 
-async def _proven(call: Call, account: str, given: Login) -> Caller | None:
-    """Takes the same time whether the name exists or not."""
+async def _named(call: Call, account: str, name: str) -> Row[str, str, str] | None:
+    """The person of that name, if there is one who may log in."""
     query = (
         select(principals.c.id, principals.c.password_hash, accounts.c.id.label("account"))
         .join(accounts, accounts.c.id == principals.c.account_id)
         .where(
             accounts.c.name == account,
-            principals.c.name == given.name,
+            principals.c.name == name,
             principals.c.kind == "user",
             principals.c.disabled.is_(False),
         )
     )
-    row = (await call.connection.execute(query)).one_or_none()
-    known = row.password_hash if row is not None else ""
-    if await call.tools.passwords.fits(given.password, known) and row is not None:
-        return await caller_of(call.connection, row.id)
-    if row is not None:
-        entry = _entry(call, row.account, given.name, "login.failed", denied=True)
-        await book.record(call.connection, entry)
-    return None
+    return (await call.connection.execute(query)).one_or_none()
 
 
 def _entry(call: Call, account: str, name: str, action: str, *, denied: bool = False) -> Entry:
