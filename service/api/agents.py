@@ -160,6 +160,7 @@ async def change_agent(call: Call, given: AgentChange) -> Agent:
 async def delete_agent(call: Call, _given: Nothing) -> None:
     """Forget it, with everything it reported; nothing happens in its cluster."""
     row = await find(call, DELETE)
+    await versions.locked(call, agents, "agent")
     await call.turn()
     await enrolment.revoke(call.connection, row["id"], call.now)
     await call.connection.execute(delete(agents).where(agents.c.id == row["id"]))
@@ -179,6 +180,7 @@ async def make_enrolment_token(call: Call, _given: Nothing) -> EnrolmentToken:
 async def revoke_agent(call: Call, _given: Nothing) -> Agent:
     """Cut its link now; its key opens nothing any more. A new token enrols it again."""
     row = await find(call, EDIT)
+    await versions.locked(call, agents, "agent")
     await call.turn()
     await enrolment.revoke(call.connection, row["id"], call.now)
     await call.audit("agent.revoked", f"agent/{row['name']}")
@@ -213,6 +215,8 @@ async def get_sealing_key(call: Call, _given: Nothing) -> SealingKey:
 async def _judged(call: Call, verdict: str) -> Agent:
     row = await find(call, EDIT)
     epoch = call.request.match_info["epoch"]
+    mine = select(epochs.c.epoch).where(epochs.c.agent_id == row["id"]).order_by(epochs.c.epoch)
+    await call.connection.execute(mine.with_for_update())  # as the writer does, before the audit
     await call.turn()
     if verdict == "accepted":
         following = followers(call.tools.parts)

@@ -6,7 +6,6 @@ the audit by a transaction of its own.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any
 
@@ -34,7 +33,8 @@ HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
 NOBODY = Caller(account="", account_name="", id="", name="", display_name="", kind="", bindings=())
-AioHandler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+_IN_EACH_OTHERS_WAY = ("40001", "40P01")
+"""Serialisation failure and deadlock: PostgreSQL ended one of two transactions."""
 
 
 def route(tools: Tools, endpoint: Endpoint) -> web.RouteDef:
@@ -64,6 +64,14 @@ async def _answered(tools: Tools, endpoint: Endpoint, request: web.Request) -> w
             remedy="Choose another name, or look at the ids it refers to.",
         ) from e
     except DBAPIError as e:
+        if getattr(e.orig, "sqlstate", "") in _IN_EACH_OTHERS_WAY:
+            raise ProblemError(
+                503,
+                "somebody was changing the same at the same moment; nothing was done",
+                rule="busy",
+                remedy="Try again.",
+                headers={"Retry-After": "1"},
+            ) from e
         if e.orig is not None and isinstance(e.orig.__cause__, DataError):
             raise ProblemError(422, "a value is out of range", rule="range") from e
         raise

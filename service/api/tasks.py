@@ -58,6 +58,8 @@ async def cancel_task(call: Call, _given: Nothing) -> Task:
     row = await _find(call)
     if row["principal_id"] != call.caller.id:
         await _require(call, row)
+    held = select(tasks.c.id).where(tasks.c.id == row["id"]).with_for_update()
+    await call.connection.execute(held)  # as the writer of results does, before the audit
     await call.turn()
     await call.tools.parts.tasks.cancel(call.connection, row["id"])
     await call.audit("task.cancel", f"task/{row['id']}", project=row["project"])

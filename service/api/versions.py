@@ -41,9 +41,9 @@ def expected(request: web.Request, version: int | str | None) -> str:
 
 
 async def locked(call: Call, table: Table, what: str) -> RowMapping:
-    """The row of the path's id, held until the commit."""
+    """The row of the path's id, held until the commit; take it before the audit's turn."""
     mine = (table.c.id == call.id) & (table.c.account_id == call.account)
-    query = select(table).where(mine).with_for_update()
+    query = select(table).where(mine).with_for_update(key_share=True)
     row = (await call.connection.execute(query)).mappings().one_or_none()
     if row is None:
         raise not_found(f"{what} {call.id}")

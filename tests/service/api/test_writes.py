@@ -274,3 +274,19 @@ async def test_a_person_is_made_bound_changed_and_deleted(world: World) -> None:
     book = str(await world.rows("audit"))
     assert new["password"] not in book
     assert "argon2" not in book
+
+
+async def test_writers_of_one_agent_do_not_wait_for_each_other_for_ever(world: World) -> None:
+    admin = await world.person("administrator")
+    agent = await world.agent("prod")
+    app_ = await world.application(agent, "shop")
+    calls = []
+    for number in range(8):
+        change = {"region": f"r{number}"}
+        calls += [
+            admin.call("PATCH", f"/agents/{agent}", change, {"If-Match": "*"}),
+            admin.call("POST", f"/agents/{agent}/revoke", {}),
+            admin.call("POST", f"/applications/{app_}/sync", {}),
+        ]
+    answers = await asyncio.gather(*calls)
+    assert {it.status for it in answers} == {200, 202}
