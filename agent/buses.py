@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from agent.embedded import embedded_nats
+from agent.embedded import embedded_nats, embedded_url
 from agent.settings import Settings
 from bus.jetstream import Bus, BusSettings
 
@@ -17,10 +17,16 @@ async def open_bus(settings: Settings) -> AsyncIterator[Bus]:
     async with AsyncExitStack() as stack:
         given = settings.nats.url
         if given is None:
-            url = await stack.enter_async_context(embedded_nats(settings.state_dir / "nats"))
+            url = await stack.enter_async_context(embedded_nats(_folder(settings)))
         else:
             url = given.get_secret_value()
         yield await stack.enter_async_context(Bus.open(bus_settings(settings, url)))
+
+
+def bus_url(settings: Settings) -> str:
+    """Of the bus that the agent with these settings uses; empty where it runs one and is away."""
+    given = settings.nats.url
+    return given.get_secret_value() if given else embedded_url(_folder(settings))
 
 
 def bus_settings(settings: Settings, url: str) -> BusSettings:
@@ -38,6 +44,10 @@ def bus_settings(settings: Settings, url: str) -> BusSettings:
         tls_cert_file=_text(nats.tls_cert),
         tls_key_file=_text(nats.tls_key),
     )
+
+
+def _folder(settings: Settings) -> Path:
+    return settings.state_dir / "nats"
 
 
 def _text(path: Path | None) -> str:

@@ -15,6 +15,8 @@ from pathlib import Path
 from agent.child import Child, ChildNotReadyError, Program
 from agent.loopback import answers_tcp, free_port
 
+_ADDRESS = "url"
+
 
 def nats_child(folder: Path, port: int) -> Child:
     """A nats-server that keeps its streams in `folder`, not yet started."""
@@ -27,10 +29,21 @@ def nats_child(folder: Path, port: int) -> Child:
 
 @asynccontextmanager
 async def embedded_nats(folder: Path) -> AsyncIterator[str]:
-    """The URL of a server that lives as long as the block."""
+    """The URL of a server that lives as long as the block; `embedded_url` tells it to others."""
     port = free_port()
+    url = f"nats://127.0.0.1:{port}"
     async with nats_child(folder, port):
-        yield f"nats://127.0.0.1:{port}"
+        (folder / _ADDRESS).write_text(url)
+        try:
+            yield url
+        finally:
+            (folder / _ADDRESS).unlink()
+
+
+def embedded_url(folder: Path) -> str:
+    """Where the server of this folder listens; empty where none runs, old after a `kill -9`."""
+    address = folder / _ADDRESS
+    return address.read_text() if address.is_file() else ""
 
 
 def nats_binary() -> str:

@@ -15,7 +15,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from agent.buses import bus_settings
+from agent.buses import bus_settings, bus_url
 from agent.durations import seconds_of
 from agent.settings import Settings
 from bus.carrier import CarrierError
@@ -45,9 +45,12 @@ def events(
     """Replay the facts since then, and with --follow go on until interrupted."""
     say.as_it_comes()
     settings = load_or_stop()
-    url = nats or (settings.nats.url.get_secret_value() if settings.nats.url else "")
+    url = nats or bus_url(settings)
     if not url:
-        say.stop("no bus to read from: say --nats URL or set GITOPS_NATS_URL")
+        say.stop(
+            "no bus to read from: say --nats URL, set GITOPS_NATS_URL, or run an agent with"
+            f" this GITOPS_STATE_DIR ({settings.state_dir})"
+        )
     wanted = Wanted(app=_app(app_name, settings), since=_since(since), follow=follow)
     try:
         asyncio.run(_print(settings, url, wanted, as_json=as_json))
