@@ -6,6 +6,7 @@ The real one is the service's gateway; this one shows the agent's side alone.
 
 import asyncio
 import base64
+import ssl
 import time
 import uuid
 from collections.abc import AsyncIterator
@@ -61,6 +62,7 @@ class FarEnd:
     beat_seconds: float = 15.0
     roots_seconds: float = 1.0
     lifetime: float = 900.0
+    tls: ssl.SSLContext | None = None
     window: int = 512
     mute: bool = False
     """Hear everything and say nothing: a half-open link."""
@@ -130,7 +132,7 @@ class FarEnd:
         )
         runner = web.AppRunner(application, shutdown_timeout=0.5)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", self.port)
+        site = web.TCPSite(runner, "127.0.0.1", self.port, ssl_context=self.tls)
         await site.start()
         self.port = self.port or site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr]
         try:

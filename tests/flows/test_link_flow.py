@@ -1,13 +1,19 @@
 """The agent's half of the link on real parts, with a small far end that speaks the frames."""
 
+import base64
+import json
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from nacl.public import PublicKey, SealedBox
 
+from agent.bridge.results import Results
+from bus.events import SyncApp
 from bus.identity import AppKey
+from bus.jetstream import Bus, BusSettings
 from bus.link import Task, TaskKind, TaskPhase
 from tests.bridge.farend import FarEnd, quiet
 from tests.flows.house import House, config_map, is_synced
@@ -32,7 +38,7 @@ def linked(quiet_house: House, far: FarEnd, tmp_path: Path) -> House:
     return quiet_house
 
 
-def task(kind: TaskKind, subject: str = "", **arguments: object) -> Task:
+def task(kind: TaskKind, subject: str = "", /, **arguments: object) -> Task:
     return Task(id=uuid.uuid4().hex, kind=kind, subject=subject, actor="ann", arguments=arguments)
 
 
@@ -72,3 +78,237 @@ async def test_a_sync_that_was_asked_for_is_done_once_and_its_end_is_known(
     assert (first.phase, first.code) == (TaskPhase.SUCCEEDED, "ok"), first
     assert again == first
     assert len(app["status"]["history"]) == 1
+
+
+async def test_reads_tell_what_is_there_and_nothing_that_is_secret(
+    linked: House, far: FarEnd
+) -> None:
+    canary = "c4nary-" + uuid.uuid4().hex
+    secret = f"apiVersion: v1\nkind: Secret\nmetadata: {{name: db}}\nstringData: {{p: {canary}}}\n"
+    linked.commit(
+        {
+            "web/config.yaml": config_map("web", a="1"),
+            "web/leak.yaml": config_map("leak", note=f"the password is {canary}"),
+            "web/secret.yaml": secret,
+        }
+    )
+    async with linked.running():
+        await far.connected()
+        await linked.apply_app("web", "web", syncPolicy={"automated": {}})
+        await linked.until_synced("web")
+        subject = f"{linked.namespace}/web"
+        await linked.apply_app("web", "web")  # by hand from now on
+        linked.commit({"web/config.yaml": config_map("web", a="2")})
+        await far.do(task(TaskKind.REFRESH, subject))
+        await linked.until(is_out_of_sync, app="web")
+        tree = await far.do(task(TaskKind.TREE, subject))
+        manifests = await far.do(task(TaskKind.MANIFESTS, subject))
+        diff = await far.do(task(TaskKind.DIFF, subject))
+        there = {"kind": "Secret", "namespace": linked.destination, "name": "db"}
+        live = await far.do(task(TaskKind.LIVE, subject, **there))
+        elsewhere = {
+            "kind": "ConfigMap",
+            "namespace": linked.destination,
+            "name": "kube-root-ca.crt",
+        }
+        foreign = await far.do(task(TaskKind.LIVE, subject, **elsewhere))
+        events = await far.do(task(TaskKind.EVENTS, subject))
+        refs = await far.do(task(TaskKind.REFS, url=linked.repository.url))
+        stranger = await far.do(task(TaskKind.REFS, url="http://169.254.169.254/latest"))
+        await quiet(far)
+    assert {node["name"] for node in tree.body["nodes"]} == {"web", "leak", "db"}
+    assert len(manifests.body["manifests"]) == 3
+    (changed,) = diff.body["objects"]
+    assert changed["key"] == f"/ConfigMap/{linked.destination}/web"
+    assert [change["path"] for change in changed["changes"]] == ["data.a"]
+    assert set(live.body["data"]) == {"p"}
+    assert events.body["items"] == []
+    assert refs.body["branches"] == ["main"]
+    assert (foreign.code, stranger.code) == ("not_found", "not_found")
+    assert not [frame for frame in far.raw if canary in frame]
+
+
+async def test_an_application_is_made_changed_and_deleted_by_tasks(
+    linked: House, far: FarEnd
+) -> None:
+    linked.commit({"web/config.yaml": config_map("web", a="1")})
+    source = {"repoURL": linked.repository.url, "path": "web", "targetRevision": "main"}
+    helm = {"parameters": [{"name": "p", "value": "kept"}]}
+    manifest = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": "web"},
+        "spec": {
+            "project": "default",
+            "source": {**source, "helm": helm},
+            "destination": {"name": "in-cluster", "namespace": linked.destination},
+        },
+    }
+    async with linked.running():
+        await far.connected()
+        subject = f"{linked.namespace}/web"
+        made = task(TaskKind.PUT, subject, kind="Application", manifest=manifest, create=True)
+        first = await far.do(made)
+        second = await far.do(
+            task(TaskKind.PUT, subject, kind="Application", manifest=manifest, create=True)
+        )
+        shown = await eventually(lambda: far.state("Application", subject))
+        edited = {**manifest, "spec": {**shown["spec"], "project": "other"}}
+        changed = await far.do(task(TaskKind.PUT, subject, kind="Application", manifest=edited))
+        live = await linked.app("web")
+        gone = await far.do(task(TaskKind.DELETE, subject, kind="Application", cascade=False))
+        await eventually(lambda: far.states["application.v1", subject].deleted)
+    assert (first.code, second.code, changed.code, gone.code) == ("ok", "conflict", "ok", "ok")
+    assert live["spec"]["project"] == "other"
+    assert live["spec"]["source"]["helm"] == helm
+    assert "kept" not in str(shown["spec"])
+
+
+async def test_a_credential_comes_sealed_and_is_in_no_frame(linked: House, far: FarEnd) -> None:
+    canary = "pw-" + uuid.uuid4().hex
+    async with linked.running():
+        await far.connected()
+        url = "https://git.example.test/team/app.git"
+        key = PublicKey(base64.b64decode(far.sealing_key))
+        plain = json.dumps({"url": url, "username": "bob", "password": canary})
+        sealed = base64.b64encode(SealedBox(key).encrypt(plain.encode())).decode()
+        done = await far.do(task(TaskKind.PUT, url, kind="Repository", url=url, sealed=sealed))
+        name = done.body["name"]
+        stored = await linked.api.get(f"/api/v1/namespaces/{linked.namespace}/secrets/{name}")
+        shown = await eventually(lambda: far.state("Repository", f"{linked.namespace}/{name}"))
+    assert base64.b64decode(stored["data"]["password"]).decode() == canary
+    assert (shown["spec"]["url"], shown["spec"]["hasCredential"]) == (url, True)
+    assert not [frame for frame in far.raw if canary in frame]
+
+
+async def test_the_customers_limits_are_checked_here_and_shown(linked: House, far: FarEnd) -> None:
+    await linked.api.create(
+        f"/api/v1/namespaces/{linked.namespace}/configmaps",
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "gitops-agent-limits"},
+            "data": {"readOnly": "true"},
+        },
+    )
+    async with linked.running():
+        await far.connected()
+        assert far.hellos[0].allowed["readOnly"] is True
+        refused = await far.do(task(TaskKind.REFRESH, f"{linked.namespace}/web"))
+        await linked.api.patch(
+            f"/api/v1/namespaces/{linked.namespace}/configmaps/gitops-agent-limits",
+            {"data": {"readOnly": "false", "namespaces": "elsewhere"}},
+        )
+        await far.connected(times=2)
+    assert (refused.code, far.hellos[-1].allowed["namespaces"]) == ("not_allowed", ["elsewhere"])
+
+
+async def test_what_happened_while_the_service_was_away_arrives_when_it_is_back(
+    linked: House, far: FarEnd
+) -> None:
+    linked.commit({"web/config.yaml": config_map("web", a="1")})
+    async with linked.running():
+        await far.connected()
+        await far.cut()
+        far.token = ""
+        keys, far.keys = far.keys, {}
+        await linked.apply_app("web", "web", syncPolicy={"automated": {}})
+        await linked.until_synced("web")
+    far.keys = keys
+    async with linked.running():
+        await far.connected(times=2)
+        await quiet(far)
+    told = [item.type for item in far.facts]
+    assert "fact.operation.finished.v1" in told
+    assert len({item.id for item in far.facts}) == len(far.facts)
+    assert far.enrolments == 1
+
+
+async def test_a_half_open_link_is_found_and_made_anew(linked: House, far: FarEnd) -> None:
+    far.beat_seconds = 0.5
+    async with linked.running():
+        await far.connected()
+        far.mute = True
+        await eventually(lambda: not far._sockets, what="the agent gives the dead link up")
+        far.mute = False
+        await far.connected(times=2)
+
+
+async def test_an_acknowledgement_empties_the_outbox(linked: House, far: FarEnd) -> None:
+    linked.commit({"web/config.yaml": config_map("web", a="1")})
+    async with linked.running() as agent:
+        await far.connected()
+        await linked.apply_app("web", "web", syncPolicy={"automated": {}})
+        await linked.until_synced("web")
+        outbox = agent.parts.bus.outbox()
+
+        async def empty() -> bool:
+            standing = await outbox.standing()
+            return standing.first > standing.newest > 0
+
+        await eventually(empty)
+
+
+async def test_a_sync_that_was_cut_off_after_its_effect_is_not_done_twice(
+    linked: House, far: FarEnd
+) -> None:
+    """As `kill -9` leaves it between the effect and the record of the end."""
+    linked.commit({"web/config.yaml": config_map("web", a="1")})
+    async with linked.running() as agent:
+        await far.connected()
+        await linked.apply_app("web", "web")
+        await linked.until(is_out_of_sync, app="web")
+        wanted = task(TaskKind.SYNC, f"{linked.namespace}/web")
+        results = Results(await agent.parts.bus.bucket("results"))
+        await results.begin(wanted.id, "2026-01-01T00:00:00+00:00")
+        key = AppKey(linked.namespace, "web")
+        await linked.publish(SyncApp(id=wanted.id, actor="ann", app=key))
+        await linked.until_synced("web")
+        ended = await far.do(wanted)
+        app = await linked.app("web")
+    assert ended.phase is TaskPhase.SUCCEEDED, ended
+    assert len(app["status"]["history"]) == 1
+
+
+async def test_where_it_cannot_be_known_whether_a_sync_was_done_a_person_is_asked(
+    linked: House, far: FarEnd
+) -> None:
+    linked.commit({"web/config.yaml": config_map("web", a="1")})
+    async with linked.running() as agent:
+        await far.connected()
+        await linked.apply_app("web", "web", syncPolicy={"automated": {}})
+        await linked.until_synced("web")
+        wanted = task(TaskKind.SYNC, f"{linked.namespace}/web")
+        results = Results(await agent.parts.bus.bucket("results"))
+        await results.begin(wanted.id, "2026-01-01T00:00:00+00:00")
+        ended = await far.do(wanted)
+    assert ended.phase is TaskPhase.UNKNOWN
+
+
+async def test_a_lost_outbox_is_a_new_epoch(linked: House, far: FarEnd) -> None:
+    async with linked.running():
+        await far.connected()
+    async with Bus.open(bus_settings(linked)) as bus:
+        await bus.connection.jetstream.delete_stream(bus.scope.name("UP"))
+    async with linked.running():
+        await far.connected(times=2)
+    assert far.hellos[0].epoch != far.hellos[1].epoch
+
+
+async def test_a_service_that_knows_more_than_the_outbox_gets_a_new_epoch(
+    linked: House, far: FarEnd
+) -> None:
+    async with linked.running():
+        await far.connected()
+        far.acked[far.epoch] = 10_000
+        await far.cut()
+        await far.connected(times=3)
+    assert len({hello.epoch for hello in far.hellos}) == 2
+
+
+def bus_settings(house: House) -> BusSettings:
+    given = house.settings
+    assert given.nats.url is not None
+    return BusSettings(
+        url=given.nats.url.get_secret_value(), account=given.account, agent=given.agent
+    )

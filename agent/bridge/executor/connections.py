@@ -73,7 +73,7 @@ class Connections:
             await self.tools.client.merge_patch(path, body)
         except NotFoundError:
             await self.tools.client.create(self._secrets, orjson.dumps(body))
-        return {"secret": f"{self.tools.namespace}/{name}"}
+        return {"namespace": self.tools.namespace, "name": name}
 
     async def _delete_secret(self, kind: str, name: str) -> object:
         wanted = _TYPES[kind]
