@@ -14,6 +14,7 @@ from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.gateway.links import Wish, wish
+from service.gateway.opening import REJECTED
 from service.gateway.promotion import forget, promote, verdict_told
 from service.projection.follow import Follower
 from service.projection.values import COMPONENT, Scope
@@ -61,7 +62,7 @@ async def reject(connection: AsyncConnection, agent_id: str, epoch: str) -> bool
     scope = await _scope(connection, agent_id, epoch)
     if scope is None:
         return False
-    await forget(connection, agent_id, epoch, "rejected")
+    await forget(connection, agent_id, epoch, REJECTED)
     fence = update(agents).where(agents.c.id == agent_id).values(fence=agents.c.fence + 1)
     newest = (await connection.execute(fence.returning(agents.c.fence))).scalar_one()
     await wish(connection, Wish(agent_id=agent_id, fence=newest))

@@ -21,6 +21,8 @@ from service.projection.values import Scope, clip
 from service.store.changes import note
 from service.store.tables import agents, epochs
 
+REJECTED = "rejected"
+"""The reason of an epoch that a person did not want."""
 _LOCK = 0x67740004
 
 
@@ -33,7 +35,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
 async def open_link(
     connection: AsyncConnection, caller: Caller, hello: Hello, replica: str, now: datetime
 ) -> Opened | None:
-    """None: revoked meanwhile, or a retired epoch. Older connections are told of the new fence.
+    """None: revoked meanwhile, or a rejected epoch. Older connections are told of the new fence.
 
     Locks in the order of the writer: the epoch, then the agent.
     """
@@ -85,6 +87,8 @@ async def _epoch(connection: AsyncConnection, agent_id: str, hello: Hello) -> An
     epoch, mine = clip(hello.epoch, 36), epochs.c.agent_id == agent_id
     query = select(epochs).where(mine, epochs.c.epoch == epoch).with_for_update()
     found = (await connection.execute(query)).one_or_none()
+    if found is not None and found.state == "retired" and found.reason != REJECTED:
+        return await _returned(connection, found)
     if found is not None:
         return found
     active = select(epochs.c.epoch).where(mine, epochs.c.state == "active")
@@ -98,6 +102,15 @@ async def _epoch(connection: AsyncConnection, agent_id: str, hello: Hello) -> An
         "reason": "" if first else _reason(cluster, hello),
     }
     return (await connection.execute(insert(epochs).values(values).returning(epochs))).one()
+
+
+async def _returned(connection: AsyncConnection, epoch: Row[Any]) -> Any:
+    """One that another had replaced: a disk that is back. It has to be believed anew."""
+    mine = (epochs.c.agent_id == epoch.agent_id) & (epochs.c.epoch == epoch.epoch)
+    values = {"state": "quarantined", "cursor": 0, "reason": "an older outbox came back"}
+    return (
+        await connection.execute(update(epochs).where(mine).values(values).returning(epochs))
+    ).one()
 
 
 def _reason(cluster: str, hello: Hello) -> str:

@@ -202,6 +202,24 @@ async def test_a_rejected_epoch_is_cut_and_does_not_come_back(world: World) -> N
     assert len(await names(world)) == MANY
 
 
+async def test_an_older_outbox_that_comes_back_has_to_be_believed_anew(world: World) -> None:
+    identity = await world.enrolled()
+    older = await told(world, identity)
+    newer = Outbox(objects=older.objects)
+    async with connect(identity) as link:
+        await link.hello(identity, newer.epoch)
+        await resync(link, newer)
+    async with connect(identity) as link:
+        welcome = await link.hello(identity, older.epoch)
+        assert (welcome.quarantined, welcome.acked) == (True, 0)
+        older.sequence = 0
+        await link.put([older.state(application("app-1", health="Degraded"))])
+        await resync(link, older)
+    states = {row.epoch: row.state for row in await world.rows(epochs)}
+    assert states == {older.epoch: "active", newer.epoch: "retired"}
+    assert len(await names(world)) == MANY
+
+
 async def test_the_dropped_cache_is_rebuilt_from_the_agent(world: World) -> None:
     identity = await world.enrolled()
     outbox = await told(world, identity)
