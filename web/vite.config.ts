@@ -1,7 +1,7 @@
 /* The dashboard is built into the service's static files. Nothing is inlined: the page's policy allows only 'self'. */
 import { fileURLToPath } from "node:url";
 import vue from "@vitejs/plugin-vue";
-import { defineConfig } from "vite";
+import { defineConfig } from "vitest/config";
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const backend = process.env["GITOPS_DASHBOARD_BACKEND"] ?? "http://127.0.0.1:8790";
@@ -16,5 +16,6 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     target: ["chrome123", "firefox121", "safari17.5"],
   },
+  test: { include: ["tests/**/*.test.ts"] },
   server: { proxy: { "/api": backend } },
 });

@@ -5,6 +5,9 @@ import type { Fact, Json } from "@/api/types";
 
 export type FactKind = "push" | "render" | "drift" | "sync" | "health" | "person";
 
+/** From the push to its effect, as the eye goes down a lane; what people did stands first. */
+export const ORDER: readonly FactKind[] = ["person", "push", "render", "drift", "sync", "health"];
+
 export interface FactWords {
   kind: FactKind;
   tone: Tone;

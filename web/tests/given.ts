@@ -1,0 +1,78 @@
+/* Values that tests start from. */
+import type { Application, Change, Fact, JsonObject, TreeNode } from "@/api/types";
+
+export function application(part: Partial<Application> = {}): Application {
+  return {
+    id: "1",
+    agent: { id: "agent-1", name: "prod-eu", status: "connected" },
+    namespace: "argocd",
+    name: "payments",
+    project: "shop",
+    environment: "prod",
+    region: "eu",
+    service: "payments",
+    labels: { team: "core" },
+    repository: "https://git.example/shop/deploy.git",
+    path: "apps/payments",
+    targetRevision: "main",
+    revision: "a".repeat(40),
+    sync: "Synced",
+    health: "Healthy",
+    healthMessage: "",
+    phase: "Succeeded",
+    automated: true,
+    images: ["registry.example/shop/payments:1.4.2"],
+    conditions: [],
+    syncSince: "2026-01-01T10:00:00Z",
+    healthSince: "2026-01-01T10:00:00Z",
+    asOf: "2026-01-01T12:00:00Z",
+    suspect: false,
+    ...part,
+  };
+}
+
+export function change(event: string, body: JsonObject = {}, part: Partial<Change> = {}): Change {
+  return {
+    id: "7",
+    event,
+    type: event,
+    subject: "argocd/payments",
+    agent: "agent-1",
+    project: "shop",
+    time: "2026-01-01T12:00:05Z",
+    body,
+    ...part,
+  };
+}
+
+export function node(kind: string, name: string, part: Partial<TreeNode> = {}): TreeNode {
+  return {
+    group: "",
+    version: "v1",
+    kind,
+    namespace: "shop",
+    name,
+    health: "Healthy",
+    healthMessage: "",
+    sync: "",
+    parents: [],
+    images: [],
+    createdAt: null,
+    info: [],
+    ...part,
+  };
+}
+
+export function fact(type: string, body: JsonObject = {}, part: Partial<Fact> = {}): Fact {
+  return {
+    id: "1",
+    agent: "agent-1",
+    type,
+    subject: "argocd/payments",
+    project: "shop",
+    correlation: "c",
+    time: "2026-01-01T12:00:00Z",
+    body,
+    ...part,
+  };
+}

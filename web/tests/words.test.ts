@@ -1,0 +1,175 @@
+/* What is said of things, in words. */
+import { describe, expect, it } from "vitest";
+import { sayAllowed } from "@/model/allowed";
+import { connectionMark } from "@/model/connectionMark";
+import { sealedFields } from "@/model/connections";
+import { inWords } from "@/model/conditions";
+import { hourly } from "@/model/drifts";
+import { say } from "@/model/facts";
+import { bars } from "@/model/hops";
+import { keyOf, parseKey, sayKey } from "@/model/keys";
+import { lanes, ticks } from "@/model/lanes";
+import { byNoun, PERMISSIONS } from "@/model/permissions";
+import { shortImage, shortRepository, shortRevision } from "@/model/text";
+import { why } from "@/model/why";
+import { application, fact } from "./given";
+
+describe("short forms", () => {
+  it("of a commit are seven characters, of a tag all", () => {
+    expect(shortRevision("a1b2c3d4".repeat(5))).toBe("a1b2c3d");
+    expect(shortRevision("v1.2.3")).toBe("v1.2.3");
+  });
+
+  it.each([
+    "https://git.example/shop/deploy.git",
+    "git@git.example:shop/deploy.git",
+    "ssh://git@git.example/shop/deploy",
+  ])("of %s are what people say", (url) => {
+    expect(shortRepository(url)).toBe("shop/deploy");
+  });
+
+  it("of an image leave the registry away", () => {
+    expect(shortImage("registry.example:5000/shop/web:1.2")).toBe("web:1.2");
+  });
+
+  it("of an object are kind and name", () => {
+    expect(sayKey("apps/Deployment/shop/web")).toBe("Deployment web");
+    expect(keyOf(parseKey("/Namespace//shop"))).toBe("/Namespace//shop");
+  });
+});
+
+describe("why an application is not well", () => {
+  const spec = { spec: {}, status: {} };
+
+  it("names the object, its message and since when", () => {
+    const resources = [
+      {
+        group: "apps",
+        kind: "Deployment",
+        namespace: "shop",
+        name: "web",
+        health: { status: "Degraded", message: "cannot pull" },
+      },
+    ];
+    const app = { ...application({ health: "Degraded" }), ...spec, status: { resources } };
+    expect(why(app)).toEqual({
+      text: "Deployment web: cannot pull",
+      since: app.healthSince,
+      object: "apps/Deployment/shop/web",
+    });
+  });
+
+  it("tells of a failed sync, though all objects are healthy", () => {
+    const status = { operationState: { message: "spec.clusterIP is immutable" } };
+    expect(why({ ...application({ phase: "Failed" }), spec: {}, status })?.text).toBe(
+      "spec.clusterIP is immutable",
+    );
+  });
+
+  it("is nothing when all is well", () => expect(why({ ...application(), ...spec })).toBeNull());
+
+  it("has words for a condition that is new to this page", () => {
+    expect(inWords("SomethingNewWarning")).toMatchObject({ says: "Something New Warning", bad: false });
+  });
+});
+
+describe("facts", () => {
+  it.each([
+    [fact("operation.finished.v1", { phase: "Succeeded" }), "good", "Sync succeeded"],
+    [fact("operation.finished.v1", { phase: "Failed", message: "no" }), "bad", "Sync failed: no"],
+    [
+      fact("health.assessed.v1", { status: "Degraded", before: "Healthy", message: "m" }),
+      "bad",
+      "Degraded, before Healthy: m",
+    ],
+    [
+      fact("revision.resolved.v2", { target_revision: "main", revision: "b".repeat(40) }),
+      "calm",
+      "Push: main is now bbbbbbb",
+    ],
+    [fact("something.new.v1"), "calm", "something new"],
+  ])("are said in a sentence: %#", (one, tone, text) => expect(say(one)).toMatchObject({ tone, text }));
+
+  const span = {
+    since: Date.parse("2026-01-01T11:00:00Z"),
+    until: Date.parse("2026-01-01T13:00:00Z"),
+    width: 1000,
+  };
+
+  it("that would cover each other are one dot, the loudest", () => {
+    const two = [
+      fact("operation.finished.v1", { phase: "Succeeded" }),
+      fact("operation.finished.v1", { phase: "Failed" }),
+    ];
+    expect(lanes(two, () => "prod", span)).toMatchObject([
+      { environment: "prod", dots: [{ count: 2, tone: "bad", x: 500 }] },
+    ]);
+  });
+
+  it("outside the time shown are not drawn", () => {
+    expect(lanes([fact("app.deleted.v1", {}, { time: "2025-01-01T00:00:00Z" })], () => "prod", span)).toEqual(
+      [],
+    );
+  });
+
+  it("stand over an axis with round times", () => {
+    expect(ticks(span).length).toBeGreaterThan(3);
+    expect(ticks(span).every((tick) => /:(00|15|30|45)$/.test(tick.text))).toBe(true);
+  });
+});
+
+describe("numbers as shapes", () => {
+  it("of hops fill the bar, and none is too thin to see", () => {
+    const parts = bars({ hops: [1, 999, 0].map((ms, i) => ({ name: `h${i}`, time: "", ms })) });
+    const last = parts.at(-1);
+    expect(Math.round((last?.x ?? 0) + (last?.width ?? 0) + 2)).toBe(1000);
+    expect(Math.min(...parts.map((part) => part.width))).toBeGreaterThanOrEqual(4);
+  });
+
+  it("of drift count each hour's own minutes, and what lasts until now", () => {
+    const now = Date.parse("2026-01-01T12:30:00Z");
+    const drift = {
+      id: "",
+      agent: "",
+      subject: "",
+      project: "",
+      object: "",
+      fields: [],
+      actor: "",
+      beganAt: "2026-01-01T11:40:00Z",
+      endedAt: null,
+      endedHow: "" as const,
+    };
+    expect(hourly([drift], now, 2).map((bar) => bar.minutes)).toEqual([20, 30]);
+  });
+});
+
+describe("limits, connections and permissions", () => {
+  it.each([
+    [{}, "Everything in every namespace."],
+    [{ readOnly: true }, "Look only: its owner allows nothing that writes."],
+    [
+      { kinds: ["sync"], namespaces: ["shop"], maxPerMinute: 5 },
+      "Only sync in shop, 5 tasks a minute at most.",
+    ],
+    [{ problem: "unknown key" }, "Nothing that writes: its limits cannot be understood (unknown key)."],
+  ])("are said in one sentence: %j", (allowed, text) => expect(sayAllowed(allowed)).toBe(text));
+
+  it("of a connection that was never used are not called broken", () => {
+    expect(connectionMark({ status: "", message: "" }).word).toBe("Not used yet");
+    expect(connectionMark({ status: "Failed", message: "401" })).toMatchObject({ tone: "bad", means: "401" });
+  });
+
+  it("seal only what is secret", () => {
+    const typed = { user: "u", secret: "s", secretName: "n" };
+    expect(sealedFields("password", typed)).toEqual({ username: "u", password: "s" });
+    expect(sealedFields("reference", typed)).toBeNull();
+  });
+
+  it("list each permission once", () => {
+    expect(new Set(PERMISSIONS).size).toBe(PERMISSIONS.length);
+    expect(byNoun(["gitops_application_view", "gitops_application_sync"])).toEqual([
+      { noun: "application", verbs: ["sync", "view"] },
+    ]);
+  });
+});
