@@ -65,6 +65,18 @@ func keep(found []document, one document) []document {
 	return append(found, one)
 }
 
+// told is what the parser says, with a line also where it gives none: a template's "{{ x }}" is to it a
+// map as the key of a map.
+func (d document) told(err error) string {
+	message := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+	before, _, braced := bytes.Cut(d.text, []byte("{{"))
+	if !braced || !strings.Contains(message, "invalid map key") {
+		return message
+	}
+	line := itoa(bytes.Count(before, []byte("\n")) + 1)
+	return "line " + line + ": {{ is no YAML; render the template first, or put quotes around the value"
+}
+
 func (d document) failure(file, message string) *Failure {
 	line := lineOf(message)
 	if line > 0 {

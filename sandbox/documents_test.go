@@ -34,6 +34,15 @@ func TestLinesOfErrorsCountFromTheTopOfTheFile(t *testing.T) {
 	}
 }
 
+func TestATemplateThatWasNotRenderedIsNamedWithItsLine(t *testing.T) {
+	objects := &Objects{limit: 1000}
+	err := objects.addText("x.yaml", []byte("kind: A\n---\nkind: B\na: {{ .b }}\n"), kubernetesSeparator)
+	trouble := asFailure(err, WorkerFailed)
+	if trouble.Line != 4 || !strings.Contains(trouble.Message, "line 4: {{ is no YAML") {
+		t.Errorf("%+v", trouble)
+	}
+}
+
 func TestAnObjectNeedsAKind(t *testing.T) {
 	for _, text := range []string{"a: 1", "kind: ''", "kind: [a]", "- a", "text", "kind: List\nitems: [{a: 1}]"} {
 		objects := &Objects{limit: 1000}

@@ -34,7 +34,7 @@ func (o *Objects) addText(file string, content []byte, cut separator) error {
 	for _, document := range documents(content, cut) {
 		object, err := yaml.YAMLToJSON(document.text)
 		if err != nil {
-			return document.failure(file, strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "))
+			return document.failure(file, document.told(err))
 		}
 		if err := o.addDocument(file, document, object); err != nil {
 			return err
