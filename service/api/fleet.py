@@ -8,17 +8,16 @@ from typing import Any
 
 from sqlalchemy import Row, RowMapping, case, func, or_, select
 
-from bus.events import OperationFinished
-from bus.events.registry import wire_type
 from service.access.permissions import Permission
 from service.api import applications as apps
 from service.api.applications import Application
 from service.api.call import Call
 from service.api.endpoint import Answer, Endpoint, Nothing
 from service.api.fields import text_of
+from service.api.fleet_pushes import FleetPush, recent_pushes, same_application
 from service.api.sight import visible_applications
 from service.api.status import STALE_AFTER
-from service.store.tables import agents, applications, drifts, facts
+from service.store.tables import agents, applications, drifts
 
 VIEW = Permission.APPLICATION_VIEW
 _NEED_YOU = 50
@@ -46,15 +45,6 @@ class Cell(Answer, frozen=True, kw_only=True):
     """The oldest report in it."""
 
 
-class FleetPush(Answer, frozen=True, kw_only=True):
-    repository: str
-    commit: str
-    applications: int
-    synced: int
-    p50_ms: int
-    at: str | None
-
-
 class Counts(Answer, frozen=True, kw_only=True):
     applications: int
     out_of_sync: int
@@ -76,7 +66,7 @@ async def get_fleet(call: Call, _given: Nothing) -> Fleet:
         as_of=text_of(call.now),
         need_you=await _need_you(call),
         cells=cells,
-        pushes=await _pushes(call),
+        pushes=await recent_pushes(call),
         counts=_counts(cells),
     )
 
@@ -189,77 +179,12 @@ async def _drift_minutes(call: Call) -> dict[tuple[str, str], float]:
     minutes = func.sum(func.extract("epoch", end - began)) / 60
     query = (
         select(applications.c.environment, applications.c.region, minutes.label("minutes"))
-        .join(drifts, _same_application(drifts))
+        .join(drifts, same_application(drifts))
         .where(visible_applications(call.caller, VIEW), end > midnight)
         .group_by(applications.c.environment, applications.c.region)
     )
     rows = (await call.connection.execute(query)).all()
     return {(it.environment, it.region): float(it.minutes or 0) for it in rows}
-
-
-async def _pushes(call: Call) -> list[FleetPush]:
-    """Of a day: what each commit reached, and how long half of them took at most."""
-    took = func.extract(
-        "epoch",
-        func.max(facts.c.time).over(partition_by=_ONE)
-        - func.min(facts.c.time).over(partition_by=_ONE),
-    )
-    inner = (
-        select(
-            facts.c.correlation,
-            applications.c.id.label("application"),
-            applications.c.repository,
-            applications.c.sync,
-            facts.c.body["revision"].astext.label("commit"),
-            facts.c.time,
-            facts.c.type,
-            took.label("took"),
-        )
-        .join(applications, _same_application(facts))
-        .where(
-            visible_applications(call.caller, VIEW),
-            facts.c.correlation != "",
-            facts.c.time > call.now - _RECENT,
-        )
-        .subquery()
-    )
-    at = func.max(inner.c.time)
-    query = (
-        select(
-            inner.c.repository,
-            inner.c.commit,
-            func.count(inner.c.application.distinct()).label("applications"),
-            func.count(case((inner.c.sync == "Synced", inner.c.application)).distinct()).label(
-                "synced"
-            ),
-            func.percentile_cont(0.5).within_group(inner.c.took).label("p50"),
-            at.label("at"),
-        )
-        .where(inner.c.type == wire_type(OperationFinished))
-        .group_by(inner.c.repository, inner.c.commit)
-        .order_by(at.desc())
-        .limit(_PUSHES)
-    )
-    rows = (await call.connection.execute(query)).all()
-    return [
-        FleetPush(
-            repository=it.repository,
-            commit=it.commit or "",
-            applications=it.applications,
-            synced=it.synced,
-            p50_ms=round(float(it.p50 or 0) * 1000),
-            at=text_of(it.at),
-        )
-        for it in rows
-    ]
-
-
-def _same_application(table: Any) -> Any:
-    subject = applications.c.namespace + "/" + applications.c.name
-    return (table.c.agent_id == applications.c.agent_id) & (table.c.subject == subject)
-
-
-_ONE = (facts.c.correlation, facts.c.agent_id, facts.c.subject)
 
 
 def _counts(cells: Sequence[Cell]) -> Counts:

@@ -12,6 +12,7 @@ from aiohttp import web
 from aiohttp.typedefs import Middleware
 
 from service.api import (
+    agent_changes,
     agent_manifest,
     agents,
     applications,
@@ -57,6 +58,7 @@ _NOUNS = (
     logs,
     tasks,
     agents,
+    agent_changes,
     agent_manifest,
     connections,
     audit,

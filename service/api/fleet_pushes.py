@@ -1,0 +1,97 @@
+"""The last pushes of a fleet: what each commit reached, and how long it took."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, Subquery, and_, case, func, select
+
+from bus.events import OperationFinished
+from bus.events.registry import wire_type
+from service.access.permissions import Permission
+from service.api.call import Call
+from service.api.endpoint import Answer
+from service.api.fields import text_of
+from service.api.sight import visible_applications
+from service.store.tables import applications, facts
+
+_PUSHES = 10
+_RECENT = timedelta(hours=24)
+_ONE = (facts.c.correlation, facts.c.agent_id, facts.c.subject)
+"""One push, as one application met it."""
+
+
+class FleetPush(Answer, frozen=True, kw_only=True):
+    repository: str
+    commit: str
+    applications: int
+    synced: int
+    p50_ms: int
+    at: str | None
+
+
+async def recent_pushes(call: Call) -> list[FleetPush]:
+    """Of a day, the newest first; half of the applications took `p50_ms` at most."""
+    met = _met(call)
+    at = func.max(met.c.time)
+    done = func.count(case((met.c.sync == "Synced", met.c.application)).distinct())
+    query = (
+        select(
+            met.c.repository,
+            met.c.commit,
+            func.count(met.c.application.distinct()).label("applications"),
+            done.label("synced"),
+            func.percentile_cont(0.5).within_group(met.c.took).label("p50"),
+            at.label("at"),
+        )
+        .where(met.c.type == wire_type(OperationFinished))
+        .group_by(met.c.repository, met.c.commit)
+        .order_by(at.desc())
+        .limit(_PUSHES)
+    )
+    return [_push(it) for it in (await call.connection.execute(query)).all()]
+
+
+def same_application(table: Any) -> ColumnElement[bool]:
+    """A row of facts or drifts and the application it is about."""
+    subject = applications.c.namespace + "/" + applications.c.name
+    found: ColumnElement[bool] = and_(
+        table.c.agent_id == applications.c.agent_id, table.c.subject == subject
+    )
+    return found
+
+
+def _met(call: Call) -> Subquery:
+    """Each fact of a push beside the time from the push's first fact here to its last."""
+    first = func.min(facts.c.time).over(partition_by=_ONE)
+    last = func.max(facts.c.time).over(partition_by=_ONE)
+    return (
+        select(
+            applications.c.id.label("application"),
+            applications.c.repository,
+            applications.c.sync,
+            facts.c.body["revision"].astext.label("commit"),
+            facts.c.time,
+            facts.c.type,
+            func.extract("epoch", last - first).label("took"),
+        )
+        .join(applications, same_application(facts))
+        .where(
+            visible_applications(call.caller, Permission.APPLICATION_VIEW),
+            facts.c.correlation != "",
+            facts.c.time > call.now - _RECENT,
+        )
+        .subquery()
+    )
+
+
+def _push(row: Row[Any]) -> FleetPush:
+    return FleetPush(
+        repository=row.repository,
+        commit=row.commit or "",
+        applications=row.applications,
+        synced=row.synced,
+        p50_ms=round(float(row.p50 or 0) * 1000),
+        at=text_of(row.at),
+    )
