@@ -8,14 +8,13 @@ import sys
 from playground.toolchain import ToolMissingError, find_go
 
 
-def main() -> int:
+def main() -> None:
     try:
         go = find_go()
     except ToolMissingError as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
+        sys.exit(str(error))
     os.execv(go, ("go", *sys.argv[1:]))  # noqa: S606  become it: its exit code is ours
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
