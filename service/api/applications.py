@@ -2,58 +2,29 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
 from sqlalchemy import (
-    Column,
-    ColumnElement,
-    Integer,
     RowMapping,
     Select,
     and_,
-    case,
-    cast,
     func,
-    or_,
     select,
 )
-from sqlalchemy.dialects.postgresql import JSONB
 
 from service.access.permissions import Permission
 from service.access.values import Place
+from service.api.application_filters import ORDERS, ApplicationsQuery, filters_of
 from service.api.call import Call
 from service.api.endpoint import Answer, Endpoint, Nothing
-from service.api.fields import Text, text_of
-from service.api.pages import Order, Page, PageQuery, rows_of
+from service.api.fields import text_of
+from service.api.pages import Page, rows_of
 from service.api.problem import DeniedError, not_found
 from service.api.sight import application_place, visible_applications
 from service.api.status import AgentStatus, status_of
 from service.store.tables import agents, applications, epochs, objects
 
 VIEW = Permission.APPLICATION_VIEW
-
-
-class Sort(StrEnum):
-    WORST = "worst"
-    NAME = "name"
-    CHANGED = "changed"
-
-
-class ApplicationsQuery(PageQuery, frozen=True, kw_only=True):
-    """Several values of a field are separated by commas; labels are `key=value` or `key`."""
-
-    search: Text = ""
-    project: Text = ""
-    environment: Text = ""
-    region: Text = ""
-    agent: Text = ""
-    health: Text = ""
-    sync: Text = ""
-    label: Annotated[str, msgspec.Meta(max_length=1000)] = ""
-    service: Text = ""
-    sort: Sort = Sort.WORST
 
 
 class AgentOfIt(Answer, frozen=True, kw_only=True):
@@ -150,28 +121,6 @@ def selected() -> Select[Any]:
     ).join(agents, agents.c.id == applications.c.agent_id)
 
 
-def filters_of(given: ApplicationsQuery) -> list[ColumnElement[bool]]:
-    table = applications.c
-    plain: tuple[tuple[str, Column[Any]], ...] = (
-        (given.project, table.project),
-        (given.environment, table.environment),
-        (given.region, table.region),
-        (given.health, table.health),
-        (given.sync, table.sync),
-        (given.service, table.service),
-    )
-    found: list[ColumnElement[bool]] = []
-    found += [column.in_(text.split(",")) for text, column in plain if text]
-    if given.agent:
-        wanted = given.agent.split(",")
-        found.append(or_(agents.c.id.in_(wanted), agents.c.name.in_(wanted)))
-    if given.search:
-        word = given.search.lower()
-        columns = (table.name, table.repository, table.service, table.project)
-        found.append(or_(*(func.strpos(func.lower(it), word) > 0 for it in columns)))
-    return found + [_labelled(part) for part in given.label.split(",") if part]
-
-
 def application_of(row: RowMapping, call: Call) -> Application:
     agent = AgentOfIt(
         id=row["agent_id"],
@@ -190,14 +139,6 @@ _PLAIN = tuple(
     for name in Application.__struct_fields__
     if name not in ("agent", "images", "sync_since", "health_since", "as_of")
 )
-
-
-def _labelled(text: str) -> ColumnElement[bool]:
-    key, equals, value = text.partition("=")
-    if equals:
-        return applications.c.labels.op("@>")(cast({key: value}, JSONB))
-    has: ColumnElement[bool] = applications.c.labels.op("?")(key)
-    return has
 
 
 async def _total(call: Call, given: ApplicationsQuery) -> int | None:
@@ -231,28 +172,6 @@ async def body_of(call: Call, row: RowMapping) -> dict[str, Any]:
     found = (await call.connection.execute(query)).one_or_none()
     return {**found.body, "hash": found.hash, "uid": found.uid} if found is not None else {}
 
-
-_TABLE = applications.c
-_WORST = case(
-    (_TABLE.health == "Degraded", 0),
-    (_TABLE.phase.in_(("Failed", "Error")), 1),
-    (_TABLE.health == "Missing", 2),
-    (_TABLE.health == "Unknown", 3),
-    (_TABLE.sync == "Unknown", 4),
-    (_TABLE.sync == "OutOfSync", 5),
-    (_TABLE.health == "Progressing", 6),
-    (_TABLE.health == "Suspended", 7),
-    else_=8,
-)
-_CHANGED = func.greatest(_TABLE.sync_since, _TABLE.health_since, type_=_TABLE.as_of.type)
-ORDERS = {
-    Sort.WORST: Order(columns=(cast(_WORST, Integer), _TABLE.name, _TABLE.id)),
-    Sort.NAME: Order(columns=(_TABLE.name, _TABLE.id)),
-    Sort.CHANGED: Order(
-        columns=(func.coalesce(_CHANGED, _TABLE.as_of, type_=_TABLE.as_of.type), _TABLE.id),
-        descending=True,
-    ),
-}
 
 ENDPOINTS = (
     Endpoint(

@@ -10,6 +10,7 @@ from sqlalchemy import RowMapping
 from bus.link import TaskClass, TaskKind
 from service.access.permissions import Permission
 from service.api import applications as apps
+from service.api.application_filters import ORDERS, ApplicationsQuery, Sort, filters_of
 from service.api.call import Call
 from service.api.endpoint import Endpoint, Given, Nothing
 from service.api.fields import Id, Text
@@ -55,7 +56,7 @@ class Rollback(Given, frozen=True, kw_only=True):
     prune: bool = False
 
 
-class Filter(apps.ApplicationsQuery, frozen=True, kw_only=True):
+class Filter(ApplicationsQuery, frozen=True, kw_only=True):
     """As for the list."""
 
 
@@ -146,8 +147,8 @@ async def _all(call: Call, given: Bulk, kind: TaskKind, arguments: dict[str, Any
 
 async def _filtered(call: Call, given: Filter | None) -> tuple[str, ...]:
     given = msgspec.structs.replace(given or Filter(), limit=_MOST, cursor="")
-    query = apps.selected().where(visible_applications(call.caller, SYNC), *apps.filters_of(given))
-    order = apps.ORDERS[apps.Sort.NAME]
+    query = apps.selected().where(visible_applications(call.caller, SYNC), *filters_of(given))
+    order = ORDERS[Sort.NAME]
     found = await rows_of(call.connection, query, order, given, "bulk")
     if found.next is not None:
         raise invalid("filter", f"more than {_MOST} applications match", rule="size")

@@ -7,9 +7,8 @@ reference to a Secret there, or a box that was sealed to the agent's key and is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 from aiohttp import web
@@ -20,99 +19,17 @@ from bus.link import TaskKind
 from service.access.permissions import Permission
 from service.api import clear
 from service.api.call import Call
+from service.api.connection_nouns import NOUNS, Connection, ConnectionsQuery, NewConnection, Noun
 from service.api.decode import convert
-from service.api.endpoint import Answer, Endpoint, Given, Nothing
-from service.api.fields import Id, Text, text_of
+from service.api.endpoint import Endpoint, Nothing
+from service.api.fields import text_of
 from service.api.orders import Accepted, Order, submit
 from service.api.pages import Order as PageOrder
-from service.api.pages import Page, PageQuery, rows_of
+from service.api.pages import Page, rows_of
 from service.api.problem import DeniedError, invalid, not_found
 from service.api.reads import answered, ask
 from service.api.sight import agent_place, visible_agents
 from service.store.tables import agents, epochs, objects
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Noun:
-    path: str
-    kind: str
-    """As agents report and take it."""
-    view: Permission
-    edit: Permission
-    delete: Permission
-
-
-P = Permission
-NOUNS = (
-    Noun(
-        path="repositories",
-        kind="Repository",
-        view=P.REPOSITORY_VIEW,
-        edit=P.REPOSITORY_EDIT,
-        delete=P.REPOSITORY_DELETE,
-    ),
-    Noun(
-        path="clusters",
-        kind="Cluster",
-        view=P.CLUSTER_VIEW,
-        edit=P.CLUSTER_EDIT,
-        delete=P.CLUSTER_DELETE,
-    ),
-    Noun(
-        path="certificates",
-        kind="Certificate",
-        view=P.CERT_VIEW,
-        edit=P.CERT_EDIT,
-        delete=P.CERT_DELETE,
-    ),
-    Noun(
-        path="keys",
-        kind="GnuPGKey",
-        view=P.GPGKEY_VIEW,
-        edit=P.GPGKEY_EDIT,
-        delete=P.GPGKEY_DELETE,
-    ),
-)
-
-
-class ConnectionsQuery(PageQuery, frozen=True, kw_only=True):
-    agent: Id = ""
-    search: Text = ""
-
-
-class SecretRef(Given, frozen=True, kw_only=True, omit_defaults=True):
-    """A Secret of the agent's cluster, in its namespace unless named."""
-
-    name: Annotated[str, msgspec.Meta(min_length=1, max_length=253)]
-    namespace: Annotated[str, msgspec.Meta(max_length=63)] = ""
-    key: Annotated[str, msgspec.Meta(max_length=253)] = ""
-
-
-class NewConnection(Given, frozen=True, kw_only=True):
-    """`spec` holds the fields that Argo CD has for this kind, without credentials."""
-
-    agent: Id
-    name: Annotated[str, msgspec.Meta(max_length=253)] = ""
-    url: Annotated[str, msgspec.Meta(max_length=700)] = ""
-    type: Annotated[str, msgspec.Meta(max_length=63)] = ""
-    project: Annotated[str, msgspec.Meta(max_length=63)] = ""
-    text: Annotated[str, msgspec.Meta(max_length=100_000)] = ""
-    """A public certificate, known hosts or a public GnuPG key."""
-    spec: dict[str, Any] = {}
-    secret_ref: SecretRef | None = None
-    sealed: Annotated[str, msgspec.Meta(max_length=100_000)] | None = None
-
-
-class Connection(Answer, frozen=True, kw_only=True):
-    id: str
-    agent: dict[str, str]
-    name: str
-    url: str
-    type: str
-    project: str
-    status: str
-    message: str
-    as_of: str | None
 
 
 async def list_connections(noun: Noun, call: Call, given: ConnectionsQuery) -> Page[Connection]:
@@ -248,38 +165,20 @@ def _id(row: RowMapping) -> str:
 
 
 def _rows(noun: Noun) -> tuple[Endpoint, ...]:
-    one = f"/{noun.path}/{{id}}"
+    many, one = f"/{noun.path}", f"/{noun.path}/{{id}}"
+    put, delete = partial(put_connection, noun), partial(delete_connection, noun)
+    listed: dict[str, Any] = {"takes": ConnectionsQuery, "gives": Page[Connection]}
+    written: dict[str, Any] = {"takes": NewConnection, "reads": dict, "gives": Accepted}
+    list_, get = partial(list_connections, noun), partial(get_connection, noun)
     return (
-        Endpoint(
-            method="GET",
-            path=f"/{noun.path}",
-            needs=noun.view,
-            handler=partial(list_connections, noun),
-            takes=ConnectionsQuery,
-            gives=Page[Connection],
-        ),
-        Endpoint(
-            method="POST",
-            path=f"/{noun.path}",
-            needs=noun.edit,
-            handler=partial(put_connection, noun),
-            takes=NewConnection,
-            reads=dict,
-            gives=Accepted,
-            status=202,
-        ),
-        Endpoint(
-            method="GET",
-            path=one,
-            needs=noun.view,
-            handler=partial(get_connection, noun),
-            gives=Connection,
-        ),
+        Endpoint(method="GET", path=many, needs=noun.view, handler=list_, **listed),
+        Endpoint(method="POST", path=many, needs=noun.edit, handler=put, status=202, **written),
+        Endpoint(method="GET", path=one, needs=noun.view, handler=get, gives=Connection),
         Endpoint(
             method="DELETE",
             path=one,
             needs=noun.delete,
-            handler=partial(delete_connection, noun),
+            handler=delete,
             gives=Accepted,
             status=202,
         ),
@@ -291,7 +190,7 @@ ENDPOINTS = (
     Endpoint(
         method="GET",
         path="/repositories/{id}/refs",
-        needs=P.REPOSITORY_VIEW,
+        needs=Permission.REPOSITORY_VIEW,
         handler=get_refs,
         gives=Any,
     ),

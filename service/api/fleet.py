@@ -10,6 +10,7 @@ from sqlalchemy import Row, RowMapping, case, func, or_, select
 
 from service.access.permissions import Permission
 from service.api import applications as apps
+from service.api.application_filters import ORDERS, Sort
 from service.api.applications import Application
 from service.api.call import Call
 from service.api.endpoint import Answer, Endpoint, Nothing
@@ -81,7 +82,7 @@ async def _need_you(call: Call) -> list[NeedsYou]:
     query = (
         apps.selected()
         .where(visible_applications(call.caller, VIEW), wanting)
-        .order_by(*apps.ORDERS[apps.Sort.WORST].terms())
+        .order_by(*ORDERS[Sort.WORST].terms())
         .limit(_NEED_YOU)
     )
     rows = (await call.connection.execute(query)).mappings().all()

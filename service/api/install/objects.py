@@ -6,24 +6,28 @@ the agent makes its keys in the cluster.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from service.api.install.nats import nats_objects
 from service.api.install.options import Options, Scope
+from service.api.install.parts import (
+    LABELS,
+    container_security,
+    object_of,
+    pod_security,
+    selector,
+)
 from service.api.install.rights import Object, destination_rules, home_rules
 
-_LABELS = {"app.kubernetes.io/name": "gitops-agent", "app.kubernetes.io/part-of": "gitops-house"}
 _RBAC = "rbac.authorization.k8s.io"
 
 
 def objects(options: Options) -> list[Object]:
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": options.namespace}},
-        _object("v1", "ServiceAccount", options, {}),
+        object_of("v1", "ServiceAccount", options, {}),
         *_rights(options),
-        *_nats(options),
-        _object("apps/v1", "Deployment", options, {"spec": _deployment(options)}),
-        _object("networking.k8s.io/v1", "NetworkPolicy", options, {"spec": _network()}),
+        *nats_objects(options),
+        object_of("apps/v1", "Deployment", options, {"spec": _deployment(options)}),
+        object_of("networking.k8s.io/v1", "NetworkPolicy", options, {"spec": _network()}),
     ]
 
 
@@ -54,12 +58,12 @@ def environment(options: Options) -> list[Object]:
 def _rights(options: Options) -> list[Object]:
     whole = options.scope is Scope.CLUSTER
     kind, more = ("ClusterRole", "-destinations") if whole else ("Role", "-destination")
-    role = _object(f"{_RBAC}/v1", kind, options, {"rules": destination_rules(options)}, more)
+    role = object_of(f"{_RBAC}/v1", kind, options, {"rules": destination_rules(options)}, more)
     if whole:
         del role["metadata"]["namespace"]
         role["metadata"]["name"] = f"{options.name}-{options.namespace}{more}"
     return [
-        _object(f"{_RBAC}/v1", "Role", options, {"rules": home_rules(options)}),
+        object_of(f"{_RBAC}/v1", "Role", options, {"rules": home_rules(options)}),
         _bound(options, "RoleBinding", "Role", options.name),
         role,
         _bound(options, f"{kind}Binding", kind, role["metadata"]["name"]),
@@ -69,7 +73,7 @@ def _rights(options: Options) -> list[Object]:
 def _bound(options: Options, kind: str, role_kind: str, role: str) -> Object:
     subject = {"kind": "ServiceAccount", "name": options.name, "namespace": options.namespace}
     reference = {"apiGroup": _RBAC, "kind": role_kind, "name": role}
-    made = _object(f"{_RBAC}/v1", kind, options, {"roleRef": reference, "subjects": [subject]})
+    made = object_of(f"{_RBAC}/v1", kind, options, {"roleRef": reference, "subjects": [subject]})
     made["metadata"]["name"] = role
     if kind == "ClusterRoleBinding":
         del made["metadata"]["namespace"]
@@ -80,7 +84,7 @@ def _deployment(options: Options) -> Object:
     volumes, mounts = _volumes(options)
     pod: Object = {
         "serviceAccountName": options.name,
-        "securityContext": _pod_security(),
+        "securityContext": pod_security(),
         "containers": [
             {
                 "name": "agent",
@@ -94,7 +98,7 @@ def _deployment(options: Options) -> Object:
                     "requests": {"cpu": "250m", "memory": "512Mi"},
                     "limits": {"memory": "2Gi"},
                 },
-                "securityContext": _container_security(),
+                "securityContext": container_security(),
                 "volumeMounts": mounts,
             }
         ],
@@ -104,8 +108,8 @@ def _deployment(options: Options) -> Object:
         pod["imagePullSecrets"] = [{"name": options.pull_secret}]
     return {
         "replicas": 1,
-        "selector": {"matchLabels": _selector("agent")},
-        "template": {"metadata": {"labels": {**_LABELS, **_selector("agent")}}, "spec": pod},
+        "selector": {"matchLabels": selector("agent")},
+        "template": {"metadata": {"labels": {**LABELS, **selector("agent")}}, "spec": pod},
     }
 
 
@@ -127,87 +131,13 @@ def _volumes(options: Options) -> tuple[list[Object], list[Object]]:
     return volumes, mounts
 
 
-def _nats(options: Options) -> list[Object]:
-    """One server with a volume: the outbox outlives the pod."""
-    name = f"{options.name}-nats"
-    prefix = f"{options.registry.rstrip('/')}/" if options.registry else ""
-    container = {
-        "name": "nats",
-        "image": f"{prefix}nats:2.12-alpine",
-        "args": ["--jetstream", "--store_dir", "/data"],
-        "ports": [{"name": "client", "containerPort": 4222}],
-        "securityContext": _container_security(),
-        "volumeMounts": [{"name": "data", "mountPath": "/data"}],
-    }
-    pod: Object = {
-        "automountServiceAccountToken": False,
-        "securityContext": _pod_security(),
-        "containers": [container],
-    }
-    if options.pull_secret:
-        pod["imagePullSecrets"] = [{"name": options.pull_secret}]
-    claim = {
-        "metadata": {"name": "data"},
-        "spec": {
-            "accessModes": ["ReadWriteOnce"],
-            "resources": {"requests": {"storage": "5Gi"}},
-        },
-    }
-    spec = {
-        "serviceName": name,
-        "replicas": 1,
-        "selector": {"matchLabels": _selector("nats")},
-        "template": {"metadata": {"labels": {**_LABELS, **_selector("nats")}}, "spec": pod},
-        "volumeClaimTemplates": [claim],
-    }
-    ports = [{"name": "client", "port": 4222, "targetPort": "client"}]
-    service = {"clusterIP": "None", "selector": _selector("nats"), "ports": ports}
-    return [
-        _object("apps/v1", "StatefulSet", options, {"spec": spec}, "-nats"),
-        _object("v1", "Service", options, {"spec": service}, "-nats"),
-    ]
-
-
 def _network() -> Object:
     """Nothing has to reach the agent but webhooks; it goes out to DNS, NATS, Git and HTTPS."""
     ports = [443, 6443, 80, 22, 4222, 3128, 8080]
     dns = [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]
     return {
-        "podSelector": {"matchLabels": _selector("agent")},
+        "podSelector": {"matchLabels": selector("agent")},
         "policyTypes": ["Ingress", "Egress"],
         "ingress": [{"ports": [{"port": "http"}]}],
         "egress": [{"ports": dns}, {"ports": [{"port": it} for it in ports]}],
-    }
-
-
-def _object(
-    api: str, kind: str, options: Options, more: Mapping[str, Any], suffix: str = ""
-) -> Object:
-    name = options.name + suffix
-    metadata = {"name": name, "namespace": options.namespace, "labels": dict(_LABELS)}
-    return {"apiVersion": api, "kind": kind, "metadata": metadata, **more}
-
-
-def _selector(component: str) -> dict[str, str]:
-    return {
-        "app.kubernetes.io/name": "gitops-agent",
-        "app.kubernetes.io/component": component,
-    }
-
-
-def _pod_security() -> Object:
-    return {
-        "runAsNonRoot": True,
-        "runAsUser": 10001,
-        "runAsGroup": 10001,
-        "fsGroup": 10001,
-        "seccompProfile": {"type": "RuntimeDefault"},
-    }
-
-
-def _container_security() -> Object:
-    return {
-        "allowPrivilegeEscalation": False,
-        "readOnlyRootFilesystem": True,
-        "capabilities": {"drop": ["ALL"]},
     }
