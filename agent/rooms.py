@@ -7,7 +7,8 @@ from agent.observe.git import CountedGit
 from agent.parts import Parts
 from agent.store.recent import RecentArtifacts
 from handlers.command.handler import RefreshThis, SyncNow, Terminate
-from handlers.compare.handler import Compare, Worlds
+from handlers.compare.handler import Compare
+from handlers.compare.worlds.handler import Worlds
 from handlers.delete.handler import Delete
 from handlers.health.handler import Assess
 from handlers.refresh.handler import Refresh

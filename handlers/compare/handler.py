@@ -1,177 +1,19 @@
-"""Compare: ManifestsRendered, CompareApp -> Compared.
-
-`Worlds` reads what the rooms of compare and sync decide about. The steady comparison costs the API
-server nothing; it is asked, by a dry-run apply, only about single objects that look different, and
-its answers are remembered for as long as both sides stay what they are.
-"""
+"""Compare: ManifestsRendered, CompareApp -> Compared. Nothing is written here."""
 
 from __future__ import annotations
 
-import asyncio
-from collections import OrderedDict
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
-
-from msgspec.structs import replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from bus.events import CompareApp, Compared, Event, ManifestsRendered, RefreshApp
-from bus.identity import ResourceKey
-from bus.status import OperationPhase
 from bus.verdicts import Retry
 from handlers.application.application import Application
-from handlers.application.project import permitted
-from handlers.compare.change import Outcome, Verdict
 from handlers.compare.details import NAMED, details
-from handlers.compare.diff import changes_after_dry_run, same_after_dry_run
-from handlers.compare.normalise import encode_string_data
-from handlers.compare.world import Found, Question, State, World, compared, joined, questions
-from handlers.manifest import access
-from handlers.manifest.redact import is_secret
-from handlers.manifest.tracking import app_identity
-from handlers.ports import (
-    ApplyOptions,
-    ApplyRefusedError,
-    Apps,
-    Artifacts,
-    Cluster,
-    ClusterUnreachableError,
-    LiveObject,
-    LiveState,
-    Manifest,
-    Renders,
-)
-from handlers.render.assemble import objects_of
-
-T = TypeVar("T")
+from handlers.compare.world import State, World
+from handlers.compare.worlds.handler import Worlds
+from handlers.ports import Apps, ClusterUnreachableError
 
 _AWAY = 5.0
-_REMEMBERED = 20_000
-_AT_ONCE = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """A kind as the project's rules see it."""
-
-    group: str
-    kind: str
-    namespaced: bool
-
-
-@dataclass(slots=True, kw_only=True)
-class Worlds:
-    """Reads the world of an application; shared by the rooms that decide about it."""
-
-    apps: Apps
-    renders: Renders
-    artifacts: Artifacts
-    live: LiveState
-    cluster: Cluster
-    control_namespace: str
-    _answers: OrderedDict[Question, Outcome] = field(default_factory=OrderedDict)
-
-    async def read(self, app: Application) -> World | None:
-        """None where the desired state must be rendered first; ClusterUnreachableError."""
-        found = await self._find(app)
-        if found is None:
-            return None
-        comparison = compared(found, self._answers)
-        asked = questions(comparison, found, deployed=_is_deployed(app, found))
-        open_ = {key: one for key, one in asked.items() if one not in self._answers}
-        if open_:
-            await self._ask(open_, found)
-            comparison = compared(found, self._answers)
-        return joined(comparison, found)
-
-    async def _find(self, app: Application) -> Found | None:
-        record = self.renders.recall(app.key)
-        content = await self.artifacts.get(record.digest) if record else None
-        if record is None or content is None:
-            return None
-        desired = objects_of(content)
-        lives = {one.key: one for one in self.live.tracked(app.key)}
-        wanted = {access.key(one) for one in desired}
-        here = ((key, self.live.get(key)) for key in wanted)
-        lives |= {key: one for key, one in here if one is not None}
-        return Found(
-            record=record,
-            desired=desired,
-            lives=lives,
-            identity=app_identity(app.key, self.control_namespace),
-            forbidden=self._forbidden(app, wanted | lives.keys()),
-        )
-
-    def _forbidden(
-        self, app: Application, keys: AbstractSet[ResourceKey]
-    ) -> frozenset[ResourceKey]:
-        project = self.apps.project(app.spec.project)
-        if project is None:
-            return frozenset(keys)
-        there = app.spec.destination
-        return frozenset(
-            key
-            for key in keys
-            if not permitted(
-                project,
-                Scope(key.group, key.kind, bool(key.namespace)),
-                name=key.name,
-                destination=replace(there, namespace=key.namespace),
-            )
-        )
-
-    async def _ask(self, asked: Mapping[ResourceKey, Question], found: Found) -> None:
-        at_once = asyncio.Semaphore(_AT_ONCE)
-        for answer in await gathered(
-            self._answer(question, found.wanted[key], found.lives[key], at_once)
-            for key, question in asked.items()
-        ):
-            if isinstance(answer, ClusterUnreachableError):
-                raise answer
-        while len(self._answers) > _REMEMBERED:
-            self._answers.popitem(last=False)
-
-    async def _answer(
-        self, question: Question, desired: Manifest, live: LiveObject, at_once: asyncio.Semaphore
-    ) -> ClusterUnreachableError | None:
-        """What the server refuses to try counts as different: applying it says why."""
-        async with at_once:
-            try:
-                result = await self.cluster.apply(sent(desired), ApplyOptions(dry_run=True))
-            except ClusterUnreachableError as error:
-                return error
-            except ApplyRefusedError:
-                self._answers[question] = Outcome(verdict=Verdict.DIFFERENT)
-                return None
-        self._answers[question] = _outcome(result.manifest, live.manifest)
-        return None
-
-
-async def gathered(calls: Iterable[Coroutine[Any, Any, T]]) -> Sequence[T]:
-    """The results of calls made at once, in order; their owner is this call."""
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(call) for call in calls]
-    return [task.result() for task in tasks]
-
-
-def sent(desired: Manifest) -> Manifest:
-    """As it is applied: keys under `stringData` could not be taken away again."""
-    return encode_string_data(desired) if is_secret(desired) else desired
-
-
-def _outcome(result: Manifest, live: Manifest) -> Outcome:
-    if same_after_dry_run(result, live):
-        return Outcome(verdict=Verdict.SAME)
-    changes = changes_after_dry_run(result, live)
-    return Outcome(verdict=Verdict.DIFFERENT, differences=changes)
-
-
-def _is_deployed(app: Application, found: Found) -> bool:
-    state = app.status.operation_state
-    if state is None or state.sync_result is None or state.phase != OperationPhase.SUCCEEDED:
-        return False
-    return state.sync_result.revision == found.record.revision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 Only what is certain for every cluster: what an author cannot decide is dropped, a Secret's
 `stringData` becomes `data`, labels and annotations become text. Idempotent; its input stays.
-`encode_string_data` is for applying too: keys under `stringData` could not be taken away again.
+`sent` is for applying.
 """
 
 from __future__ import annotations
@@ -48,6 +48,11 @@ def encode_string_data(secret: Manifest) -> dict[str, Any]:
         data[key] = b64encode(_as_text(value).encode()).decode()
     rest = {key: value for key, value in secret.items() if key not in ("data", "stringData")}
     return {**rest, "data": data} if data else rest
+
+
+def sent(desired: Manifest) -> Manifest:
+    """As it is applied: keys under `stringData` could not be taken away again."""
+    return encode_string_data(desired) if is_secret(desired) else desired
 
 
 def without_aggregated_rules(manifest: Manifest) -> dict[str, Any]:

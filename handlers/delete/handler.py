@@ -18,7 +18,7 @@ from handlers.application import times
 from handlers.application.application import Application
 from handlers.application.conditions import revised
 from handlers.application.status import Condition
-from handlers.compare.handler import gathered
+from handlers.compare.worlds.handler import gathered
 from handlers.delete.cascade import Cascade, cascade, finalizers_of
 from handlers.ports import (
     ApplyRefusedError,

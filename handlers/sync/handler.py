@@ -16,8 +16,8 @@ from bus.status import Reason, SyncStatus
 from bus.verdicts import Retry
 from handlers.application.application import Application
 from handlers.application.status import ApplicationStatus
-from handlers.compare.handler import Worlds
 from handlers.compare.world import World
+from handlers.compare.worlds.handler import Worlds
 from handlers.health.handler import health_fact
 from handlers.ports import Apps, Clock, ClusterUnreachableError, Renders, StatusWrite
 from handlers.sync.decide import Skip, Start, decide, is_operating

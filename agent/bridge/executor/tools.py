@@ -19,7 +19,7 @@ from bus.identity import AppKey
 from bus.jetstream import Bus
 from bus.link import Task
 from handlers.application.application import Application
-from handlers.compare.handler import Worlds
+from handlers.compare.worlds.handler import Worlds
 from handlers.ports import Clock
 from handlers.report.redaction import Redaction
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from bus.status import ResultStatus
 from handlers.application.status import ResourceResult
-from handlers.compare.handler import gathered, sent
+from handlers.compare.normalise import sent
+from handlers.compare.worlds.handler import gathered
 from handlers.manifest.options import SyncOptions, sync_options_of
 from handlers.ports import (
     ApplyOptions,

@@ -20,8 +20,8 @@ from handlers.application.conditions import blocking
 from handlers.application.spec import Operation
 from handlers.application.status import OperationState
 from handlers.application.validate import operation_problem
-from handlers.compare.handler import Worlds
 from handlers.compare.world import World
+from handlers.compare.worlds.handler import Worlds
 from handlers.ports import Apps, Clock, Git, RepositoryError, StatusWrite
 from handlers.sync.decide import Start, decide
 from handlers.sync.outlook import outlook

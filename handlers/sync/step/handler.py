@@ -19,7 +19,7 @@ from bus.status import OperationPhase
 from bus.verdicts import Retry
 from handlers.application import history
 from handlers.application.status import ApplicationStatus, OperationState
-from handlers.compare.handler import Worlds
+from handlers.compare.worlds.handler import Worlds
 from handlers.health.handler import health_fact
 from handlers.ports import (
     Apps,

@@ -1,0 +1,1 @@
+"""Reading the world of an application, for every room that decides about it."""
