@@ -42,8 +42,8 @@ class ManifestQuery(Given, frozen=True, kw_only=True):
     pull_secret: Object = ""
     proxy: Annotated[str, msgspec.Meta(max_length=260, pattern=f"^$|{_PROXY}")] = ""
     ca_secret: Object = ""
-    features: Annotated[str, msgspec.Meta(max_length=200)] = "sync,logs"
-    """Separated by commas: sync, logs, create-namespaces."""
+    features: Annotated[str, msgspec.Meta(max_length=200)] = "sync,logs,manage"
+    """Separated by commas: sync, logs, manage, create-namespaces."""
 
 
 async def get_manifest(call: Call, given: ManifestQuery) -> web.Response:

@@ -19,6 +19,8 @@ class Feature(StrEnum):
     """Apply and prune what is in Git."""
     LOGS = "logs"
     """Read pod logs."""
+    MANAGE = "manage"
+    """Create and delete Applications, projects and connections from the dashboard."""
     CREATE_NAMESPACES = "create-namespaces"
 
 
@@ -35,7 +37,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     proxy: str = ""
     ca_secret: str = ""
     """A Secret with `ca.crt`: authorities to trust for the service."""
-    features: frozenset[Feature] = frozenset({Feature.SYNC, Feature.LOGS})
+    features: frozenset[Feature] = frozenset({Feature.SYNC, Feature.LOGS, Feature.MANAGE})
 
     @property
     def name(self) -> str:

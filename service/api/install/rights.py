@@ -13,6 +13,8 @@ from service.api.install.options import Feature, Options, Scope
 
 READ = ("get", "list", "watch")
 WRITE = (*READ, "create", "update", "patch", "delete")
+KEYS = "gitops-agent-link"
+"""The Secret with the agent's keys."""
 Object = dict[str, Any]
 
 _MANAGED: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -42,16 +44,26 @@ _OBSERVED: tuple[tuple[str, tuple[str, ...]], ...] = (
 _CLUSTER_WIDE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("", ("namespaces",)),
     ("apiextensions.k8s.io", ("customresourcedefinitions",)),
+    ("apiregistration.k8s.io", ("apiservices",)),
 )
 
 
-def home_rules(_options: Options) -> list[Object]:
+def home_rules(options: Options) -> list[Object]:
+    """Its own keys stand in one Secret, which it makes and renews whatever was chosen."""
+    keys = rule("", ("secrets",), ("get", "update", "patch"))
+    leases = rule("coordination.k8s.io", ("leases",), ("get", "create", "update", "patch"))
+    common = [rule("", ("secrets",), ("create",)), {**keys, "resourceNames": [KEYS]}, leases]
+    if Feature.MANAGE in options.features:
+        return [
+            rule("argoproj.io", ("applications", "appprojects"), WRITE),
+            rule("", ("configmaps", "secrets"), WRITE),
+            *common,
+        ]
     return [
-        rule("argoproj.io", ("applications",), WRITE),
-        rule("argoproj.io", ("appprojects",), WRITE),
-        rule("", ("configmaps",), READ),
-        rule("", ("secrets",), ("get", "list", "watch", "create", "update", "patch", "delete")),
-        rule("coordination.k8s.io", ("leases",), ("get", "create", "update", "patch")),
+        rule("argoproj.io", ("applications",), (*READ, "update", "patch")),
+        rule("argoproj.io", ("appprojects",), READ),
+        rule("", ("configmaps", "secrets"), READ),
+        *common,
     ]
 
 

@@ -1,5 +1,7 @@
 """What is generated to install an agent: valid, least rights, without a secret."""
 
+from pathlib import Path
+
 import pytest
 import yaml
 from hypothesis import given
@@ -8,6 +10,9 @@ from hypothesis import strategies as st
 from service.api.install.objects import objects
 from service.api.install.options import Feature, Options, Scope
 from service.api.install.render import as_helm, as_kustomize, as_yaml, dump
+from tests.service.api.world import World
+
+ROOT = Path(__file__).parents[3]
 
 
 def options(**more: object) -> Options:
@@ -56,6 +61,27 @@ def test_without_sync_the_agent_writes_nothing_at_its_destinations() -> None:
     looking = options(features=frozenset())
     (role,) = [it for it in objects(looking) if it["kind"] == "ClusterRole"]
     assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}
+
+
+def test_without_manage_the_agent_deletes_nothing_at_home() -> None:
+    (home, *_) = [it for it in objects(options(features=frozenset())) if it["kind"] == "Role"]
+    verbs = {verb for rule in home["rules"] for verb in rule["verbs"]}
+    assert "delete" not in verbs
+    named = [rule for rule in home["rules"] if "resourceNames" in rule]
+    assert named[0]["resourceNames"] == ["gitops-agent-link"]
+
+
+def test_it_manages_the_kinds_that_the_chart_manages() -> None:
+    chart = yaml.safe_load((ROOT / "deploy/chart/values.yaml").read_text())
+    meant = {
+        (group, kind)
+        for it in chart["managed"]
+        for group in it["apiGroups"]
+        for kind in it["resources"]
+    }
+    (role,) = [it for it in objects(options()) if it["kind"] == "ClusterRole"]
+    written = [rule for rule in role["rules"] if "delete" in rule["verbs"]]
+    assert {(it["apiGroups"][0], kind) for it in written for kind in it["resources"]} == meant
 
 
 def test_logs_are_a_right_of_their_own() -> None:
@@ -107,3 +133,34 @@ JSON = st.recursive(
 @given(JSON)
 def test_what_is_written_is_what_is_read(value: object) -> None:
     assert yaml.safe_load(dump(value)) == value
+
+
+@pytest.mark.flow
+async def test_the_manifest_is_served_in_every_form(world: World) -> None:
+    viewer = await world.person("viewer")
+    path = f"/agents/{await world.agent('prod')}/manifest"
+    for form in ("yaml", "helm", "kustomize"):
+        answer = await viewer.get(f"{path}?format={form}&namespace=tools&scope=namespace")
+        assert answer.status == 200
+        assert any(yaml.safe_load_all(answer.raw))
+        assert f"http://{world.server.host}" in answer.raw.decode()
+
+
+@pytest.mark.flow
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "proxy=http://me:x7canary@proxy:3128",
+        "proxy=http://p%0A-%20evil",
+        "namespace=Upper",
+        "features=everything",
+        "registry=a%0Ab",
+        "pullSecret=%7B%7D",
+    ],
+)
+async def test_what_could_become_structure_is_refused(world: World, wrong: str) -> None:
+    viewer = await world.person("viewer")
+    answer = await viewer.get(f"/agents/{await world.agent('prod')}/manifest?{wrong}")
+    assert answer.status == 422
+    assert answer.body["field"] == wrong.partition("=")[0]
+    assert "x7canary" not in answer.raw.decode()

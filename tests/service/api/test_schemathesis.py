@@ -49,6 +49,7 @@ def attack(operation: Any, ids: dict[str, str], base: str, token: str) -> int:
     @settings(
         max_examples=EXAMPLES,
         deadline=None,
+        derandomize=True,
         database=None,
         suppress_health_check=list(HealthCheck),
     )

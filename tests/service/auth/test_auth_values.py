@@ -1,8 +1,12 @@
+from typing import Literal
+
 import pytest
+from argon2 import PasswordHasher
 
 from service.auth.attempts import BY_NAME, delay
 from service.auth.bucket import Buckets
 from service.auth.origin import is_own
+from service.auth.passwords import Passwords
 from service.auth.secrets import API_TOKEN, hash_of, new_secret, same
 
 
@@ -75,3 +79,29 @@ def test_a_new_token_is_found_by_its_hash_and_by_scanners() -> None:
     assert token not in hash_of(token)
     assert same(token, token)
     assert not same(token, new_secret(API_TOKEN))
+
+
+class Counted(PasswordHasher):
+    """The real one, with a count of its work."""
+
+    runs = 0
+
+    def verify(self, hash: str | bytes, password: str | bytes) -> Literal[True]:  # noqa: A002
+        self.runs += 1
+        return super().verify(hash, password)
+
+
+async def test_a_name_that_does_not_exist_costs_the_same_work() -> None:
+    hasher = Counted(time_cost=1, memory_cost=64, parallelism=1)
+    passwords = Passwords(hasher=hasher)
+    known = await passwords.hash("the right one")
+    assert await passwords.fits("the right one", known)
+    assert not await passwords.fits("a wrong one", known)
+    assert not await passwords.fits("nobody", "")
+    assert hasher.runs == 3
+
+
+async def test_the_password_of_nobody_opens_nothing() -> None:
+    passwords = Passwords(hasher=PasswordHasher(time_cost=1, memory_cost=64, parallelism=1))
+    assert not await passwords.fits("nobody", "")
+    assert not await passwords.fits("x", "not a hash")
