@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import msgspec
+
 from service.live.event import Event, Filters, View, server_sent
 
 BUFFERED = 2000
@@ -67,10 +69,18 @@ class Listener:
         return taken
 
 
+class Pace(msgspec.Struct, frozen=True, kw_only=True):
+    beat: float = 15.0
+    """Seconds between signs of life, and between looks at the caller's permissions."""
+    slow: float = 10.0
+    """Seconds that one write may take."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Hub:
     """One per process. `cursors`: the id up to which each account was handed out."""
 
+    pace: Pace = field(default_factory=Pace)
     cursors: dict[str, int] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     """An account got its first listener: there is something to read."""

@@ -27,13 +27,6 @@ Renew = Callable[[], Awaitable[View | None]]
 """What the caller may see now; None: the login has ended."""
 
 
-class Pace(msgspec.Struct, frozen=True, kw_only=True):
-    beat: float = 15.0
-    """Seconds between signs of life, and between looks at the caller's permissions."""
-    slow: float = 10.0
-    """Seconds that one write may take."""
-
-
 class Ended(Exception):  # noqa: N818  the end of a stream is no error
     """Why the stream ends, as the subscriber is told."""
 
@@ -46,7 +39,6 @@ class Stream:
     listener: Listener
     response: web.StreamResponse
     renew: Renew
-    pace: Pace = field(default_factory=Pace)
     places: Places = field(default_factory=Places)
     _last: int = 0
 
@@ -87,13 +79,13 @@ class Stream:
 
     async def _follow(self) -> None:
         loop = asyncio.get_running_loop()
-        beat_at = loop.time() + self.pace.beat
+        beat_at = loop.time() + self.hub.pace.beat
         while True:
             if await self._woken_before(beat_at):
                 await self._drain()
             if loop.time() >= beat_at:
                 await self._beat()
-                beat_at = loop.time() + self.pace.beat
+                beat_at = loop.time() + self.hub.pace.beat
 
     async def _woken_before(self, moment: float) -> bool:
         try:
@@ -122,5 +114,5 @@ class Stream:
         await self._write(frame(name, msgspec.json.encode(body), number))
 
     async def _write(self, text: bytes) -> None:
-        async with asyncio.timeout(self.pace.slow):
+        async with asyncio.timeout(self.hub.pace.slow):
             await self.response.write(text)

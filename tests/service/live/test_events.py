@@ -7,13 +7,15 @@ from datetime import timedelta
 
 import aiohttp
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import delete, func, select, update
 
+from service.live.event import View
 from service.live.trim import trim
 from service.store.changes import Change
-from service.store.tables import changes
+from service.store.tables import api_tokens, bindings, changes
 from tests.service.api.world import World
 from tests.service.live.world import Replica, changed, subscribed, tell
+from tests.support import eventually
 
 pytestmark = pytest.mark.flow
 
@@ -183,3 +185,30 @@ async def _until_cut(subscriber: object) -> tuple[list[str], dict[str, str]]:
         if told.name == "end":
             return seen, told.data
         seen.append(told.data["subject"])
+
+
+async def test_a_stream_ends_when_its_login_does(world: World, one: Replica) -> None:
+    """Looked at with each beat; a token that is revoked ends what it opened."""
+    who = await world.person("viewer")
+    async with subscribed(one.url, who.token) as subscriber:
+        async with world.engine.begin() as connection:
+            revoked = update(api_tokens).where(api_tokens.c.principal_id == who.id)
+            await connection.execute(revoked.values(revoked_at=world.clock()))
+        end = await subscriber.next()
+    assert (end.name, end.data["reason"]) == ("end", "the login has ended")
+
+
+async def test_a_permission_that_was_taken_away_is_no_more_used(world: World, one: Replica) -> None:
+    who = await world.person("viewer")
+    async with subscribed(one.url, who.token) as subscriber:
+        async with world.engine.begin() as connection:
+            await connection.execute(delete(bindings).where(bindings.c.principal_id == who.id))
+        await eventually(lambda: not _views(one)[0].bindings)
+        await tell(world, changed("argocd/a"))
+        for _ in range(4):  # some may have waited since before
+            await subscriber.until_beat()
+
+
+def _views(replica: Replica) -> list[View]:
+    hub = replica.parts.hub
+    return [listener.view for mine in hub._listeners.values() for listener in mine]

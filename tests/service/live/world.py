@@ -22,6 +22,7 @@ from service.gateway.tasks import Tasks
 from service.history import endpoints as history
 from service.live import endpoints as live
 from service.live.feed import Feed
+from service.live.hub import Hub, Pace
 from service.parts import Parts
 from service.settings import ServiceSettings
 from service.store.changes import Change, note_all
@@ -47,6 +48,7 @@ async def replica(database_url: str) -> AsyncIterator[Replica]:
             engine=engine,
             signals=signals,
             clock=now,
+            hub=Hub(pace=Pace(beat=0.5)),
             switchboard=Switchboard(),
             tasks=Tasks(engine=engine, signals=signals, clock=now),
             replica="replica",
@@ -90,6 +92,11 @@ class Subscriber:
 
     async def take(self, count: int) -> list[Told]:
         return [await self.next() for _ in range(count)]
+
+    async def until_beat(self) -> None:
+        """Fails where an event comes before it."""
+        async with asyncio.timeout(_WITHIN):
+            assert "event" not in await self._block()
 
     async def _block(self) -> dict[str, str]:
         found: dict[str, str] = {}
