@@ -62,6 +62,7 @@ class Parts:
     artifacts: ArtifactStore
     renders: RenderStore
     refs: RefNotes
+    redis: RedisArtifacts | None
     known_secrets: KnownSecrets
     """Values of Secrets, for the redaction of what leaves; empty where nothing does."""
 
@@ -80,6 +81,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
         client = await stack.enter_async_context(_client(settings, metrics))
         index = LiveIndex(settings.namespace)
         known = _known_secrets(settings, index, secrets)
+        redis = _shared(settings, stack)
         live = Live(client, index, Extent(namespaces=settings.destination_namespaces))
         applications = Applications(ApplicationPatches(client))
         metrics.registry.register(AppInfo(applications))
@@ -96,9 +98,10 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
             cluster=KubeCluster(client, live),
             applications=applications,
             secrets=secrets,
-            artifacts=ArtifactStore.open(state / "artifacts", shared=_shared(settings, stack)),
+            artifacts=ArtifactStore.open(state / "artifacts", shared=redis),
             renders=RenderStore.open(state / "renders"),
             refs=RefNotes(),
+            redis=redis,
             known_secrets=known,
         )
 

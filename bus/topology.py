@@ -122,6 +122,7 @@ def streams(scope: Scope) -> tuple[StreamPlan, ...]:
 def buckets(scope: Scope) -> tuple[BucketPlan, ...]:
     return (
         BucketPlan(name=scope.name("results"), ttl=7 * DAY, description="results of commands"),
+        BucketPlan(name=scope.name("link"), ttl=0, description="how far the outbox was emptied"),
         BucketPlan(name=scope.name("seen"), ttl=DAY, description="ids of deliveries seen"),
     )
 

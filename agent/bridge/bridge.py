@@ -14,11 +14,13 @@ from random import Random
 import msgspec
 import structlog
 
+from agent.bridge.components import Components
 from agent.bridge.connect import Connect
 from agent.bridge.endings import Endings
 from agent.bridge.enrol import Introduction
 from agent.bridge.executor import executors
 from agent.bridge.executor.tools import Tools
+from agent.bridge.forgotten import Forgotten
 from agent.bridge.keeping import BrokenKeysError, Keeping
 from agent.bridge.keys import Keys
 from agent.bridge.limits import LimitsBook, watch_of
@@ -74,12 +76,14 @@ class _Bridge:
         self._salt = keys.salt_bytes
         self._book = LimitsBook()
         self._outbox = parts.bus.outbox()
+        self._components = Components(parts, introduction.version)
         self._endings = Endings()
         self._states = States(
             applications=parts.applications,
             secrets=parts.secrets,
             redaction=self._redaction(),
             clock=SystemClock(),
+            components=self._components,
         )
         self._recorder = Recorder(
             bus=parts.bus, outbox=self._outbox, states=self._states, endings=self._endings
@@ -109,6 +113,7 @@ class _Bridge:
             tasks.create_task(self._recorder.run(), name="recorder")
             tasks.create_task(watch.run(), name="limits")
             tasks.create_task(desk.run(), name="task-desk")
+            tasks.create_task(self._components.watch(self._recorder.changed), name="components")
             await self._book.known.wait()
             tasks.create_task(connect.run(), name="link")
 
@@ -145,6 +150,7 @@ class _Bridge:
             link=link,
             hello=hello,
             outbox=self._outbox,
+            forgotten=Forgotten(await self._parts.bus.bucket("link")),
             recorder=self._recorder,
             states=self._states,
             desk=desk,

@@ -8,7 +8,7 @@ come from the index of our objects: the newest of each, and only where its hash 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -21,14 +21,16 @@ from bus.carrier import CarrierError, Delivery
 from bus.codec import DecodeError, decode
 from bus.events import Fact, OperationFinished
 from bus.identity import token_of
+from bus.ids import new_id
 from bus.jetstream import Bus
 from bus.jetstream.outbox import Entry, Outbox
 from bus.link import Item, ItemKind
-from handlers.report.items import Stamp, fact_item
+from handlers.report.items import Stamp, fact_item, note_item
 
 log = structlog.get_logger()
 
 _READER = "report"
+EVICTED = "fact.outbox.evicted.v1"
 _BATCH = 64
 _AGAIN_SECONDS = 1.0
 
@@ -44,6 +46,7 @@ class Recorder:
     _facts: asyncio.Queue[Delivery] = field(default_factory=asyncio.Queue)
     _changed: dict[tuple[str, str], None] = field(default_factory=dict)
     _dirty: asyncio.Event = field(default_factory=asyncio.Event)
+    _evicted: tuple[int, int] = (0, 0)
     _hashes: dict[tuple[str, str], str] = field(default_factory=dict)
 
     @property
@@ -80,6 +83,22 @@ class Recorder:
     async def record(self, *items: Item) -> None:
         """Returns when they are stored; raises CarrierError."""
         await self.outbox.append(*map(_entry, items))
+        await self._tell_evicted()
+        self.news.set()
+
+    async def _tell_evicted(self) -> None:
+        """What had to be thrown out is told as a fact, which stands behind the gap."""
+        now = (self.outbox.evicted_states, self.outbox.evicted_facts)
+        before, self._evicted = self._evicted, now
+        if now == before:
+            return
+        body = {"states": now[0] - before[0], "facts": now[1] - before[1]}
+        await self.note(EVICTED, body)
+
+    async def note(self, kind: str, body: Mapping[str, int]) -> None:
+        """A fact of the link itself."""
+        stamp = Stamp(id=new_id(), time=self.states.clock.now().isoformat())
+        await self.outbox.append(_entry(note_item(kind, body, stamp)))
         self.news.set()
 
     async def _record(self, items: Sequence[Item]) -> None:

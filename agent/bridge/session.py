@@ -21,6 +21,7 @@ from typing import Any, Protocol, assert_never
 import msgspec
 import structlog
 
+from agent.bridge.forgotten import Forgotten
 from agent.bridge.link import Link, LinkLostError, LinkRefusedError
 from agent.bridge.pulse import Pulse
 from agent.bridge.recorder import Recorder
@@ -53,6 +54,7 @@ from bus.link.digest import in_buckets, root_of_members
 
 log = structlog.get_logger()
 
+GAP = "fact.outbox.gap.v1"
 _WELCOME_SECONDS = 20.0
 _READ_ITEMS, _READ_BYTES = 64, 512 * 1024
 _IDLE_SECONDS = 5.0
@@ -82,6 +84,7 @@ class Session:
     link: Link
     hello: Hello
     outbox: Outbox
+    forgotten: Forgotten
     recorder: Recorder
     states: States
     desk: Desk
@@ -97,7 +100,8 @@ class Session:
         self._uplink = Uplink(acked=welcome.acked, window=max(1, welcome.window))
         self._pulse = Pulse(every=max(0.1, welcome.beat_seconds), heard=time.monotonic())
         self._compare_every = max(0.1, welcome.roots_seconds)
-        await self.outbox.forget(welcome.acked)
+        await self._tell_gap(welcome.acked)
+        await self._forget_through(welcome.acked)
         self.desk.connected(self.link)
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -238,7 +242,20 @@ class Session:
             await asyncio.sleep(_FORGET_SECONDS)
             if self._uplink.acked > forgotten:
                 forgotten = self._uplink.acked
-                await self.outbox.forget(forgotten)
+                await self._forget_through(forgotten)
+
+    async def _forget_through(self, through: int) -> None:
+        """Noted before it is done: rather a gap told that is none than one that is not told."""
+        if through:
+            await self.forgotten.note(self.hello.epoch, through)
+            await self.outbox.forget(through)
+
+    async def _tell_gap(self, acked: int) -> None:
+        """The service knows less than it once acknowledged: what is gone here is gone."""
+        through = await self.forgotten.through(self.hello.epoch)
+        if through > acked:
+            log.warning("the service forgot what it acknowledged", after=acked, through=through)
+            await self.recorder.note(GAP, {"after": acked, "through": through})
 
     async def _guard(self) -> None:
         """The outbox may be lost and made again under us: then nothing we say is of its epoch."""

@@ -7,7 +7,7 @@ seen that may have to be masked in it. The truth is the cluster; nothing here ou
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agent.git.credentials import SECRET_TYPE, Secret
@@ -21,20 +21,23 @@ from handlers.ports import Clock
 from handlers.report.items import (
     APPLICATION,
     CLUSTER,
+    COMPONENT,
     PROJECT,
     REPOSITORY,
+    Component,
     Connection,
     Stamp,
     application_item,
+    component_item,
     connection_item,
     project_item,
     tombstone,
 )
 from handlers.report.redaction import Redaction
 
-KINDS = (APPLICATION, PROJECT, REPOSITORY, CLUSTER)
+KINDS = (APPLICATION, PROJECT, REPOSITORY, CLUSTER, COMPONENT)
 _SECRET_KINDS = {"repository": REPOSITORY, "cluster": CLUSTER}
-Found = Application | AppProject | Connection
+Found = Application | AppProject | Connection | Component
 _SLICE = 20
 
 
@@ -44,6 +47,7 @@ class States:
     secrets: Secrets
     redaction: Redaction
     clock: Clock
+    components: Callable[[], Mapping[str, Component]]
     _made: dict[tuple[str, str], tuple[str, int, Item]] = field(default_factory=dict)
 
     def item(self, kind: str, subject: str) -> Item:
@@ -78,6 +82,8 @@ class States:
             return application_item(found, self._stamp(), self.redaction)
         if isinstance(found, Connection):
             return connection_item(found, self._stamp(), self.redaction)
+        if isinstance(found, Component):
+            return component_item(found, self._stamp(), self.redaction)
         return project_item(found, self._stamp(), self.redaction)
 
     def _find(self, kind: str, subject: str) -> Found | None:
@@ -94,6 +100,8 @@ class States:
                 f"{one.metadata.namespace}/{one.metadata.name}": one
                 for one in self.applications.projects()
             }
+        if kind == COMPONENT:
+            return self.components()
         connections = (connection_of(secret) for secret in self.secrets.all())
         return {f"{one.namespace}/{one.name}": one for one in connections if one.kind == kind}
 
@@ -111,4 +119,6 @@ def _version(found: Found) -> str:
     """Another one whenever the object is another one."""
     if isinstance(found, Connection):
         return digest_of(repr(sorted(found.data.items())).encode())
+    if isinstance(found, Component):
+        return repr(found)
     return f"{found.metadata.uid}:{found.metadata.resource_version}"

@@ -101,6 +101,11 @@ class Live:
     async def synced(self) -> None:
         await self._synced.wait()
 
+    @property
+    def interrupted(self) -> bool:
+        """A watch fails: what is known is of the past."""
+        return self._stale
+
     async def look(self) -> None:
         """Ask discovery now and follow what it names. Raises as the ports say."""
         async with self._looking:

@@ -26,6 +26,11 @@ class RedisArtifacts:
         self._client = client
         self._away = False
 
+    @property
+    def away(self) -> bool:
+        """The last call was not answered."""
+        return self._away
+
     @classmethod
     def at(cls, url: str) -> RedisArtifacts:
         client = Redis.from_url(url, socket_timeout=_TIMEOUT, socket_connect_timeout=_TIMEOUT)

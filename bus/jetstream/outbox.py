@@ -73,6 +73,7 @@ class Outbox:
     scope: Scope
     evicted_states: int = 0
     evicted_facts: int = 0
+    """Counted since the process began; whoever tells it says how many that were."""
     _unlooked: int = 0
     _limit: int = field(default=0)
 

@@ -22,6 +22,7 @@ APPLICATION = "Application"
 PROJECT = "AppProject"
 REPOSITORY = "Repository"
 CLUSTER = "Cluster"
+COMPONENT = "Component"
 _PUBLIC = frozenset(
     {"url", "type", "name", "project", "server", "insecure", "enableOCI", "enableLfs", "namespaces"}
 )
@@ -40,6 +41,15 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"Connection({self.kind} {self.namespace}/{self.name})"
+
+
+class Component(msgspec.Struct, frozen=True, kw_only=True):
+    """Something the agent stands on."""
+
+    name: str
+    status: str
+    message: str = ""
+    version: str = ""
 
 
 class Stamp(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +99,28 @@ def connection_item(found: Connection, stamp: Stamp, redaction: Redaction) -> It
     metadata = Metadata(namespace=found.namespace, name=found.name)
     body = msgspec.structs.replace(_state(found.kind, metadata, redaction), spec=spec)
     return _state_item(body, metadata, found.data.get("project", ""), stamp)
+
+
+def component_item(found: Component, stamp: Stamp, redaction: Redaction) -> Item:
+    metadata = Metadata(name=found.name)
+    status = redaction.value(msgspec.to_builtins(found))
+    body = msgspec.structs.replace(_state(COMPONENT, metadata, redaction), status=status)
+    item = _state_item(body, metadata, "", stamp)
+    return msgspec.structs.replace(item, subject=found.name)
+
+
+def note_item(kind: str, body: Mapping[str, int], stamp: Stamp) -> Item:
+    """A fact of the link itself, e.g. that reports had to be thrown out."""
+    return Item(
+        sequence=0,
+        before=0,
+        kind=ItemKind.FACT,
+        type=kind,
+        id=stamp.id,
+        subject="outbox",
+        time=stamp.time,
+        body=msgspec.Raw(_ENCODER.encode(body)),
+    )
 
 
 def tombstone(kind: str, subject: str, stamp: Stamp, uid: str = "") -> Item:

@@ -306,6 +306,33 @@ async def test_a_service_that_knows_more_than_the_outbox_gets_a_new_epoch(
     assert len({hello.epoch for hello in far.hellos}) == 2
 
 
+async def test_a_service_that_was_restored_is_told_what_it_will_never_hear(
+    linked: House, far: FarEnd
+) -> None:
+    linked.commit({"web/config.yaml": config_map("web", a="1")})
+    async with linked.running():
+        await far.connected()
+        await linked.apply_app("web", "web", syncPolicy={"automated": {}})
+        await linked.until_synced("web")
+        await quiet(far)
+    far.acked[far.epoch] = 0
+    far.states.clear()
+    async with linked.running():
+        await far.connected(times=2)
+        await eventually(lambda: any(it.type == "fact.outbox.gap.v1" for it in far.facts))
+        await quiet(far)
+        assert far.state("Application", f"{linked.namespace}/web")
+
+
+async def test_the_parts_the_agent_stands_on_are_told(linked: House, far: FarEnd) -> None:
+    async with linked.running():
+        await far.connected()
+        await eventually(lambda: far.state("Component", "nats"))
+        api_server = await eventually(lambda: far.state("Component", "api-server"))
+    assert api_server["status"]["status"] == "Healthy"
+    assert api_server["status"]["version"]
+
+
 def bus_settings(house: House) -> BusSettings:
     given = house.settings
     assert given.nats.url is not None
