@@ -11,12 +11,12 @@ of replicas may serve one database.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import structlog
 from aiohttp import web
@@ -111,8 +111,8 @@ class _Owned:
         self._group = asyncio.TaskGroup()
         self._tasks: list[asyncio.Task[None]] = []
 
-    def start(self, work: object, name: str) -> None:
-        self._tasks.append(self._group.create_task(work, name=name))  # type: ignore[arg-type]
+    def start(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        self._tasks.append(self._group.create_task(work, name=name))
 
     async def __aenter__(self) -> Self:
         await self._group.__aenter__()

@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 from sqlalchemy import Row, insert, select, update
@@ -67,7 +68,7 @@ class Enrolment:
         log.info("agent enrolled", agent=found.agent_name, key=key_id)
         return Enrolled(account=found.account_name, agent=found.agent_name, key_id=key_id)
 
-    async def _token(self, connection: AsyncConnection, ask: Enrol) -> Row[tuple[object, ...]]:
+    async def _token(self, connection: AsyncConnection, ask: Enrol) -> Row[Any]:
         digest = token_hash(ask.token)
         row = (await connection.execute(_token_query(digest))).one_or_none()
         usable = row is not None and row.used_at is None and row.expires_at > self.clock()
@@ -80,9 +81,7 @@ class Enrolment:
             raise LinkRefusedError(403, "cluster", detail, _REMEDY)
         return row
 
-    async def _store(
-        self, connection: AsyncConnection, found: Row[tuple[object, ...]], ask: Enrol
-    ) -> str:
+    async def _store(self, connection: AsyncConnection, found: Row[Any], ask: Enrol) -> str:
         now, agent_id, key_id = self.clock(), found.agent_id, new_id()
         token = enrolment_tokens.c.id == found.id
         await connection.execute(update(enrolment_tokens).where(token).values(used_at=now))
@@ -127,7 +126,7 @@ def _check_proof(ask: Enrol) -> None:
         raise LinkRefusedError(403, "proof", detail, remedy)
 
 
-def _token_query(digest: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  SQLAlchemy infers it
+def _token_query(digest: str) -> Any:
     tokens = enrolment_tokens
     joined = tokens.join(agents, agents.c.id == tokens.c.agent_id).join(
         accounts, accounts.c.id == agents.c.account_id

@@ -42,6 +42,10 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str = ""
 
 
+_LISTENING = Piece(place=(-1, -1))
+"""From here on no piece is missed: nothing is asked for before."""
+
+
 def channel(task_id: str) -> str:
     return f"stream_{task_id}"
 
@@ -72,8 +76,8 @@ class Streams:
         queue: asyncio.Queue[Piece] = asyncio.Queue(_WAITING)
 
         def hear(payload: str) -> None:
-            piece = msgspec.json.decode(payload, type=Piece) if payload else None
-            if piece is not None and not queue.full():
+            piece = msgspec.json.decode(payload, type=Piece) if payload else _LISTENING
+            if not queue.full():
                 queue.put_nowait(piece)
 
         with self.signals.hearing(channel(task_id), hear):
@@ -83,10 +87,16 @@ class Streams:
         self, agent_id: str, task_id: str, queue: asyncio.Queue[Piece]
     ) -> AsyncIterator[Piece]:
         """Gives credit as it goes; ends with the stream, or after a minute of silence."""
+        while (piece := await _next(queue)) != _LISTENING:
+            yield piece
+            if piece.ended:
+                return
         await self.credit(agent_id, task_id, CREDIT)
         owed = 0
         while True:
             piece = await _next(queue)
+            if piece == _LISTENING:
+                continue
             if piece.ended:
                 yield piece
                 return

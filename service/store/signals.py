@@ -1,8 +1,8 @@
 """Signals between replicas: LISTEN and NOTIFY on one connection of their own.
 
 A signal is a hint that something in the database is worth a look, never the thing itself: who was
-not connected misses it and looks anyway, because `followed` ends each subscriber's wait when the
-connection is made again. Sending is part of a transaction: `pg_notify` arrives after the commit.
+not connected misses it, and is told "" (look) as soon as the server tells us things again, and once
+at the beginning. Sending is part of a transaction: `pg_notify` arrives after the commit.
 """
 
 from __future__ import annotations
@@ -41,14 +41,18 @@ class Signals:
     url: str
     listening: asyncio.Event = field(default_factory=asyncio.Event)
     _ears: defaultdict[str, list[Hear]] = field(default_factory=lambda: defaultdict(list))
+    _active: set[str] = field(default_factory=set)
+    """Channels that the server tells us about now."""
     _wanted: asyncio.Event = field(default_factory=asyncio.Event)
 
     @contextmanager
     def hearing(self, channel: str, hear: Hear) -> Iterator[None]:
-        """`hear` is called for each signal; and with "" after a lost connection came back."""
+        """`hear` is called for each signal; and with "" from when on none is missed."""
         ears = self._ears[channel]
         ears.append(hear)
         self._wanted.set()
+        if channel in self._active:
+            hear("")
         try:
             yield
         finally:
@@ -65,34 +69,34 @@ class Signals:
             except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as e:
                 log.warning("signals lost, listening again soon", error=type(e).__name__)
             self.listening.clear()
+            self._active.clear()
             await asyncio.sleep(_AGAIN_AFTER)
 
     async def _listen(self) -> None:
         connection = await asyncpg.connect(
             plain_url(self.url), timeout=CONNECT_SECONDS, command_timeout=CONNECT_SECONDS
         )
-        channels: set[str] = set()
         try:
-            await self._follow(connection, channels)
-            self._tell_all()
+            await self._follow(connection)
             self.listening.set()
             while not connection.is_closed():
                 await self._until_wanted()
-                await self._follow(connection, channels)
+                await self._follow(connection)
                 await connection.execute("SELECT 1")
         finally:
             connection.terminate()
 
-    async def _follow(self, connection: Any, channels: set[str]) -> None:
+    async def _follow(self, connection: Any) -> None:
         """Make what the server tells us equal to what somebody wants to hear."""
         self._wanted.clear()
         wanted = set(self._ears)
-        for channel in wanted - channels:
-            await connection.add_listener(channel, self._hear)
-        for channel in channels - wanted:
+        for channel in self._active - wanted:
+            self._active.discard(channel)
             await connection.remove_listener(channel, self._hear)
-        channels.clear()
-        channels.update(wanted)
+        for channel in wanted - self._active:
+            await connection.add_listener(channel, self._hear)
+            self._active.add(channel)
+            self._tell(channel, "")
 
     async def _until_wanted(self) -> None:
         try:
@@ -102,10 +106,8 @@ class Signals:
             return
 
     def _hear(self, _connection: object, _pid: int, channel: str, payload: object) -> None:
-        for hear in tuple(self._ears.get(channel, ())):
-            hear(str(payload))
+        self._tell(channel, str(payload))
 
-    def _tell_all(self) -> None:
-        for ears in tuple(self._ears.values()):
-            for hear in tuple(ears):
-                hear("")
+    def _tell(self, channel: str, payload: str) -> None:
+        for hear in tuple(self._ears.get(channel, ())):
+            hear(payload)
