@@ -13,6 +13,7 @@ import msgspec
 from aiohttp import web
 from asyncpg import DataError
 from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from bus.ids import new_id
 from service.access.decide import holds
@@ -63,7 +64,11 @@ async def _answered(tools: Tools, endpoint: Endpoint, request: web.Request) -> w
             rule="conflict",
             remedy="Choose another name, or look at the ids it refers to.",
         ) from e
+    except (ConnectionRefusedError, PoolTimeoutError) as e:
+        raise _away() from e
     except DBAPIError as e:
+        if e.connection_invalidated:
+            raise _away() from e
         if getattr(e.orig, "sqlstate", "") in _IN_EACH_OTHERS_WAY:
             raise ProblemError(
                 503,
@@ -75,6 +80,16 @@ async def _answered(tools: Tools, endpoint: Endpoint, request: web.Request) -> w
         if e.orig is not None and isinstance(e.orig.__cause__, DataError):
             raise ProblemError(422, "a value is out of range", rule="range") from e
         raise
+
+
+def _away() -> ProblemError:
+    return ProblemError(
+        503,
+        "the service's database does not answer",
+        rule="database-away",
+        remedy="Try again; what was asked may not have happened.",
+        headers={"Retry-After": "2"},
+    )
 
 
 async def _in_transaction(
