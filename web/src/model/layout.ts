@@ -24,7 +24,7 @@ export interface Layout {
 
 export function place(objects: readonly Drawn[]): Layout {
   const graph = new graphlib.Graph();
-  graph.setGraph({ rankdir: "LR", nodesep: 12, ranksep: 56, marginx: 16, marginy: 16 });
+  graph.setGraph({ rankdir: "LR", nodesep: 12, ranksep: 56, marginx: 16, marginy: 16, ranker: "tight-tree" });
   graph.setDefaultEdgeLabel(() => ({}));
   graph.setNode(ROOT, { ...BOX });
   for (const object of objects) graph.setNode(object.id, { ...BOX });
