@@ -58,9 +58,8 @@ async def _assess_all(
             try:
                 if isinstance(found, InputError):
                     raise found
-                for document in found:
-                    answers.append(await _one(document, script, manifests))
-                    _say(document, answers[-1], as_json=as_json)
+                answers.append(await _one(found, script, manifests))
+                _say(found, answers[-1], as_json=as_json)
             except InputError as e:
                 say.complain(str(e))
                 bad = True

@@ -83,14 +83,16 @@ class Manifests:
             values = await self._as_yaml(file, content)
         return _documents(file, values)
 
-    async def each(self, files: Sequence[str]) -> AsyncIterator[Sequence[Document] | InputError]:
-        """Each file's objects, or why there are none: one bad file does not stop the others."""
+    async def each(self, files: Sequence[str]) -> AsyncIterator[Document | InputError]:
+        """Every object, or why a file has none: one bad file does not stop the others."""
         for file in files:
+            found: Sequence[Document | InputError]
             try:
-                found: Sequence[Document] | InputError = await self.read(file)
+                found = await self.read(file)
             except InputError as e:
-                found = e
-            yield found
+                found = (e,)
+            for one in found:
+                yield one
 
     async def _as_yaml(self, file: str, content: bytes) -> list[Any]:
         sandbox = await self.sandbox()

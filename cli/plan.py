@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -52,12 +52,12 @@ def plan(
 async def _plan_all(files: Sequence[str], repo: str, revision: str, *, as_json: bool) -> say.Exit:
     worst = say.Exit.FINE
     async with Manifests() as manifests:
-        async for found in manifests.each(files):
+        async for found in _sets(files, manifests):
             try:
                 if isinstance(found, InputError):
                     raise found
-                for file, objects in await _sets(found, manifests, repo, revision):
-                    _say(file, objects, as_json=as_json)
+                objects = await _objects(found, manifests, repo, revision)
+                _say(found[0].file, objects, as_json=as_json)
             except (InputError, RepositoryError) as e:
                 say.complain(redact_text(str(e)))
                 worst = say.Exit.BAD_INPUT
@@ -65,13 +65,32 @@ async def _plan_all(files: Sequence[str], repo: str, revision: str, *, as_json: 
 
 
 async def _sets(
-    documents: Sequence[Document], manifests: Manifests, repo: str, revision: str
-) -> list[tuple[str, Sequence[dict[str, Any]]]]:
-    """What is planned together: each Application's objects, and the plain manifests."""
-    apps = [one for one in documents if GroupKind.of(one.manifest) == _APPLICATION]
-    plain = [one.manifest for one in documents if one not in apps]
-    sets = [(one.file, await rendered(one, manifests, repo, revision)) for one in apps]
-    return [*sets, (documents[0].file, plain)] if plain else sets
+    files: Sequence[str], manifests: Manifests
+) -> AsyncIterator[Sequence[Document] | InputError]:
+    """What is planned together: each Application, and the plain manifests of a file."""
+    for file in files:
+        try:
+            documents = await manifests.read(file)
+        except InputError as e:
+            yield e
+            continue
+        plain = [one for one in documents if not _is_application(one)]
+        for together in (*([one] for one in documents if _is_application(one)), plain):
+            if together:
+                yield together
+
+
+async def _objects(
+    together: Sequence[Document], manifests: Manifests, repo: str, revision: str
+) -> Sequence[dict[str, Any]]:
+    first = together[0]
+    if _is_application(first):
+        return await rendered(first, manifests, repo, revision)
+    return [one.manifest for one in together]
+
+
+def _is_application(document: Document) -> bool:
+    return GroupKind.of(document.manifest) == _APPLICATION
 
 
 def steps_of(objects: Sequence[dict[str, Any]]) -> tuple[Step, ...]:

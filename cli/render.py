@@ -54,9 +54,8 @@ async def _render_all(files: Sequence[str], repo: str, revision: str, *, as_json
             try:
                 if isinstance(found, InputError):
                     raise found
-                for document in found:
-                    objects = await rendered(document, manifests, repo, revision)
-                    await _show(objects, await manifests.sandbox(), as_json=as_json)
+                objects = await rendered(found, manifests, repo, revision)
+                await _show(objects, await manifests.sandbox(), as_json=as_json)
             except (InputError, RepositoryError) as e:
                 say.complain(redact_text(str(e)))
                 worst = say.Exit.BAD_INPUT

@@ -99,6 +99,19 @@ def test_a_script_that_fails_is_told_with_its_object(with_sandbox: Gitops, tmp_p
     assert f"{file}, document 1" in ran.err
 
 
+def test_an_object_that_a_script_fails_on_does_not_stop_the_others_of_its_file(
+    with_sandbox: Gitops, tmp_path: Path
+) -> None:
+    listed = {"apiVersion": "v1", "kind": "List", "items": [CONFIG, PENDING]}
+    file = written(tmp_path / "list.json", listed)
+    script = 'return {status="Healthy", message=obj.spec.type}'
+
+    ran = with_sandbox("health", file, "--json", "--lua", written(tmp_path / "x.lua", script))
+
+    assert (ran.code, [answer["name"] for answer in ran.answers]) == (2, ["web"])
+    assert f"{file}, document 1" in ran.err
+
+
 def test_diff_tells_what_differs(gitops: Gitops, tmp_path: Path) -> None:
     desired = written(tmp_path / "desired.json", PENDING)
     live = written(tmp_path / "live.json", {**INTERNAL, "status": {"loadBalancer": {}}})

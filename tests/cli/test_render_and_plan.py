@@ -219,3 +219,18 @@ def test_a_huge_file_is_refused_by_its_name(repo: Path) -> None:
     with pytest.raises(RepositoryError, match=r"huge\.yaml") as raised:
         DirectoryTree(repo).entry("huge.yaml")
     assert raised.value.reason is Reason.OUTPUT_TOO_LARGE
+
+
+@pytest.mark.parametrize("command", ["render", "plan"])
+def test_an_application_that_fails_does_not_stop_the_others_of_its_file(
+    with_sandbox: Gitops, repo: Path, tmp_path: Path, command: str
+) -> None:
+    file = tmp_path / "apps.json"
+    listed = {"apiVersion": "v1", "kind": "List", "items": [app(path="absent"), app()]}
+    file.write_text(json.dumps(listed))
+
+    ran = with_sandbox(command, "-f", file, "--repo", repo, "--json")
+
+    assert ran.code == 2
+    assert "no folder 'absent'" in ran.err
+    assert sorted(each["kind"] for each in ran.answers) == ["ConfigMap", "Namespace", "Service"]
