@@ -14,7 +14,7 @@ from service.api.endpoint import Answer, Endpoint
 from service.api.fields import Text, text_of
 from service.api.pages import Order, Page, PageQuery, rows_of
 from service.history.minutes import Span, minutes
-from service.history.timeline import Time
+from service.history.timeline import FIRST, Time
 from service.history.visible import VIEW, same_application, visible
 from service.projection.applications import application_id
 from service.store.tables import agents, applications, drifts
@@ -83,7 +83,7 @@ async def list_drifts(call: Call, given: DriftsQuery) -> Page[DriftEntry]:
 
 async def list_drift_minutes(call: Call, given: MinutesQuery) -> Page[DriftMinutes]:
     """How long each application drifted on each day (UTC), the newest day first."""
-    until = min(given.until or call.now, call.now)
+    until = max(FIRST, min(given.until or call.now, call.now))
     since = max(given.since or until - _WEEK, until - _LONGEST)
     given = msgspec.structs.replace(given, since=since, until=until)
     query = _selected().where(visible(call), *_filters(given)).limit(_MOST)

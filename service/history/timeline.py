@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 import msgspec
@@ -23,6 +23,8 @@ from service.projection.values import FactRow
 from service.store.tables import agents, applications, facts
 
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
+FIRST = datetime(2000, 1, 1, tzinfo=UTC)
+"""Before there was anything: earlier times mean this one."""
 _LOOK_BACK = timedelta(days=7)
 _MOST = 200_000
 _WIRE = tuple(prefix + name for name in TYPES for prefix in ("fact.", ""))
@@ -99,9 +101,10 @@ async def list_application_facts(call: Call, given: TimelineQuery) -> Page[Timel
 
 async def get_fleet_at(call: Call, given: AtQuery) -> FleetThen:
     """Health and sync of every application one may see, as they were at a moment."""
+    moment = max(given.time, FIRST)
     names = {row["agent_id"]: (row["name"], row["environment"]) for row in await _agents(call)}
-    known, environments = await _unchanged(call, given.time)
-    fleet = fleet_at(known, await _facts_until(call, given.time))
+    known, environments = await _unchanged(call, moment)
+    fleet = fleet_at(known, await _facts_until(call, moment))
     items = [
         ApplicationThen(
             id=application_id(it.agent, it.subject),

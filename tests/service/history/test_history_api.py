@@ -164,3 +164,16 @@ async def test_nobody_sees_the_history_of_what_they_may_not_see(world: World, pa
     assert (await (await world.person()).get(path)).status == 403
     mine = (await (await world.person("viewer", project_id=world.project)).get(path)).body
     assert len(mine.get("items", mine.get("applications"))) == 1
+
+
+FAR = ("/timeline/at?time={}", "/timeline?since={}", "/drifts?until={}", "/drifts/minutes?until={}")
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+@pytest.mark.parametrize("path", FAR)
+async def test_times_at_the_ends_of_the_calendar_are_answered(
+    world: World, path: str, time: str
+) -> None:
+    await furnished(world)
+    who = await world.person("viewer")
+    assert (await who.get(path.format(time))).status == 200
