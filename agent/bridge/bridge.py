@@ -53,6 +53,7 @@ async def bridge(parts: Parts) -> None:
     keys = await _keys(keeping)
     link = parts.settings.link
     place = Place(url=link.url.rstrip("/"), ca=link.ca, cert=link.cert, key=link.key)
+    await _usable(place)
     async with outside(place) as way:
         introduction = Introduction(
             way=way,
@@ -188,6 +189,18 @@ async def _keys(keeping: Keeping) -> Keys:
         except (BrokenKeysError, ApplyRefusedError, ClusterUnreachableError) as error:
             log.warning("no link: its keys cannot be read", reason=str(error))
             await asyncio.sleep(_AGAIN_SECONDS)
+
+
+async def _usable(place: Place) -> None:
+    """Files may be mounted a moment later, or be mended by somebody."""
+    while True:
+        try:
+            place.tls()
+        except OSError as error:  # an SSLError is one
+            log.warning("no link: its certificates cannot be used", reason=str(error))
+            await asyncio.sleep(_AGAIN_SECONDS)
+        else:
+            return
 
 
 async def _cluster_uid(parts: Parts) -> str:

@@ -26,7 +26,7 @@ log = structlog.get_logger()
 
 _RENEW_AT = 2 / 3
 _REFUSED_SECONDS = 30.0
-_SHORTEST_RENEWAL = 1.0
+_SHORTEST_RENEWAL, _LONGEST_RENEWAL = 1.0, 3600.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class Connect:
         while True:
             left = token.expires_at - self.clock.now().timestamp()
             share = _RENEW_AT * self.random.uniform(0.8, 1.0)
-            await asyncio.sleep(max(_SHORTEST_RENEWAL, left * share))
+            await asyncio.sleep(min(max(_SHORTEST_RENEWAL, left * share), _LONGEST_RENEWAL))
             try:
                 token = await self.introduction.session()
             except LinkRefusedError:

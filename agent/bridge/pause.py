@@ -23,7 +23,7 @@ class Pause:
     def next(self, retry_after: float = 0.0) -> float:
         before = max(self._last, self.shortest)
         self._last = min(self.longest, self.random.uniform(self.shortest, 3 * before))
-        asked = min(retry_after, _LONGEST_ASKED)
+        asked = min(max(0.0, retry_after), _LONGEST_ASKED)
         return max(self._last, asked + self.random.uniform(0, 0.2 * asked))
 
     def reset(self) -> None:

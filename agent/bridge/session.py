@@ -62,6 +62,8 @@ _QUIET_SECONDS = 0.25
 _FORGET_SECONDS = 1.0
 _OUTBOX_SECONDS = 15.0
 _NO_FENCE_RETURN = 3600.0
+_SHORTEST, _LONGEST_BEAT, _LONGEST_COMPARE = 0.1, 15.0, 3600.0
+_LARGEST_WINDOW = 10_000
 
 
 class Desk(Protocol):
@@ -97,9 +99,11 @@ class Session:
 
     async def run(self) -> None:
         welcome = self.welcome = await self._greet()
-        self._uplink = Uplink(acked=welcome.acked, window=max(1, welcome.window))
-        self._pulse = Pulse(every=max(0.1, welcome.beat_seconds), heard=time.monotonic())
-        self._compare_every = max(0.1, welcome.roots_seconds)
+        window = int(_between(1, welcome.window, _LARGEST_WINDOW))
+        self._uplink = Uplink(acked=max(0, welcome.acked), window=window)
+        every = _between(_SHORTEST, welcome.beat_seconds, _LONGEST_BEAT)
+        self._pulse = Pulse(every=every, heard=time.monotonic())
+        self._compare_every = _between(_SHORTEST, welcome.roots_seconds, _LONGEST_COMPARE)
         await self._tell_gap(welcome.acked)
         await self._forget_through(welcome.acked)
         self.desk.connected(self.link)
@@ -290,6 +294,11 @@ class Session:
             members = await self.states.members(kind)
             kinds[kind] = Root(root=root_of_members(members), count=len(members))
         await self.link.send(Roots(kinds=kinds, through=self._uplink.acked))
+
+
+def _between(least: float, said: float, most: float) -> float:
+    """What the service says is taken within reason."""
+    return min(max(least, said), most)
 
 
 def _fenced(frame: Fenced) -> LinkLostError:

@@ -39,6 +39,7 @@ _WORKERS = {TaskClass.INTERACTIVE: 8, TaskClass.CONTROL: 32, TaskClass.BULK: 16}
 _STREAMS = "streams"
 _STREAM_WORKERS = 16
 _QUEUED = 2000
+_LONGEST_ID = 100
 _SIGN_OF_LIFE = 8.0
 """Seconds between two signs that a task is still being done: its lease is 30."""
 _AGAIN_SECONDS = 1.0
@@ -83,6 +84,9 @@ class TaskDesk:
     def offer(self, task: Task) -> None:
         """One that is here already is not taken twice."""
         if task.id in self._held:
+            return
+        if not 0 < len(task.id) <= _LONGEST_ID:
+            log.warning("task not taken: its id is no id")
             return
         queue = self._queues[_STREAMS if task.kind is TaskKind.LOGS else str(task.clazz)]
         if queue.full():

@@ -29,10 +29,13 @@ class Object(Arguments, frozen=True, kw_only=True):
 
 
 class Sync(Arguments, frozen=True, kw_only=True):
+    """Also of a preview (a diff), which says what a sync of this kind would do."""
+
     revision: str = ""
     prune: bool = False
     dry_run: bool = False
     resources: tuple[Object, ...] = ()
+    options: tuple[str, ...] = ()
 
 
 class Refresh(Arguments, frozen=True, kw_only=True):

@@ -31,6 +31,9 @@ class Commands:
 
     async def sync(self, task: Task, doing: Doing) -> object:
         said = arguments.read(task, arguments.Sync)
+        if said.options:
+            text = "sync options are taken from the Application: set them in its syncPolicy"
+            raise TaskFailedError("unsupported", text)
         app = self._subject(task, doing)
         resources = tuple(
             ResourceKey(one.group, one.kind, one.namespace, one.name) for one in said.resources

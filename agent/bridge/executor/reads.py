@@ -48,10 +48,21 @@ class Reads:
         return {"revision": record.revision, "manifests": list(objects_of(content))}
 
     async def diff(self, task: Task, _doing: Doing) -> object:
+        """Of all objects that differ, or as a preview of those that a sync is to be about."""
         app = self.tools.app(task)
+        said = arguments.read(task, arguments.Sync)
         world = await self._world(app)
+        target = app.source.target_revision if app.source else ""
+        if said.revision not in ("", target, world.record.revision):
+            text = f"only revision {world.record.revision} is rendered here"
+            raise TaskFailedError("unsupported", text)
         redaction = self.tools.redaction()
-        pairs = [pair for pair in world.pairs if pair.state not in _UNMODIFIED]
+        wanted = {ResourceKey(it.group, it.kind, it.namespace, it.name) for it in said.resources}
+        pairs = [
+            pair
+            for pair in world.pairs
+            if pair.state not in _UNMODIFIED and (not wanted or pair.key in wanted)
+        ]
         objects = [_difference(pair, redaction) for pair in pairs]
         return {"revision": world.record.revision, "objects": fitting(objects)}
 
