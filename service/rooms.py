@@ -17,7 +17,13 @@ from aiohttp import web
 from service.parts import Parts
 
 BODY_LIMIT = 1 << 20
-_ROOMS = ("service.gateway", "service.api", "service.live", "service.history")
+_ROOMS = (
+    "service.gateway",
+    "service.api",
+    "service.live",
+    "service.history",
+    "service.pages",
+)
 
 
 def application(parts: Parts) -> web.Application:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-ROOMS = ("bus", "handlers", "agent", "cli", "playground")
+ROOMS = ("bus", "handlers", "agent", "service", "cli", "playground")
 MODULES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 IDS = [str(path.relative_to(ROOT)) for path in MODULES]
 
