@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from bus.events import DeleteApp, Event, RefreshApp, StepOperation
 from bus.status import OperationPhase
-from handlers.application.application import REFRESH_ANNOTATION, Application
+from handlers.application.application import Application
+from handlers.render.outcome import asked_refresh
 
 HARD = "hard"
 
@@ -32,8 +33,8 @@ def _deletion_changed(before: Application | None, after: Application) -> bool:
 
 
 def _refresh(before: Application | None, after: Application) -> Iterator[Event]:
-    wanted = after.metadata.annotations.get(REFRESH_ANNOTATION, "")
-    asked = bool(wanted) and (before is None or _annotation(before) != wanted)
+    wanted = asked_refresh(after)
+    asked = bool(wanted) and (before is None or asked_refresh(before) != wanted)
     if before is None or before.spec != after.spec or asked:
         yield RefreshApp(app=after.key, hard=asked and wanted == HARD)
 
@@ -44,10 +45,6 @@ def _step(before: Application | None, after: Application) -> Iterator[Event]:
     resumed = before is None and _phase(after) == OperationPhase.RUNNING
     if asked or terminated or resumed:
         yield StepOperation(app=after.key)
-
-
-def _annotation(app: Application) -> str:
-    return app.metadata.annotations.get(REFRESH_ANNOTATION, "")
 
 
 def _phase(app: Application | None) -> str:
