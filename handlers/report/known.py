@@ -71,14 +71,15 @@ class KnownSecrets:
         if not self._lengths or len(text) < _SHORTEST:
             return text
         parts: list[str] = []
-        begin = here = 0
-        while here <= len(text) - _SHORTEST:
+        begin = 0
+        heads = self._lengths
+        for here in range(len(text) - _SHORTEST + 1):
+            if hash(text[here : here + _HEAD]) not in heads or here < begin:
+                continue
             length = self._found(text, here)
             if length:
                 parts += (text[begin:here], HIDDEN)
-                begin = here = here + length
-            else:
-                here += 1
+                begin = here + length
         return "".join((*parts, text[begin:])) if parts else text
 
     def _found(self, text: str, here: int) -> int:
