@@ -39,6 +39,8 @@ class Doing:
     began: str
     repeated: bool
     """It was begun before and cut off."""
+    cancelled: Callable[[], bool]
+    """Somebody does not want it any more; only asked by those who cannot just be cut off."""
     progress: Callable[[str], Awaitable[None]]
     stream: Stream
 

@@ -40,6 +40,8 @@ _STREAMS = "streams"
 _STREAM_WORKERS = 16
 _QUEUED = 2000
 _LONGEST_ID = 100
+_ENDS_ITSELF = frozenset({TaskKind.SYNC, TaskKind.ROLLBACK})
+"""What they began goes on in the cluster: they terminate it and wait for that."""
 _SIGN_OF_LIFE = 8.0
 """Seconds between two signs that a task is still being done: its lease is 30."""
 _AGAIN_SECONDS = 1.0
@@ -100,7 +102,7 @@ class TaskDesk:
         if held is None:
             return
         held.cancelled = True
-        if held.work is not None:
+        if held.work is not None and held.task.kind not in _ENDS_ITSELF:
             held.work.cancel()
 
     def credit(self, task_id: str, chunks: int) -> None:
@@ -196,6 +198,7 @@ class TaskDesk:
             doing = Doing(
                 began=record.began,
                 repeated=repeated,
+                cancelled=lambda: held.cancelled,
                 progress=lambda message: self._progress(held, message),
                 stream=held.stream,
             )

@@ -111,7 +111,7 @@ async def said(message: str) -> None:
 
 
 def doing(stream: TaskStream) -> Doing:
-    return Doing(began="", repeated=False, progress=said, stream=stream)
+    return Doing(began="", repeated=False, cancelled=lambda: False, progress=said, stream=stream)
 
 
 def logs(pod: str, lines: int) -> Task:

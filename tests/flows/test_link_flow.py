@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from nacl.public import PublicKey, SealedBox
 
 from agent.bridge.results import Results
 from bus.events import SyncApp
 from bus.identity import AppKey
 from bus.jetstream import Bus, BusSettings
-from bus.link import Task, TaskKind, TaskPhase
+from bus.link import Cancel, Offer, Task, TaskKind, TaskPhase
 from tests.bridge.farend import FarEnd, quiet
 from tests.flows.house import House, config_map, is_synced
 from tests.support import eventually
@@ -283,6 +284,84 @@ async def test_where_it_cannot_be_known_whether_a_sync_was_done_a_person_is_aske
         await results.begin(wanted.id, "2026-01-01T00:00:00+00:00")
         ended = await far.do(wanted)
     assert ended.phase is TaskPhase.UNKNOWN
+
+
+async def test_a_cancelled_sync_terminates_what_it_began(linked: House, far: FarEnd) -> None:
+    never = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "never"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "nobody-provides",
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
+    later = config_map("later", a="1").replace(
+        "{name: later}", '{name: later, annotations: {argocd.argoproj.io/sync-wave: "1"}}'
+    )
+    linked.commit({"web/never.yaml": json.dumps(never), "web/later.yaml": later})
+    async with linked.running():
+        await far.connected()
+        await linked.apply_app("web", "web")
+        await linked.until(is_out_of_sync, app="web")
+        wanted = task(TaskKind.SYNC, f"{linked.namespace}/web")
+        await far.say(Offer(task=wanted))
+        await linked.until(is_running, app="web")
+        await far.say(Cancel(id=wanted.id))
+        ended = (await eventually(lambda: far.results.get(wanted.id, [])))[0]
+        app = await linked.app("web")
+    assert (ended.phase, ended.code) == (TaskPhase.CANCELLED, "cancelled"), ended
+    assert app["status"]["operationState"]["phase"] == "Failed"
+    assert await linked.get("configmaps/later") is None
+
+
+async def test_a_task_that_is_too_late_is_not_begun(linked: House, far: FarEnd) -> None:
+    async with linked.running():
+        await far.connected()
+        late = task(TaskKind.REFRESH, f"{linked.namespace}/web")
+        ended = await far.do(replace(late, not_after="2026-01-01T00:00:00Z"))
+    assert (ended.phase, ended.code) == (TaskPhase.EXPIRED, "expired")
+
+
+async def test_a_precondition_that_does_not_hold_is_a_conflict(linked: House, far: FarEnd) -> None:
+    linked.commit({"web/config.yaml": config_map("web", a="1")})
+    async with linked.running():
+        await far.connected()
+        await linked.apply_app("web", "web")
+        await linked.until(is_out_of_sync, app="web")
+        wanted = task(TaskKind.SYNC, f"{linked.namespace}/web")
+        ended = await far.do(replace(wanted, precondition={"uid": "of another life"}))
+    assert ended.code == "conflict"
+    assert "uid" in ended.message
+
+
+async def test_a_secret_may_be_named_only_where_its_owner_allows_it(
+    linked: House, far: FarEnd
+) -> None:
+    path = f"/api/v1/namespaces/{linked.namespace}/secrets"
+    label = {"gitops-house.io/credential": "true"}
+    for name, labels in (("mine", {}), ("offered", label)):
+        metadata = {"name": name, "labels": labels}
+        body = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
+        await linked.api.create(path, {**body, "stringData": {"password": "pw-1234567"}})
+    url = "https://git.example.test/team/ref.git"
+    async with linked.running():
+        await far.connected()
+        mine, offered = [
+            await far.do(
+                task(TaskKind.PUT, url, kind="Repository", url=url, secretRef={"name": name})
+            )
+            for name in ("mine", "offered")
+        ]
+        stored = await linked.api.get(f"{path}/{offered.body['name']}")
+    assert mine.code == "not_allowed"
+    assert base64.b64decode(stored["data"]["password"]) == b"pw-1234567"
+
+
+def is_running(app: dict[str, Any]) -> bool:
+    state = app.get("status", {}).get("operationState", {})
+    return bool(state.get("phase") == "Running" and state.get("syncResult"))
 
 
 async def test_a_lost_outbox_is_a_new_epoch(linked: House, far: FarEnd) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from typing import Any
 
 from agent.bridge.doing import Doing, TaskFailedError
 from agent.bridge.executor import arguments
 from agent.bridge.executor.tools import Tools, app_key
-from bus.events import Event, OperationFinished, RefreshNow, SyncApp, TerminateOperation
+from bus.events import Event, RefreshNow, SyncApp, TerminateOperation
 from bus.identity import ResourceKey, Revision
 from bus.link import Task, TaskPhase
 from bus.status import OperationPhase
@@ -104,18 +105,19 @@ class Commands:
         return await self._until_over(command, doing)
 
     async def _until_over(self, command: SyncApp, doing: Doing) -> object:
-        told, loop = "", asyncio.get_running_loop()
+        told, loop, terminated = "", asyncio.get_running_loop(), False
         wanted = loop.time()
         while True:
             app = self.tools.applications.get(command.app)
             if app is None:
                 raise TaskFailedError("not_found", f"{command.app} is gone")
             state = _told(app, command.id)
-            if state is not None and state.phase in _ENDED and state.finished_at:
-                return _outcome(state)
-            ended = self.tools.endings.of(command.id)
-            if ended is not None and state is None:
-                return _outcome_of_fact(ended)
+            body = self._end(state, command.id)
+            if body is not None:
+                return _judged(body, cancelled=terminated)
+            if state is not None and doing.cancelled() and not terminated:
+                terminated = True
+                await self._terminate(command)
             message = _message(app, state, command.id)
             if message != told:
                 told, wanted = message, loop.time()
@@ -123,6 +125,20 @@ class Commands:
             if state is None and not _waits(app) and loop.time() - wanted > _UNHEARD_SECONDS:
                 raise TaskFailedError("failed", "no operation was begun within a minute")
             await asyncio.sleep(_LOOK_SECONDS)
+
+    def _end(self, state: OperationState | None, command_id: str) -> dict[str, Any] | None:
+        """Where another operation stands in the status already, the fact of the end is left."""
+        if state is not None:
+            over = state.phase in _ENDED and bool(state.finished_at)
+            return _outcome(state) if over else None
+        ended = self.tools.endings.of(command_id)
+        if ended is None:
+            return None
+        return {"phase": ended.phase, "message": ended.message, "revision": ended.revision}
+
+    async def _terminate(self, command: SyncApp) -> None:
+        once = f"{command.id}:cancel"
+        await self._publish(TerminateOperation(id=once, actor=command.actor, app=command.app), once)
 
     async def _publish(self, event: Event, message_id: str) -> None:
         await self.tools.bus.publish(event, message_id=message_id)
@@ -156,17 +172,9 @@ def _is_overrun(app: Application, began: str) -> bool:
     return state is not None and state.started_at[:19] >= began[:19]
 
 
-def _outcome_of_fact(ended: OperationFinished) -> object:
-    """Another operation stands in the status already: the fact of its end is all that is left."""
-    body = {"phase": ended.phase, "message": ended.message, "revision": ended.revision}
-    if ended.phase != OperationPhase.SUCCEEDED:
-        raise TaskFailedError("failed", ended.message or str(ended.phase), body=body)
-    return body
-
-
-def _outcome(state: OperationState) -> object:
+def _outcome(state: OperationState) -> dict[str, Any]:
     result = state.sync_result
-    body = {
+    return {
         "phase": state.phase,
         "message": state.message,
         "revision": result.revision if result else "",
@@ -174,6 +182,12 @@ def _outcome(state: OperationState) -> object:
         "finishedAt": state.finished_at,
         "resources": list(result.resources if result else ()),
     }
-    if state.phase != OperationPhase.SUCCEEDED:
-        raise TaskFailedError("failed", state.message or str(state.phase), body=body)
-    return body
+
+
+def _judged(body: dict[str, Any], *, cancelled: bool) -> dict[str, Any]:
+    if body["phase"] == OperationPhase.SUCCEEDED:
+        return body
+    message = body["message"] or str(body["phase"])
+    if cancelled:
+        raise TaskFailedError("cancelled", message, phase=TaskPhase.CANCELLED, body=body)
+    raise TaskFailedError("failed", message, body=body)
