@@ -154,6 +154,7 @@ def try_nats_with(config: str, folder: Path) -> None:
         ({"nats": {"storage": "lots"}}, "/nats/storage'"),
         ({"nats": {"credentialsSecret": "x"}}, "expected nats.url"),
         ({"redis": {"url": "redis://:password@host"}}, "/redis/url'"),
+        ({"link": {"url": "http://gitops.example"}}, "/link/url'"),
         ({"redis": {"url": "redis://host", "urlSecret": "x"}}, "expected one of them"),
     ],
 )

@@ -38,8 +38,8 @@ def environment(options: Options) -> list[Object]:
         "GITOPS_STATE_DIR": "/var/lib/gitops",
         "GITOPS_HTTP_HOST": "0.0.0.0",  # noqa: S104  inside a pod, behind a NetworkPolicy
         "GITOPS_NATS_URL": f"nats://{options.name}-nats:4222",
-        "GITOPS_SERVICE_URL": options.service_url,
-        "GITOPS_SERVICE_TOKEN_FILE": "/etc/gitops/enrolment/token",
+        "GITOPS_LINK_URL": options.service_url,
+        "GITOPS_LINK_TOKEN_FILE": "/etc/gitops/enrolment/token",
     }
     if options.scope is Scope.NAMESPACE:
         plain["GITOPS_DESTINATION_NAMESPACES"] = options.namespace
@@ -47,7 +47,7 @@ def environment(options: Options) -> list[Object]:
         plain["HTTPS_PROXY"] = plain["HTTP_PROXY"] = options.proxy
         plain["NO_PROXY"] = f"localhost,127.0.0.1,.svc,.cluster.local,{options.name}-nats"
     if options.ca_secret:
-        plain["GITOPS_SERVICE_CA"] = "/etc/gitops/ca/ca.crt"
+        plain["GITOPS_LINK_CA"] = "/etc/gitops/ca/ca.crt"
     home = {"fieldRef": {"fieldPath": "metadata.namespace"}}
     return [
         {"name": "GITOPS_NAMESPACE", "valueFrom": home},

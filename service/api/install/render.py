@@ -35,12 +35,15 @@ def as_helm(options: Options) -> str:
         "image": {"repository": repository, "tag": tag},
         "imagePullSecrets": [{"name": options.pull_secret}] if options.pull_secret else [],
         "agent": {"account": options.account, "name": options.agent, "env": extra},
+        "link": {"url": options.service_url, "tokenSecret": options.token_secret},
         "destinations": {
             "scope": "cluster" if options.scope is Scope.CLUSTER else "namespaces",
             "namespaces": [] if options.scope is Scope.CLUSTER else [options.namespace],
             "createNamespaces": any("namespaces" in it["resources"] for it in written),
         },
     }
+    if options.ca_secret:
+        values["link"]["caSecret"] = options.ca_secret
     return f"# helm install gitops deploy/chart -n {options.namespace} -f values.yaml\n" + dump(
         values
     )
@@ -77,9 +80,6 @@ _UNPRINTABLE = re.compile(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\ufff
 """What YAML wants escaped beyond JSON."""
 _CHART_LACKS = frozenset(
     {
-        "GITOPS_SERVICE_URL",
-        "GITOPS_SERVICE_TOKEN_FILE",
-        "GITOPS_SERVICE_CA",
         "HTTPS_PROXY",
         "HTTP_PROXY",
         "NO_PROXY",

@@ -106,7 +106,7 @@ def test_registry_proxy_and_authorities_reach_the_pod() -> None:
     assert container["image"] == "registry.example/mirror/gitops-house/agent:1.2.3"
     assert pod["imagePullSecrets"] == [{"name": "pull"}]
     assert env["HTTPS_PROXY"] == "http://proxy:3128"
-    assert env["GITOPS_SERVICE_CA"] == "/etc/gitops/ca/ca.crt"
+    assert env["GITOPS_LINK_CA"] == "/etc/gitops/ca/ca.crt"
 
 
 def test_helm_values_and_kustomize_say_the_same() -> None:
@@ -120,7 +120,7 @@ def test_helm_values_and_kustomize_say_the_same() -> None:
     overlay = yaml.safe_load(as_kustomize(chosen))
     patch = yaml.safe_load(overlay["patches"][0]["patch"])
     env = patch["spec"]["template"]["spec"]["containers"][0]["env"]
-    assert {"name": "GITOPS_SERVICE_URL", "value": "https://gitops.example"} in env
+    assert {"name": "GITOPS_LINK_URL", "value": "https://gitops.example"} in env
 
 
 JSON = st.recursive(
