@@ -1,0 +1,45 @@
+"""Which namespaces a task may touch: what the customer's limits are held against."""
+
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from agent.bridge.reach import Reach
+from agent.store.applications import Applications
+from bus.link import Task, TaskKind
+
+MANIFEST = {"kind": "Application", "spec": {"destination": {"namespace": "blog"}}}
+
+
+@pytest.fixture
+def reach() -> Reach:
+    apps = Applications(cast("Any", None))
+    spec = {"destination": {"namespace": "shop"}}
+    metadata = {"name": "web", "namespace": "argocd", "resourceVersion": "1"}
+    apps.put_application(msgspec.json.encode({"metadata": metadata, "spec": spec}))
+    return Reach(apps, "argocd")
+
+
+@pytest.mark.parametrize(
+    ("kind", "subject", "arguments", "touched"),
+    [
+        (TaskKind.SYNC, "argocd/web", {}, ("shop",)),
+        (TaskKind.SYNC, "argocd/absent", {}, ()),
+        (TaskKind.PUT, "argocd/web", {"manifest": MANIFEST}, ("blog", "shop")),
+        (TaskKind.PUT, "argocd/new", {"manifest": {"kind": "Application", "spec": {}}}, ("",)),
+        (TaskKind.PUT, "x", {"manifest": {"kind": "AppProject", "spec": {}}}, ("argocd",)),
+        (TaskKind.PUT, "https://x", {"kind": "Repository"}, ("argocd",)),
+        (TaskKind.DELETE, "argocd/repo", {"kind": "Repository"}, ("argocd",)),
+        (TaskKind.DELETE, "argocd/web", {"kind": "Application"}, ("shop",)),
+        (TaskKind.LIVE, "argocd/web", {"namespace": "other"}, ("other", "shop")),
+        (TaskKind.LIVE, "argocd/web", {"kind": "ClusterRole"}, ("", "shop")),
+        (TaskKind.LOGS, "argocd/web", {"namespace": "other"}, ("other", "shop")),
+        (TaskKind.REFS, "argocd/web", {"url": "x"}, ()),
+    ],
+)
+def test_a_task_reaches_where_its_objects_are(
+    reach: Reach, kind: TaskKind, subject: str, arguments: dict[str, Any], touched: tuple[str, ...]
+) -> None:
+    task = Task(id="t", kind=kind, subject=subject, actor="a", arguments=arguments)
+    assert reach(task) == touched
