@@ -17,5 +17,5 @@ export default defineConfig({
     target: ["chrome123", "firefox121", "safari17.5"],
   },
   test: { include: ["tests/**/*.test.ts"] },
-  server: { proxy: { "/api": backend } },
+  server: { proxy: { "/api": { target: backend, changeOrigin: false } } },
 });

@@ -201,10 +201,12 @@ export interface Drift {
   subject: string;
   project: string;
   object: string;
-  fields: { path: string; from: Json; to: Json }[];
+  /** The values are left out where they may be secret. */
+  fields: { path: string; from?: Json; to?: Json }[];
   actor: string;
   beganAt: string;
   endedAt: string | null;
+  agentName?: string;
   endedHow: "" | "healed" | "synced" | "accepted" | "gone";
 }
 
