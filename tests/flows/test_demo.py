@@ -5,6 +5,8 @@ import json
 import os
 import signal
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,15 @@ from tests.support import eventually
 pytestmark = [pytest.mark.flow, pytest.mark.timeout(300)]
 
 GITOPS = (sys.executable, "-c", "from cli.main import main; main()")
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Open to every account, which pytest's own is not: under root PostgreSQL runs as another."""
+    with tempfile.TemporaryDirectory(prefix="demo-test-") as name:
+        path = Path(name)
+        path.chmod(0o755)
+        yield path
 
 
 async def started(folder: Path, *arguments: str) -> asyncio.subprocess.Process:
@@ -42,25 +53,25 @@ def processes_of(folder: Path) -> list[str]:
     return found
 
 
-async def test_every_stage_of_the_demo_holds(tmp_path: Path, control_plane: object) -> None:
-    report = tmp_path / "report.json"
-    demo = await started(tmp_path, "--once", "--json", str(report))
+async def test_every_stage_of_the_demo_holds(folder: Path, control_plane: object) -> None:
+    report = folder / "report.json"
+    demo = await started(folder, "--once", "--json", str(report))
     output, _ = await demo.communicate()
     stages = json.loads(report.read_text())["stages"]
     assert demo.returncode == 0, output.decode()
     assert [stage["name"] for stage in stages] == [stage.name for stage in STAGES]
     assert all(stage["held"] for stage in stages)
     assert all(set(stage) == {"name", "expected", "seen", "held", "ms"} for stage in stages)
-    assert not processes_of(tmp_path)
-    assert not list(tmp_path.glob("gitops-demo-*"))
+    assert not processes_of(folder)
+    assert not list(folder.glob("gitops-demo-*"))
 
 
 async def test_an_interrupted_demo_leaves_no_process_and_no_file(
-    tmp_path: Path, control_plane: object
+    folder: Path, control_plane: object
 ) -> None:
-    demo = await started(tmp_path)
-    await eventually(lambda: len(processes_of(tmp_path)) > 3, within=60)
+    demo = await started(folder)
+    await eventually(lambda: len(processes_of(folder)) > 3, within=60)
     demo.send_signal(signal.SIGINT)
     await asyncio.wait_for(demo.communicate(), 60)
-    await eventually(lambda: not processes_of(tmp_path), within=30)
-    assert not list(tmp_path.glob("gitops-demo-*"))
+    await eventually(lambda: not processes_of(folder), within=30)
+    assert not list(folder.glob("gitops-demo-*"))
