@@ -14,6 +14,7 @@ from pathlib import Path
 
 from agent.child import Child, ChildNotReadyError, Program
 from agent.loopback import answers_tcp, free_port
+from agent.store.files import write_whole
 
 _ADDRESS = "url"
 
@@ -33,7 +34,7 @@ async def embedded_nats(folder: Path) -> AsyncIterator[str]:
     port = free_port()
     url = f"nats://127.0.0.1:{port}"
     async with nats_child(folder, port):
-        (folder / _ADDRESS).write_text(url)
+        write_whole(folder / _ADDRESS, url.encode())
         try:
             yield url
         finally:

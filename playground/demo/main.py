@@ -18,6 +18,7 @@ import uvloop
 from rich.console import Console
 from rich.text import Text
 
+from agent.store.files import write_whole
 from playground.build import build_control_plane
 from playground.compiling import Watcher
 from playground.demo.far_end import ADMINISTRATOR
@@ -123,12 +124,8 @@ async def _applications(house: House, screen: Screen) -> None:
 
 
 def _write(report: Report, file: Path | None) -> None:
-    """Whole or not at all."""
-    if file is None:
-        return
-    part = file.with_name(f".{file.name}.part")
-    part.write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
-    part.replace(file)
+    if file is not None:
+        write_whole(file, msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
 
 
 async def _until_interrupted() -> None:
