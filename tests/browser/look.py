@@ -56,6 +56,7 @@ PAGES = (
     "/settings/members",
     "/settings/roles",
     "/settings/tokens",
+    "/settings/webhooks",
 )
 
 

@@ -68,7 +68,7 @@ const routes: RouteRecordRaw[] = [
     meta: { title: "Audit" },
   },
   {
-    path: "/settings/:section(organisations|projects|members|roles|tokens)?",
+    path: "/settings/:section(organisations|projects|members|roles|tokens|webhooks)?",
     name: "settings",
     component: () => import("./pages/SettingsPage.vue"),
     props: true,

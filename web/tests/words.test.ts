@@ -10,8 +10,10 @@ import { bars } from "@/model/hops";
 import { keyOf, parseKey, sayKey } from "@/model/keys";
 import { lanes, ticks } from "@/model/lanes";
 import { byNoun, PERMISSIONS } from "@/model/permissions";
+import { reported } from "@/model/reported";
 import { shortImage, shortRepository, shortRevision } from "@/model/text";
 import { why } from "@/model/why";
+import type { JsonObject } from "@/api/types";
 import { application, fact } from "./given";
 
 describe("short forms", () => {
@@ -170,6 +172,20 @@ describe("limits, connections and permissions", () => {
     expect(new Set(PERMISSIONS).size).toBe(PERMISSIONS.length);
     expect(byNoun(["gitops_application_view", "gitops_application_sync"])).toEqual([
       { noun: "application", verbs: ["sync", "view"] },
+    ]);
+  });
+});
+
+describe("the tree before the agent answers", () => {
+  it("is what was last reported, with words that this page does not know left out", () => {
+    const resources: JsonObject[] = [
+      { kind: "ConfigMap", namespace: "shop", name: "settings", status: "OutOfSync" },
+      { group: "apps", kind: "Deployment", name: "web", status: "Strange", health: { status: "Healthy" } },
+    ];
+    const nodes = reported({ ...application(), spec: {}, status: { resources } });
+    expect(nodes.map((node) => [node.kind, node.health, node.sync])).toEqual([
+      ["ConfigMap", "", "OutOfSync"],
+      ["Deployment", "Healthy", ""],
     ]);
   });
 });

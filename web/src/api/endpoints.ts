@@ -91,6 +91,15 @@ export const access = {
   revokeToken: (principal: string, id: string) => remove(`/principals/${enc(principal)}/tokens/${enc(id)}`),
 };
 
+export const webhooks = {
+  list: () => list<t.Webhook>("/webhooks"),
+  create: (body: t.JsonObject) => post<t.Webhook & { secret: string }>("/webhooks", body),
+  remove: (id: string) => remove(`/webhooks/${enc(id)}`),
+  dead: (id: string) => list<t.Delivery>(`/webhooks/${enc(id)}/deliveries`, { state: "dead" }),
+  retry: (id: string, delivery: string) =>
+    post<t.Delivery>(`/webhooks/${enc(id)}/deliveries/${enc(delivery)}/retry`),
+};
+
 export const tasks = {
   one: (id: string) => request<t.Task>(`/tasks/${enc(id)}`),
 };

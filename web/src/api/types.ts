@@ -351,6 +351,27 @@ export interface Binding {
   project: string | null;
 }
 
+export interface Webhook {
+  id: string;
+  name: string;
+  url: string;
+  types: string[];
+  project: string;
+  enabled: boolean;
+  version: number;
+  createdAt: string | null;
+}
+
+export interface Delivery {
+  id: string;
+  state: "waiting" | "delivered" | "dead";
+  type: string;
+  attempts: number;
+  answer: string;
+  nextAt: string | null;
+  createdAt: string | null;
+}
+
 export interface Change {
   id: string;
   event: string;
