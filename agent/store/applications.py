@@ -25,7 +25,9 @@ from handlers.application.application import (
 from handlers.application.defaults import DEFAULT_PROJECT
 from handlers.application.patch import merge_patch
 from handlers.application.spec import ApplicationSpec
+from handlers.command.handler import COMMANDS_ANNOTATION, with_command
 from handlers.ports import ApplyRefusedError, StaleWriteError, StatusWrite
+from handlers.sync.transitions import COMMAND_ID
 
 log = structlog.get_logger()
 
@@ -79,7 +81,12 @@ class Applications:
         current = self._apps.get(app.key, app)
         if current.operation is not None:
             raise StaleWriteError(f"{app.key} already has an operation")
-        return await self._send(current, {"operation": operation}, guarded=True)
+        patch: dict[str, Any] = {"operation": operation}
+        command = next((it["value"] for it in operation.get("info", ()) if _is_command(it)), "")
+        if command:
+            noted = {COMMANDS_ANNOTATION: with_command(current, command)}
+            patch["metadata"] = {"annotations": noted}
+        return await self._send(current, patch, guarded=True)
 
     async def _send(self, app: Application, patch: dict[str, Any], *, guarded: bool) -> Application:
         if guarded:
@@ -175,6 +182,10 @@ class Applications:
         for source in (app.spec.source, *app.spec.sources):
             if source is not None:
                 self._by_repository.get(RepositoryKey.of(source.repo_url), set()).discard(app.key)
+
+
+def _is_command(info: Mapping[str, str]) -> bool:
+    return info.get("name") == COMMAND_ID
 
 
 def _nobody(before: Application | None, after: Application | None) -> None:

@@ -30,6 +30,8 @@ from handlers.sync.transitions import COMMAND_ID, info_of, under_way
 
 _AWAY = 5.0
 _BUSY = 1.0
+COMMANDS_ANNOTATION = "gitops-house.io/commands"
+_COMMANDS_KEPT = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +40,7 @@ class SyncNow:
 
     async def __call__(self, command: SyncApp) -> Sequence[Event]:
         app = _known(self.apps, command)
-        if _is_known(app, command.id):
+        if is_known(app, command.id):
             return (StepOperation(app=app.key),)
         if under_way(app) is not None:
             raise Retry("another operation is under way", after=_BUSY)
@@ -111,7 +113,20 @@ def _known(apps: Apps, command: SyncApp | TerminateOperation | RefreshNow) -> Ap
     return app
 
 
-def _is_known(app: Application, command_id: str) -> bool:
+def is_known(app: Application, command_id: str) -> bool:
+    """Its operation was wanted once: now, or before one that stands in its place."""
     state = app.status.operation_state
     said = (app.operation, state.operation if state else None)
-    return any(one is not None and info_of(one, COMMAND_ID) == command_id for one in said)
+    if any(one is not None and info_of(one, COMMAND_ID) == command_id for one in said):
+        return True
+    return command_id in commands_of(app)
+
+
+def commands_of(app: Application) -> tuple[str, ...]:
+    """Ids of the last commands, oldest first; written together with the operation itself."""
+    return tuple(app.metadata.annotations.get(COMMANDS_ANNOTATION, "").split())
+
+
+def with_command(app: Application, command_id: str) -> str:
+    """The annotation's value with one more."""
+    return " ".join((*commands_of(app), command_id)[-_COMMANDS_KEPT:])

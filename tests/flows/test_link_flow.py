@@ -280,10 +280,38 @@ async def test_where_it_cannot_be_known_whether_a_sync_was_done_a_person_is_aske
         await linked.apply_app("web", "web", syncPolicy={"automated": {}})
         await linked.until_synced("web")
         wanted = task(TaskKind.SYNC, f"{linked.namespace}/web")
+        note = {"gitops-house.io/commands": wanted.id}
+        await linked.patch_app("web", {"metadata": {"annotations": note}})
+        await eventually(lambda: is_noted(linked, note))
         results = Results(await agent.parts.bus.bucket("results"))
         await results.begin(wanted.id, "2026-01-01T00:00:00+00:00")
         ended = await far.do(wanted)
     assert ended.phase is TaskPhase.UNKNOWN
+
+
+def is_noted(house: House, note: dict[str, str]) -> bool:
+    app = house.known("web")
+    return app is not None and note.items() <= app.metadata.annotations.items()
+
+
+async def test_a_command_that_is_delivered_again_after_another_one_does_nothing(
+    linked: House, far: FarEnd
+) -> None:
+    linked.commit({"web/config.yaml": config_map("web", a="1")})
+    async with linked.running():
+        await far.connected()
+        await linked.apply_app("web", "web")
+        await linked.until(is_out_of_sync, app="web")
+        first, second = (task(TaskKind.SYNC, f"{linked.namespace}/web") for _ in range(2))
+        await far.do(first)
+        await far.do(second)
+        key = AppKey(linked.namespace, "web")
+        await linked.publish(SyncApp(id=first.id, actor="again", app=key))
+        third = task(TaskKind.SYNC, f"{linked.namespace}/web")
+        await far.do(third)
+        app = await linked.app("web")
+    actors = [entry["initiatedBy"]["username"] for entry in app["status"]["history"]]
+    assert actors == ["ann", "ann", "ann"]
 
 
 async def test_a_cancelled_sync_terminates_what_it_began(linked: House, far: FarEnd) -> None:

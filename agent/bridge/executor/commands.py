@@ -19,6 +19,7 @@ from bus.link import Task, TaskPhase
 from bus.status import OperationPhase
 from handlers.application.application import Application
 from handlers.application.status import OperationState
+from handlers.command.handler import commands_of, is_known
 from handlers.sync.transitions import COMMAND_ID, info_of
 
 _LOOK_SECONDS = 0.25
@@ -97,10 +98,11 @@ class Commands:
         return app
 
     async def _operate(self, app: Application, command: SyncApp, doing: Doing) -> object:
-        if doing.repeated and _told(app, command.id) is None and _is_overrun(app, doing.began):
+        overtaken = _told(app, command.id) is None and command.id in commands_of(app)
+        if doing.repeated and overtaken and self.tools.endings.of(command.id) is None:
             text = "cut off, and another operation ran since: whether it was done is not known"
             raise TaskFailedError("failed", text, phase=TaskPhase.UNKNOWN)
-        if _told(app, command.id) is None:
+        if not is_known(app, command.id):
             await self._publish(command, command.id)
         return await self._until_over(command, doing)
 
@@ -164,12 +166,6 @@ def _message(app: Application, state: OperationState | None, command_id: str) ->
     if app.operation is not None and info_of(app.operation, COMMAND_ID) == command_id:
         return "about to begin"
     return "waits for another operation" if _waits(app) else "accepted"
-
-
-def _is_overrun(app: Application, began: str) -> bool:
-    """An operation of somebody else began after ours was wanted: ours may have been before it."""
-    state = app.status.operation_state
-    return state is not None and state.started_at[:19] >= began[:19]
 
 
 def _outcome(state: OperationState) -> dict[str, Any]:
