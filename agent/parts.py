@@ -37,11 +37,13 @@ from agent.settings import Settings
 from agent.store.applications import Applications
 from agent.store.artifacts import ArtifactStore
 from agent.store.patching import ApplicationPatches
+from agent.store.recent import RecentArtifacts
 from agent.store.redis import RedisArtifacts
 from agent.store.refs import RefNotes
 from agent.store.renders import RenderStore
 from agent.store.secrets import Secrets
 from bus.jetstream import Bus
+from handlers.compare.worlds.handler import Worlds
 from handlers.report.known import KnownSecrets
 
 
@@ -59,8 +61,10 @@ class Parts:
     cluster: KubeCluster
     applications: Applications
     secrets: Secrets
-    artifacts: ArtifactStore
+    artifacts: RecentArtifacts
     renders: RenderStore
+    worlds: Worlds
+    """Shared, so that what the server was asked once is remembered once."""
     refs: RefNotes
     redis: RedisArtifacts | None
     known_secrets: KnownSecrets
@@ -85,6 +89,9 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
         live = Live(client, index, Extent(namespaces=settings.destination_namespaces))
         applications = Applications(ApplicationPatches(client))
         metrics.registry.register(AppInfo(applications))
+        cluster = KubeCluster(client, live)
+        stored = ArtifactStore.open(state / "artifacts", shared=redis)
+        artifacts, renders = RecentArtifacts(behind=stored), RenderStore.open(state / "renders")
         yield Parts(
             settings=settings,
             metrics=metrics,
@@ -95,11 +102,19 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
             mirrors=mirrors,
             client=client,
             live=live,
-            cluster=KubeCluster(client, live),
+            cluster=cluster,
             applications=applications,
             secrets=secrets,
-            artifacts=ArtifactStore.open(state / "artifacts", shared=redis),
-            renders=RenderStore.open(state / "renders"),
+            artifacts=artifacts,
+            renders=renders,
+            worlds=Worlds(
+                apps=applications,
+                renders=renders,
+                artifacts=artifacts,
+                live=live,
+                cluster=cluster,
+                control_namespace=settings.namespace,
+            ),
             refs=RefNotes(),
             redis=redis,
             known_secrets=known,

@@ -5,10 +5,8 @@ from __future__ import annotations
 from agent.clock import SystemClock
 from agent.observe.git import CountedGit
 from agent.parts import Parts
-from agent.store.recent import RecentArtifacts
 from handlers.command.handler import RefreshThis, SyncNow, Terminate
 from handlers.compare.handler import Compare
-from handlers.compare.worlds.handler import Worlds
 from handlers.delete.handler import Delete
 from handlers.health.handler import Assess
 from handlers.refresh.handler import Refresh
@@ -24,15 +22,7 @@ def open_rooms(parts: Parts) -> Rooms:
     apps, live, clock = parts.applications, parts.live, SystemClock()
     git = CountedGit(parts.mirrors, parts.metrics)
     renders, cluster = parts.renders, parts.cluster
-    artifacts = RecentArtifacts(behind=parts.artifacts)
-    worlds = Worlds(
-        apps=apps,
-        renders=renders,
-        artifacts=artifacts,
-        live=live,
-        cluster=cluster,
-        control_namespace=parts.settings.namespace,
-    )
+    artifacts, worlds = parts.artifacts, parts.worlds
     begin = Begin(apps=apps, worlds=worlds, git=git, clock=clock)
     applier = Applier(cluster=cluster, live=live)
     render = Render(
@@ -57,15 +47,4 @@ def open_rooms(parts: Parts) -> Rooms:
         sync_now=SyncNow(apps=apps),
         refresh_this=RefreshThis(apps=apps),
         terminate=Terminate(apps=apps),
-    )
-
-
-def open_worlds(parts: Parts) -> Worlds:
-    return Worlds(
-        apps=parts.applications,
-        renders=parts.renders,
-        artifacts=parts.artifacts,
-        live=parts.live,
-        cluster=parts.cluster,
-        control_namespace=parts.settings.namespace,
     )

@@ -35,7 +35,6 @@ from agent.bridge.tasks import TaskDesk
 from agent.bridge.websocket import websocket
 from agent.clock import SystemClock
 from agent.parts import Parts
-from agent.rooms import open_worlds
 from bus.ids import new_id
 from bus.link import PROTOCOL, Hello
 from handlers.application.application import Metadata
@@ -172,7 +171,7 @@ class _Bridge:
             mirrors=parts.mirrors,
             artifacts=parts.artifacts,
             renders=parts.renders,
-            worlds=open_worlds(parts),
+            worlds=parts.worlds,
             endings=self._endings,
             secrets=parts.secrets,
             redaction=self._redaction,
