@@ -12,7 +12,6 @@ from agent.git.mirrors import Mirrors
 from agent.kube.client import KubeClient
 from agent.kube.live import Live
 from agent.store.applications import Applications
-from agent.store.artifacts import ArtifactStore
 from agent.store.renders import RenderStore
 from agent.store.secrets import Secrets
 from bus.identity import AppKey
@@ -20,7 +19,7 @@ from bus.jetstream import Bus
 from bus.link import Task
 from handlers.application.application import Application
 from handlers.compare.worlds.handler import Worlds
-from handlers.ports import Clock
+from handlers.ports import Artifacts, Clock
 from handlers.report.redaction import Redaction
 
 
@@ -31,7 +30,7 @@ class Tools:
     client: KubeClient
     live: Live
     mirrors: Mirrors
-    artifacts: ArtifactStore
+    artifacts: Artifacts
     renders: RenderStore
     worlds: Worlds
     endings: Endings
