@@ -1,12 +1,15 @@
-"""`gitops events`: what happened and what happens, from the bus's facts.
+"""`gitops events`: what happened and what happens, from the service or from the bus's facts.
 
-People get one line per fact with its time and the milliseconds since the one before of its chain;
-programs get one JSON object a line: CloudEvents in structured mode.
+With --nats or GITOPS_NATS_URL it is read from that bus. Else a login decides, and cli/far/events.py
+tells; without one it is the bus of this machine's agent. People get one line per fact with its time
+and the milliseconds since the one before of its chain; programs get one JSON object a line: of the
+bus, CloudEvents in structured mode.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -24,6 +27,7 @@ from bus.events import Event
 from bus.identity import AppKey
 from bus.jetstream import Bus
 from cli import say
+from cli.far import source
 from cli.settings import load_or_stop
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -31,27 +35,40 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 _KEY_FIELDS = frozenset({"app", "repository"})
 
 
-@app.command(epilog="Exit codes: 0 fine, 1 the bus cannot be reached, 2 wrong usage or settings.")
-def events(
+@app.command(
+    epilog="Exit codes: 0 fine, 1 the bus cannot be reached, 2 wrong usage or settings;"
+    " of the service: 3 not reachable, 4 not logged in."
+)
+def events(  # noqa: PLR0913  a command's options are its parameters
     app_name: Annotated[
         str, typer.Option("--app", help="Only this application: NAME or NAMESPACE/NAME.")
     ] = "",
     since: Annotated[str, typer.Option(help="How far back: 30m, 1h (72h are kept).")] = "1h",
+    types: Annotated[str, typer.Option("--type", help="Only these, e.g. app.compared,drift.")] = "",
     nats: Annotated[str, typer.Option(help="URL of the bus; else GITOPS_NATS_URL.")] = "",
+    last: Annotated[
+        str, typer.Option("--last-event-id", help="Of the service: go on after this one.")
+    ] = "",
+    context: Annotated[str, typer.Option("--context", help="See gitops context list.")] = "",
     *,
     follow: Annotated[bool, typer.Option("--follow", help="Do not stop at now.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One line of JSON per fact.")] = False,
 ) -> None:
     """Replay the facts since then, and with --follow go on until interrupted."""
     say.as_it_comes()
+    if context or last or (not nats and "GITOPS_NATS_URL" not in os.environ and source.logged_in()):
+        asked = source.Asked(app=app_name, since=since, types=types, last=last)
+        source.tell(context, asked, follow=follow, as_json=as_json)
     settings = load_or_stop()
     url = nats or bus_url(settings)
     if not url:
         say.stop(
-            "no bus to read from: say --nats URL, set GITOPS_NATS_URL, or run an agent with"
-            f" this GITOPS_STATE_DIR ({settings.state_dir})"
+            "no bus to read from: log in (gitops login URL), say --nats URL, set GITOPS_NATS_URL,"
+            f" or run an agent with this GITOPS_STATE_DIR ({settings.state_dir})"
         )
-    wanted = Wanted(app=_app(app_name, settings), since=_since(since), follow=follow)
+    wanted = Wanted(
+        app=_app(app_name, settings), since=_since(since), types=_types(types), follow=follow
+    )
     try:
         asyncio.run(_print(settings, url, wanted, as_json=as_json))
     except CarrierError as e:
@@ -63,13 +80,20 @@ def events(
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     app: AppKey | None
     since: datetime
+    types: tuple[str, ...]
     follow: bool
+
+    def fits(self, type_: str) -> bool:
+        """A whole type, or its first words."""
+        return not self.types or any(f"{type_}.".startswith(f"{it}.") for it in self.types)
 
 
 async def _print(settings: Settings, url: str, wanted: Wanted, *, as_json: bool) -> None:
     last: dict[str, datetime] = {}
     async with _facts(settings, url, wanted) as facts:
         async for envelope, event in facts:
+            if not wanted.fits(event.name):
+                continue
             if as_json:
                 say.line(structured(envelope, event))
             else:
@@ -138,6 +162,10 @@ def _app(name: str, settings: Settings) -> AppKey | None:
         return AppKey.parse(name if "/" in name else f"{settings.namespace}/{name}")
     except ValueError:
         say.stop(f"--app: expected NAME or NAMESPACE/NAME, found {name!r}")
+
+
+def _types(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split(",")))
 
 
 def _since(text: str) -> datetime:

@@ -18,14 +18,22 @@ USAGE_ERROR = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verb:
-    """What it does is `app`, a Typer in `module`, or a function there that takes nothing."""
+    """What it does is `app`, a Typer in `module`, or a function there that takes nothing.
+
+    `command`: the one of that Typer, where the module has several verbs of a group.
+    """
 
     module: str
     summary: str
     function: str = ""
+    command: str = ""
 
     def run(self, name: str, arguments: Sequence[str]) -> int:
         found = importlib.import_module(self.module)
+        if self.command:
+            group = name.removesuffix(f" {self.command}")
+            found.app(args=[self.command, *arguments], prog_name=group)
+            return 0
         if not self.function:
             found.app(args=list(arguments), prog_name=name)
             return 0

@@ -7,15 +7,77 @@ import sys
 
 from cli.lazy import Group, Verb
 
+
+def _far(module: str, command: str, summary: str) -> Verb:
+    """A verb that asks the service one is logged in to."""
+    return Verb(module=f"cli.far.{module}", command=command, summary=summary)
+
+
 AGENT = Group(
     name="gitops agent",
-    summary="Run the agent; check what it can reach; show its settings.",
+    summary="Run the agent, check it, show its settings; the agents that the service knows.",
     verbs={
         "run": Verb(
             module="cli.run", function="run_agent", summary="Run the agent until told to stop."
         ),
         "check": Verb(module="cli.check", summary="What these settings reach, and may do there."),
         "settings": Verb(module="cli.settings", summary="The settings in force, secrets masked."),
+        "list": _far("agents", "list", "The service's agents, those that are away first."),
+        "create": _far("agents", "create", "Make an agent and its one-time token."),
+        "manifest": _far("agents", "manifest", "What installs an agent."),
+        "revoke": _far("agents", "revoke", "Cut an agent's link now."),
+    },
+)
+
+APP = Group(
+    name="gitops app",
+    summary="Applications at the service: where they stand, and what to do with them.",
+    verbs={
+        "list": _far("app_list", "list", "Those that need a person first."),
+        "get": _far("app_list", "get", "One of them: where it stands, what is wrong."),
+        "tree": _far("app_objects", "tree", "Its objects, down to the last pod."),
+        "diff": _far("app_objects", "diff", "Desired beside live; exit code 1 if they differ."),
+        "history": _far("app_history", "history", "What was deployed."),
+        "sync": _far("app_orders", "sync", "Make live equal desired."),
+        "refresh": _far("app_orders", "refresh", "Look at the source again."),
+        "rollback": _far("app_orders", "rollback", "Sync to what was deployed before."),
+        "terminate": _far("app_orders", "terminate", "End the operation that runs."),
+        "wait": _far("app_wait", "wait", "Until it is Synced and Healthy."),
+    },
+)
+
+TASK = Group(
+    name="gitops task",
+    summary="What was asked of agents, and what became of it.",
+    verbs={
+        "list": _far("tasks", "list", "The newest tasks."),
+        "get": _far("tasks", "get", "One task with its result."),
+        "cancel": _far("tasks", "cancel", "End a task."),
+    },
+)
+
+AUDIT = Group(
+    name="gitops audit",
+    summary="Who did what; the proof that nobody changed the book.",
+    verbs={
+        "list": _far("audit", "list", "The newest records."),
+        "export": _far("audit", "export", "All records as JSON lines."),
+        "verify": _far("audit", "verify", "Walk the chain; exit code 1 if it is broken."),
+    },
+)
+
+DRIFT = Group(
+    name="gitops drift",
+    summary="The drift ledger.",
+    verbs={"list": _far("drifts", "list", "What differed, since when, by whom, how it ended.")},
+)
+
+CONTEXT = Group(
+    name="gitops context",
+    summary="The logins of this machine.",
+    verbs={
+        "list": _far("context", "list", "Every login; the current one is marked."),
+        "use": _far("context", "use", "Let this login count from now on."),
     },
 )
 
@@ -39,6 +101,13 @@ GITOPS = Group(
         "demo": Verb(module="cli.demo", summary="A world on this machine: push, watch, follow."),
         "agent": AGENT,
         "service": SERVICE,
+        "login": _far("login", "login", "Log in at a service."),
+        "logout": _far("login", "logout", "End that."),
+        "context": CONTEXT,
+        "app": APP,
+        "task": TASK,
+        "drift": DRIFT,
+        "audit": AUDIT,
         "events": Verb(module="cli.events", summary="Replay and follow what happens."),
         "render": Verb(module="cli.render", summary="What an Application would deploy."),
         "diff": Verb(module="cli.diff", summary="Whether live objects hold what is desired."),
@@ -46,7 +115,8 @@ GITOPS = Group(
         "plan": Verb(module="cli.plan", summary="In which order objects would be applied."),
         "webhook": Verb(module="cli.webhook", summary="What a Git host's delivery says."),
     },
-    notes="Exit codes: 0 fine, 1 the answer is no, 2 wrong usage or input. See docs/cli.md.",
+    notes="Exit codes: 0 fine, 1 the answer is no, 2 wrong usage or input, 3 the service refuses\n"
+    "or is away, 4 not logged in or not allowed, 5 not in time. See docs/cli.md.",
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import NoReturn
 
@@ -17,6 +17,12 @@ class Exit(IntEnum):
     NO = 1
     """The question was answered, and the answer is no: it differs, it cannot be reached."""
     BAD_INPUT = 2
+    REFUSED = 3
+    """The service cannot be reached, or it refused."""
+    FORBIDDEN = 4
+    """Not logged in, or not allowed."""
+    TIMEOUT = 5
+    """What was waited for did not come in time."""
     INTERRUPTED = 130
 
 
@@ -34,8 +40,19 @@ def line(answer: Mapping[str, object]) -> None:
     sys.stdout.write(msgspec.json.encode(answer).decode() + "\n")
 
 
+def lines(answers: Iterable[Mapping[str, object]]) -> None:
+    for answer in answers:
+        line(answer)
+
+
 def text(answer: str) -> None:
     sys.stdout.write(answer + "\n")
+
+
+def raw(block: bytes) -> None:
+    """Bytes that are lines already."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(block)
 
 
 def complain(problem: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import typer
+import typer.core
 
 from cli.lazy import Group, Verb
 from cli.main import GITOPS
@@ -32,7 +33,12 @@ def test_every_command_is_on_the_page(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [verb.module for name, verb in named() if name.split()[-1] in MINE]
+    "module",
+    [
+        verb.module
+        for name, verb in named()
+        if name.split()[-1] in MINE and not verb.module.startswith("cli.far.")
+    ],
 )
 def test_every_option_is_on_the_page(module: str) -> None:
     app: typer.Typer = importlib.import_module(module).app
@@ -45,6 +51,23 @@ def test_every_option_is_on_the_page(module: str) -> None:
     }
 
     assert options <= set(re.findall(r"--[a-z-]+", PAGE)) | {"--file"}
+
+
+@pytest.mark.parametrize(
+    "module", sorted({verb.module for _, verb in named() if verb.module.startswith("cli.far.")})
+)
+def test_every_option_of_the_service_is_on_the_page(module: str) -> None:
+    group = typer.main.get_command(importlib.import_module(module).app)
+    assert isinstance(group, typer.core.TyperGroup)
+    found = {
+        option
+        for command in group.commands.values()
+        for parameter in command.params
+        if parameter.param_type_name == "option"
+        for option in parameter.opts
+    }
+
+    assert found <= set(re.findall(r"--[a-z-]+", PAGE))
 
 
 @pytest.mark.parametrize("code", list(Exit))

@@ -1,0 +1,71 @@
+"""Which thing is meant by a name: an application by NAME, NAMESPACE/NAME or AGENT/NAMESPACE/NAME.
+
+A name that two things have is refused with the ways to say which: a command never picks one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from cli.far import shapes
+from cli.far.client import Far
+from cli.far.errors import FarError, NotFoundError
+from cli.say import Exit
+
+T = TypeVar("T")
+_MOST_PARTS = 3
+
+
+async def application(far: Far, reference: str) -> shapes.App:
+    """As the list tells it."""
+    agent, namespace, name = _parts(reference)
+    query = {"search": name, "agent": agent, "sort": "name"}
+    found = [shapes.read(it, shapes.App) async for it in far.pages("/applications", query)]
+    exact = [it for it in found if it.name == name and namespace in ("", it.namespace)]
+    if not exact and not namespace:
+        return shapes.read(await _by_id(far, "applications", reference), shapes.App)
+    return _only(exact, reference, [it.full_name for it in exact])
+
+
+async def agent(far: Far, reference: str) -> shapes.Agent:
+    """By name or id."""
+    query = {"search": reference}
+    found = [shapes.read(it, shapes.Agent) async for it in far.pages("/agents", query)]
+    exact = [it for it in found if it.name == reference]
+    if not exact:
+        return shapes.read(await _by_id(far, "agents", reference), shapes.Agent)
+    return _only(exact, reference, [it.id for it in exact])
+
+
+def path(noun: str, id_: str) -> str:
+    """An id is one segment, whatever was typed."""
+    return f"/{noun}/{quote(id_, safe='')}"
+
+
+def _parts(reference: str) -> tuple[str, str, str]:
+    parts = reference.split("/")
+    if not all(parts) or len(parts) > _MOST_PARTS:
+        ways = "NAME, NAMESPACE/NAME or AGENT/NAMESPACE/NAME"
+        raise FarError(f"expected {ways}, found {reference!r}", Exit.BAD_INPUT)
+    agent_, namespace, name = ["", "", *parts][-3:]
+    return agent_, namespace, name
+
+
+async def _by_id(far: Far, noun: str, reference: str) -> Any:
+    try:
+        return await far.get(path(noun, reference))
+    except NotFoundError as e:
+        text = f"there is no {noun[:-1]} {reference}, or you may not see it"
+        raise NotFoundError(text, Exit.BAD_INPUT) from e
+
+
+def _only(found: Sequence[T], reference: str, names: Sequence[str]) -> T:
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        text = f"there is no application {reference}, or you may not see it"
+        raise NotFoundError(text, Exit.BAD_INPUT)
+    ways = ", ".join(sorted(names))
+    raise FarError(f"{reference} is the name of several: say one of {ways}", Exit.BAD_INPUT)

@@ -1,0 +1,162 @@
+"""`gitops login`, `gitops logout`, `gitops context`: who one is at which service.
+
+A password or token is typed without echo, piped in, or read from a file; it is never an argument,
+which other users and the shell's history would see. Of a password only its
+session is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import sys
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import msgspec
+import typer
+
+from cli import say
+from cli.far import calling, contexts
+from cli.far.client import open_far
+from cli.far.contexts import Context, Login
+from cli.far.errors import FarError
+from cli.far.text import clean
+
+app = calling.new_app()
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_LONGEST = 4096
+
+
+@app.command(epilog="Exit codes: 0 logged in, 2 wrong usage, 3 not reachable, 4 refused.")
+def login(  # noqa: PLR0913  a command's options are its parameters
+    url: Annotated[str, typer.Argument(help="Of the service: https://gitops.example.com.")],
+    name: Annotated[str, typer.Option("--name", help="Of the user; else it is asked for.")] = "",
+    context: Annotated[
+        str, typer.Option("--context", help="What to call this login; else the host's name.")
+    ] = "",
+    password_file: Annotated[
+        Path | None, typer.Option("--password-file", help="Holds the password, or the token.")
+    ] = None,
+    ca_file: Annotated[
+        Path | None, typer.Option("--ca-file", help="Authority to trust, as PEM.")
+    ] = None,
+    *,
+    token: Annotated[bool, typer.Option("--token", help="An API token, no password.")] = False,
+    insecure_http: Annotated[
+        bool, typer.Option("--insecure-http", help="Send the secret without encryption.")
+    ] = False,
+) -> None:
+    """Log in with a password, or with an API token as pipelines do."""
+
+    def work() -> say.Exit:
+        base = _origin(url, insecure=insecure_http)
+        who = "" if token else name or _asked_name()
+        secret = _secret("API token" if token else f"Password of {who}", password_file)
+        blank = Context(url=base, login=Login.TOKEN, secret="", ca_file=_ca(ca_file))
+        proven = asyncio.run(_with_token(blank, secret) if token else _open(blank, who, secret))
+        named = context or urlsplit(base).netloc
+        contexts.write(contexts.read().with_(named, proven))
+        say.text(f"logged in at {base} as {clean(proven.who)} (context {named})")
+        return say.Exit.FINE
+
+    calling.ends(work)
+
+
+@app.command(epilog="Exit codes: 0 logged out, 4 there was no login.")
+def logout(context: calling.ContextOption = "") -> None:
+    """End the session at the service, and forget it here; a token is forgotten only."""
+
+    def work() -> say.Exit:
+        known = contexts.read()
+        ended = known.chosen(context)
+        named = context or known.current
+        contexts.write(known.without(named))
+        if ended.login is Login.SESSION:
+            _end(ended)
+        say.text(f"logged out (context {named})")
+        return say.Exit.FINE
+
+    calling.ends(work)
+
+
+async def _open(blank: Context, name: str, password: str) -> Context:
+    async with open_far(blank) as far:
+        opened, cookie = await far.login(name, password)
+    return msgspec.structs.replace(
+        blank,
+        login=Login.SESSION,
+        secret=cookie,
+        csrf=str(opened["csrf"]),
+        who=str(opened["principal"]["name"]),
+    )
+
+
+async def _with_token(blank: Context, token: str) -> Context:
+    made = msgspec.structs.replace(blank, secret=token)
+    async with open_far(made) as far:
+        me = await far.get("/me")
+    return msgspec.structs.replace(made, who=str(me["principal"]["name"]))
+
+
+def _end(context: Context) -> None:
+    """A session that the service does not know any more has ended as well."""
+
+    async def end() -> None:
+        async with open_far(context) as far:
+            await far.post("/logout")
+
+    try:
+        asyncio.run(end())
+    except FarError as e:
+        if e.code is not say.Exit.FORBIDDEN:
+            raise
+
+
+def _origin(url: str, *, insecure: bool) -> str:
+    try:
+        parts = urlsplit(url if "://" in url else f"https://{url}")
+        host = parts.hostname
+    except ValueError:
+        parts, host = urlsplit(""), None
+    if host is None or parts.scheme not in ("http", "https") or parts.path.strip("/"):
+        raise FarError(
+            f"expected a URL such as https://gitops.example.com, found {clean(url)!r}",
+            say.Exit.BAD_INPUT,
+        )
+    if parts.username or parts.password:
+        raise FarError("the URL must not hold a user or password", say.Exit.BAD_INPUT)
+    if parts.scheme == "http" and host not in _LOOPBACK and not insecure:
+        remedy = "Use https, or say --insecure-http"
+        raise FarError(f"{host} would get the secret unencrypted. {remedy}", say.Exit.BAD_INPUT)
+    return f"{parts.scheme}://{parts.netloc.lower()}"
+
+
+def _asked_name() -> str:
+    if not sys.stdin.isatty():
+        raise FarError("say who logs in: --name NAME", say.Exit.BAD_INPUT)
+    sys.stderr.write("Name: ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip()
+
+
+def _secret(what: str, file: Path | None) -> str:
+    try:
+        if file is not None:
+            found = file.read_text("utf-8")[:_LONGEST]
+        elif sys.stdin.isatty():
+            found = getpass.getpass(f"{what}: ", stream=sys.stderr)
+        else:
+            found = sys.stdin.readline(_LONGEST)
+    except (OSError, UnicodeDecodeError) as e:
+        raise FarError(f"--password-file {file}: cannot be read", say.Exit.BAD_INPUT) from e
+    found = found.strip("\r\n")
+    if not found or not found.isprintable():
+        raise FarError(f"no {what.lower()} was given", say.Exit.BAD_INPUT)
+    return found
+
+
+def _ca(file: Path | None) -> str:
+    return str(file.resolve()) if file else ""

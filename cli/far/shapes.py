@@ -1,0 +1,150 @@
+"""What we read of the service's answers; fields we do not know are let pass, for newer services.
+
+With `--json` answers are printed as they came, so a shape here holds only what people are shown.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from cli.far.errors import FarError
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+class AgentOfIt(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    name: str
+    status: str = ""
+
+
+class App(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    id: str
+    agent: AgentOfIt
+    namespace: str
+    name: str
+    environment: str = ""
+    repository: str = ""
+    path: str = ""
+    target_revision: str = ""
+    revision: str = ""
+    sync: str = "Unknown"
+    health: str = "Unknown"
+    health_message: str = ""
+    phase: str = ""
+    conditions: list[dict[str, Any]] = []
+    sync_since: str | None = None
+    health_since: str | None = None
+    as_of: str | None = None
+    status: dict[str, Any] = {}
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.agent.name}/{self.namespace}/{self.name}"
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    id: str
+    kind: str
+    subject: str = ""
+    actor: str = ""
+    phase: str = ""
+    code: str = ""
+    message: str = ""
+    result: Any = None
+    created_at: str | None = None
+    finished_at: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.phase not in ("queued", "offered", "running")
+
+    @property
+    def succeeded(self) -> bool:
+        return self.phase == "succeeded"
+
+
+class Node(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    group: str = ""
+    kind: str
+    namespace: str = ""
+    name: str
+    health: str = ""
+    health_message: str = ""
+    sync: str = ""
+    parents: list[str] = []
+    info: list[str] = []
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    path: str
+    desired: Any = None
+    live: Any = None
+
+
+class Object(msgspec.Struct, frozen=True, kw_only=True):
+    key: str
+    desired: Any = None
+    live: Any = None
+    changes: list[Difference] = []
+
+
+class Deployment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    id: int
+    revision: str = ""
+    deployed_at: str | None = None
+    initiated_by: str = ""
+    author: str = ""
+    message: str = ""
+
+
+class Agent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    id: str
+    name: str
+    environment: str = ""
+    region: str = ""
+    status: str = ""
+    heard_at: str | None = None
+    version: str = ""
+    upgrade_available: str | None = None
+    applications: int = 0
+    quarantined: dict[str, Any] | None = None
+
+
+class Drift(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    agent_name: str = ""
+    subject: str = ""
+    object: str = ""
+    fields: list[dict[str, Any]] = []
+    actor: str = ""
+    began_at: str | None = None
+    ended_at: str | None = None
+    ended_how: str | None = ""
+    seconds: float = 0.0
+
+
+class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
+    sequence: int
+    time: str | None = None
+    actor: str = ""
+    action: str = ""
+    resource: str = ""
+    decision: str = ""
+    outcome: str = ""
+
+
+class Verified(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    ok: bool
+    entries: int = 0
+    broken_at: int | None = None
+    reason: str = ""
+
+
+def read(plain: object, shape: type[S]) -> S:
+    """Raises FarError where the service says something else than we can read."""
+    try:
+        return msgspec.convert(plain, shape)
+    except msgspec.ValidationError as e:
+        raise FarError(f"the service's answer cannot be read ({e}): versions differ") from e

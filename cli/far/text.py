@@ -1,0 +1,54 @@
+"""Words for people: ages, times, short commits, and what others wrote, safe to print. Pure.
+
+Names and messages come from commits, clusters and other people: a terminal must not obey them.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+_UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+_COMMIT = 40
+
+
+def clean(text: str) -> str:
+    """Without control characters, so that no terminal takes a part of it as a command."""
+    return "".join(each if each.isprintable() else " " for each in text).strip()
+
+
+def short(revision: str) -> str:
+    """A commit by its first seven digits; branches, tags and chart versions as they are."""
+    is_commit = len(revision) == _COMMIT and revision.isalnum()
+    return revision[:7] if is_commit else clean(revision)
+
+
+def moment(text: str | None) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+    return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def age(text: str | None, now: datetime) -> str:
+    """`4 min`, `3 d`; empty where nothing is known."""
+    then = moment(text)
+    return lasting((now - then).total_seconds()) if then else ""
+
+
+def lasting(seconds: float) -> str:
+    for size, unit in _UNITS:
+        if seconds >= size:
+            return f"{seconds // size:.0f} {unit}"
+    return "now"
+
+
+def clock(text: str | None) -> str:
+    """The local time of day, with milliseconds."""
+    then = moment(text)
+    return then.astimezone().strftime("%H:%M:%S.%f")[:-3] if then else ""
+
+
+def day(text: str | None) -> str:
+    then = moment(text)
+    return then.astimezone().strftime("%Y-%m-%d %H:%M:%S") if then else ""

@@ -1,0 +1,199 @@
+"""`gitops app` against a real service and an agent that answers: what is shown, and exit codes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bus.link import TaskPhase
+from tests.cli.conftest import Gitops
+from tests.cli.far_world import FarWorld, answering, open_far_world
+from tests.service.client import application
+
+pytestmark = pytest.mark.flow
+
+FAILED = {"phase": TaskPhase.FAILED, "code": "failed", "message": "one hook failed"}
+
+
+@pytest.fixture
+async def far(database_url: str, gitops: Gitops, tmp_path: Path) -> AsyncIterator[FarWorld]:
+    async with open_far_world(database_url, gitops, tmp_path) as opened:
+        yield opened
+
+
+async def test_the_list_shows_the_worst_first_and_says_it_in_words(far: FarWorld) -> None:
+    await far.log_in("viewer")
+    bodies = (application("calm"), application("ill", health="Degraded", sync="OutOfSync"))
+    async with answering(far.world, *bodies):
+        ran = await far.run("app", "list")
+        only = await far.run("app", "list", "--where", "health=Healthy", "--json")
+    rows = ran.out.splitlines()
+    assert (ran.code, len(rows)) == (0, 3), ran.err
+    assert "argocd/ill" in rows[1]
+    assert "◆ Degraded" in rows[1]
+    assert "⧉ OutOfSync" in rows[1]
+    assert [it["name"] for it in only.answers] == ["calm"]
+
+
+async def test_one_application_is_found_by_name_and_by_its_full_name(far: FarWorld) -> None:
+    await far.log_in("viewer")
+    async with answering(far.world, application("shop", health="Degraded")):
+        by_name = await far.run("app", "get", "shop", "--json")
+        in_full = await far.run("app", "get", "prod/argocd/shop")
+        nothing = await far.run("app", "get", "shops")
+    assert by_name.answers[0]["health"] == "Degraded"
+    assert "prod/argocd/shop" in in_full.out
+    assert (nothing.code, nothing.out) == (2, "")
+    assert "there is no application shops" in nothing.err
+
+
+async def test_a_name_that_two_have_is_refused_with_the_ways_to_say_which(far: FarWorld) -> None:
+    await far.log_in()
+    async with answering(far.world), answering(far.world, name="test"):
+        ran = await far.run("app", "sync", "shop")
+    assert ran.code == 2
+    assert "prod/argocd/shop, test/argocd/shop" in ran.err
+
+
+async def test_a_sync_is_ordered_with_its_options_and_waited_for(far: FarWorld) -> None:
+    await far.log_in("deployer")
+    one = "apps/Deployment/shop/web"
+    async with answering(far.world) as agent:
+        options = ("--revision", "abc", "--prune", "--resource", one)
+        ran = await far.run("app", "sync", "shop", *options, "--wait", "--json")
+    assert (ran.code, ran.answers[0]["phase"]) == (0, "succeeded"), ran.err
+    (offer,) = agent.offered
+    kind = {"group": "apps", "kind": "Deployment", "namespace": "shop", "name": "web"}
+    assert offer.task.arguments == {"revision": "abc", "prune": True, "resources": [kind]}
+
+
+async def test_a_task_that_fails_is_exit_code_1_with_its_message(far: FarWorld) -> None:
+    await far.log_in("deployer")
+    async with answering(far.world, sync=FAILED):
+        ran = await far.run("app", "sync", "shop", "--wait")
+        task = (await far.run("task", "list", "--json")).answers[0]
+        looked = await far.run("task", "get", task["id"])
+    assert (ran.code, looked.code) == (1, 1)
+    assert "◆ failed one hook failed" in ran.out
+
+
+async def test_a_task_that_does_not_end_is_exit_code_5_and_can_be_cancelled(far: FarWorld) -> None:
+    await far.log_in("deployer")
+    async with answering(far.world) as agent:
+        agent.silent = True
+        ran = await far.run("app", "refresh", "shop", "--hard", "--wait", "--timeout", "1s")
+    assert ran.code == 5
+    id_ = ran.err.strip().rpartition(" ")[2]
+    cancelled = await far.run("task", "cancel", id_, "--json")
+    assert (cancelled.code, cancelled.answers[0]["id"]) == (0, id_)
+
+
+async def test_without_wait_the_task_is_told_at_once(far: FarWorld) -> None:
+    await far.log_in("deployer")
+    async with answering(far.world) as agent:
+        agent.silent = True
+        rollback = await far.run("app", "rollback", "shop", 3, "--json")
+        terminate = await far.run("app", "terminate", "shop")
+    assert (rollback.code, terminate.code) == (0, 0)
+    assert rollback.answers[0]["kind"] == "rollback"
+    assert "terminate argocd/shop" in terminate.out
+
+
+async def test_a_viewer_may_not_sync(far: FarWorld) -> None:
+    await far.log_in("viewer")
+    async with answering(far.world) as agent:
+        ran = await far.run("app", "sync", "shop")
+    assert (ran.code, ran.out, agent.offered) == (4, "", [])
+    assert "Ask an administrator" in ran.err
+
+
+async def test_a_difference_is_exit_code_1(far: FarWorld) -> None:
+    await far.log_in("viewer")
+    change = {"path": "spec.replicas", "desired": 3, "live": 1}
+    differs = {"key": "apps/Deployment/shop/web", "modified": True, "desired": {}, "live": {}}
+    body = {"objects": [{**differs, "changes": [change]}]}
+    async with answering(far.world, diff={"body": body}) as agent:
+        ran = await far.run("app", "diff", "shop")
+        as_json = await far.run("app", "diff", "shop", "--json")
+        agent.results.clear()
+        agent.results |= {"diff": {"body": {"objects": []}}}  # type: ignore[dict-item]
+        same = await far.run("app", "diff", "shop")
+    assert (ran.code, as_json.code, same.code) == (1, 1, 0)
+    assert "spec.replicas: 1 -> 3" in ran.out
+    assert as_json.answers == [body]
+    assert same.out == "Nothing differs.\n"
+
+
+async def test_the_tree_shows_owners_before_what_they_own(far: FarWorld) -> None:
+    await far.log_in("viewer")
+    pod = {"kind": "Pod", "namespace": "shop", "name": "web-1", "health": "Degraded"}
+    nodes = [
+        {**pod, "parents": ["apps/Deployment/shop/web"], "healthMessage": "no\x1b[31m image"},
+        {"group": "apps", "kind": "Deployment", "namespace": "shop", "name": "web"},
+    ]
+    async with answering(far.world, tree={"body": {"nodes": nodes}}):
+        ran = await far.run("app", "tree", "shop")
+    assert ran.code == 0, ran.err
+    assert ran.out.splitlines()[0].startswith("Deployment shop/web")
+    assert ran.out.splitlines()[1].startswith("  Pod shop/web-1 ◆ Degraded")
+    assert "\x1b" not in ran.out
+
+
+async def test_history_names_the_ids_that_rollback_takes(far: FarWorld) -> None:
+    await far.log_in("viewer")
+    body = application("shop")
+    deployed = {"id": 7, "revision": "a" * 40, "deployedAt": "2026-11-21T10:00:00Z"}
+    body.status["history"] = [deployed]
+    async with answering(far.world, body):
+        ran = await far.run("app", "history", "shop")
+        as_json = await far.run("app", "history", "shop", "--json")
+    assert ran.out.splitlines()[1].split()[0] == "7"
+    assert "aaaaaaa " in ran.out
+    assert as_json.answers[0]["id"] == 7
+
+
+async def test_wait_ends_when_the_agent_says_so(far: FarWorld) -> None:
+    await far.log_in("viewer")
+    async with answering(far.world, application("shop", health="Progressing")) as agent:
+        async with asyncio.TaskGroup() as group:
+            waiting = group.create_task(far.run("app", "wait", "shop", "--json"))
+            await agent.put(agent.outbox.state(application("shop", health="Healthy")))
+        only_sync = await far.run("app", "wait", "shop", "--sync", "--timeout", "0")
+    assert (waiting.result().code, only_sync.code) == (0, 0)
+    assert waiting.result().answers[0]["health"] == "Healthy"
+
+
+async def test_wait_says_no_at_once_or_gives_up_in_time(far: FarWorld) -> None:
+    await far.log_in("viewer")
+    async with answering(far.world, application("shop", sync="OutOfSync")):
+        asked_once = await far.run("app", "wait", "shop", "--sync", "--timeout", "0")
+        gave_up = await far.run("app", "wait", "shop", "--sync", "--timeout", "1s")
+        healthy = await far.run("app", "wait", "shop", "--health", "--timeout", "0")
+    assert (asked_once.code, gave_up.code, healthy.code) == (1, 5, 0)
+    assert "not so in time" in gave_up.err
+
+
+async def test_wait_says_no_when_an_operation_fails_meanwhile(far: FarWorld) -> None:
+    await far.log_in("viewer")
+    failed = application("shop", sync="OutOfSync")
+    async with answering(far.world, failed) as agent, asyncio.TaskGroup() as group:
+        waiting = group.create_task(far.run("app", "wait", "shop", "--sync"))
+        number = 0
+        while not waiting.done():  # one of these comes after the first look
+            number += 1
+            failed.status["operationState"] = {"phase": "Failed", "finishedAt": f"{number}"}
+            await agent.put(agent.outbox.state(failed))
+    assert waiting.result().code == 1
+    assert "ended as Failed" in waiting.result().err
+
+
+async def test_an_operation_that_failed_before_is_waited_past(far: FarWorld) -> None:
+    await far.log_in("viewer")
+    failed = application("shop", sync="OutOfSync")
+    failed.status["operationState"] = {"phase": "Failed", "finishedAt": "2026-11-21T10:00:00Z"}
+    async with answering(far.world, failed):
+        ran = await far.run("app", "wait", "shop", "--sync", "--timeout", "1s")
+    assert ran.code == 5
