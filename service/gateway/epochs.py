@@ -27,8 +27,15 @@ OVERLAP = 0.5
 async def believe_if_overlapping(
     connection: AsyncConnection, scope: Scope, now: datetime, followers: Sequence[Follower] = ()
 ) -> bool:
-    """Called when the quarantined epoch of `scope` is complete."""
+    """Called when the quarantined epoch of `scope` is complete, to see whether it may be shown.
+
+    A person may have decided meanwhile, and the word of it may be lost: what is active already is
+    not promoted a second time (that would throw out what it holds), what was rejected never.
+    """
     await _lock(connection, scope.agent_id)
+    state = await _state(connection, scope)
+    if state != "quarantined":
+        return state == "active"
     known, shared = await _overlap(connection, scope)
     if shared < OVERLAP * known:
         reason = f"{shared} of {known} known objects are in it: a person has to decide"
@@ -68,6 +75,11 @@ async def reject(connection: AsyncConnection, agent_id: str, epoch: str) -> bool
     await wish(connection, Wish(agent_id=agent_id, fence=newest))
     await note_all(connection, scope.account_id, [verdict_told(scope, "rejected")])
     return True
+
+
+async def _state(connection: AsyncConnection, scope: Scope) -> str:
+    mine = (epochs.c.agent_id == scope.agent_id) & (epochs.c.epoch == scope.epoch)
+    return str((await connection.execute(select(epochs.c.state).where(mine))).scalar_one())
 
 
 async def _overlap(connection: AsyncConnection, scope: Scope) -> tuple[int, int]:
