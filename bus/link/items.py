@@ -1,8 +1,8 @@
 """Items: what the agent's outbox holds, in order.
 
-Three kinds: the *state* of an object (the newest per object is enough), a *fact* (never merged), and
-what became of a *task* (never merged). `before` is the sequence of the item that stood before this
-one when it was read: a merged state leaves a hole in the sequences, never in the chain.
+Three kinds: the *state* of an object (the newest per object is enough), a *fact* (never merged),
+and what became of a *task* (never merged). `before` is the sequence of the item that stood before
+this one when it was read: a merged state leaves a hole in the sequences, never in the chain.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class ItemKind(StrEnum):
 
 
 class Item(Value, frozen=True, kw_only=True):
-    """`type` is `application.v1` for states, the fact's own wire type, `progress.v1`, `result.v1`."""
+    """`type`: `application.v1` for states, a fact's own wire type, `progress.v1`, `result.v1`."""
 
     sequence: int
     """Position in the outbox of this epoch; 0 in an answer to WantBodies."""

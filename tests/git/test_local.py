@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.git.local import open_commit
+from agent.git.local import local_commit
 from handlers.ports import RepositoryError
 from playground import gitstore
 
@@ -17,9 +17,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "shop.git"
 
 
-@pytest.mark.parametrize(("revision", "content"), [("", b"2"), ("main~1", b"1")])
+@pytest.mark.parametrize(("revision", "content"), [("HEAD", b"2"), ("main~1", b"1")])
 def test_any_spelling_of_a_revision_opens_it(folder: Path, revision: str, content: bytes) -> None:
-    tree, _ = open_commit(folder, revision)
+    _, tree = local_commit(folder, revision)
     entry = tree.entry("a")
     assert entry is not None
     assert tree.read(entry.oid) == content
@@ -27,4 +27,4 @@ def test_any_spelling_of_a_revision_opens_it(folder: Path, revision: str, conten
 
 def test_a_folder_without_a_repository_says_so(tmp_path: Path) -> None:
     with pytest.raises(RepositoryError, match="has no revision HEAD"):
-        open_commit(tmp_path, "")
+        local_commit(tmp_path, "HEAD")
