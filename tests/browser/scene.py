@@ -1,0 +1,113 @@
+"""What stands behind the pages: the demo's house, and the hands that change something in it.
+
+The house lives on the playground's loop, the browser on the tests' loop: `call` goes from one to
+the other. Applications made here hold one ConfigMap, so that nothing waits for pods.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pytest
+
+from playground.background import BackgroundLoop
+from playground.demo.house import House
+from playground.demo.repository import NAMESPACE
+from tests.support import eventually
+
+T = TypeVar("T")
+
+MARKS = [
+    pytest.mark.flow,
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.timeout(300),  # the first one builds the house
+]
+VIEWER = "vera"
+WORKS = ("looked-at", "pushed", "asked", "edited", "back", "dimmed", "cut", "shown")
+"""The applications of the tests, one each; all are in Git before the first is made."""
+_AUTOMATED = {"automated": {"prune": True, "selfHeal": True}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """An application of one test alone: who it is for the service, and what it keeps where."""
+
+    id: str
+    name: str
+
+    @property
+    def object(self) -> str:
+        return f"/api/v1/namespaces/{self.name}/configmaps/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    house: House
+    background: BackgroundLoop
+
+    @property
+    def url(self) -> str:
+        return self.house.far_end.url
+
+    async def call(self, work: Coroutine[Any, Any, T]) -> T:
+        return await asyncio.to_thread(self.background.call, work)
+
+    async def get(self, path: str) -> dict[str, Any]:
+        return await self.call(self.house.far_end.get(path))
+
+    async def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return await self.call(self.house.far_end.post(path, body))
+
+    def furnish(self) -> None:
+        files = {f"{name}/settings.yaml": _settings(name, "blue") for name in WORKS}
+        self.house.repository.commit(files, message="what the tests deliver")
+
+    async def application(self, name: str, *, automated: bool) -> Work:
+        """Made in the laptop's cluster; return when the service has its comparison with Git."""
+        body = _application(name, self.house.repository.url, automated=automated)
+        await self.call(self.house.laptop.create(body))
+        wanted = "Synced" if automated else "OutOfSync"
+        return await eventually(lambda: self._seen(name, wanted), 60)
+
+    def push(self, name: str, colour: str) -> str:
+        """What a colleague pushes; the commit."""
+        changes = {f"{name}/settings.yaml": _settings(name, colour)}
+        return self.house.repository.commit(changes, message=f"{name} in {colour}")
+
+    async def synced(self, work: Work) -> None:
+        """Sync it as the command line would, and wait for what the service knows then."""
+        await self.post(f"/applications/{work.id}/sync", {})
+        await eventually(lambda: self._seen(work.name, "Synced"), 60)
+
+    async def colour(self, work: Work) -> str:
+        found = await self.call(self.house.api.get(work.object))
+        return str(found["data"]["colour"])
+
+    async def _seen(self, name: str, sync: str) -> Work | None:
+        found = await self.call(self.house.far_end.application("laptop", name))
+        if found is None or found["sync"] != sync:
+            return None
+        return Work(id=found["id"], name=name)
+
+
+def _settings(name: str, colour: str) -> str:
+    head = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n"
+    return f"{head}data: {{colour: {colour}}}\n"
+
+
+def _application(name: str, url: str, *, automated: bool) -> dict[str, Any]:
+    policy = {"syncOptions": ["CreateNamespace=true"], **(_AUTOMATED if automated else {})}
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {
+            "project": "default",
+            "source": {"repoURL": url, "targetRevision": "main", "path": name},
+            "destination": {"server": "https://kubernetes.default.svc", "namespace": name},
+            "syncPolicy": policy,
+        },
+    }

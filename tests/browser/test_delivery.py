@@ -1,0 +1,80 @@
+"""What people come for: a push arrives, a sync is asked for, a difference is read, a step back."""
+
+from playwright.async_api import Page
+
+from tests.browser.chromium import expect
+from tests.browser.scene import MARKS, Scene, Work
+from tests.support import eventually
+
+pytestmark = MARKS
+
+SHORT = 7
+
+
+async def test_a_push_is_seen_arriving_without_a_reload(page: Page, scene: Scene) -> None:
+    work = await scene.application("pushed", automated=True)
+    await page.goto(f"/applications/{work.id}/pushes")
+    await expect(page.get_by_role("heading", name=work.name, exact=True)).to_be_visible()
+    await page.evaluate("window.neverReloaded = true")
+    commit = scene.push(work.name, "green")
+    arrived = page.get_by_role("region", name=f"Push {commit[:SHORT]}")
+    await expect(arrived).to_contain_text("Arrived after")
+    await expect(arrived.locator(".hops li").first).to_be_visible()
+    await expect(arrived.locator(".hops li").nth(2)).to_be_visible()
+    await expect(page.locator(".why code")).to_contain_text(commit[:SHORT])
+    assert await page.evaluate("window.neverReloaded")
+    assert await scene.colour(work) == "green"
+
+
+async def test_a_sync_shows_what_it_will_do_and_then_does_it(page: Page, scene: Scene) -> None:
+    work = await scene.application("asked", automated=False)
+    await page.goto(f"/applications/{work.id}")
+    await expect(page.locator(".states")).to_contain_text("OutOfSync")
+    await page.get_by_role("button", name="Sync…").click()
+    dialog = page.get_by_role("dialog", name=f"Sync {work.name}")
+    await expect(dialog).to_contain_text("1 object created")
+    await dialog.get_by_role("button", name="Sync", exact=True).click()
+    await expect(dialog).to_be_hidden()
+    await expect(page.get_by_text(f"Sync of {work.name} asked for")).to_be_visible()
+    await expect(page.locator(".states")).to_contain_text("Synced")
+    await eventually(lambda: _all_ended(scene), what="every task ended")
+    assert await scene.colour(work) == "blue"
+
+
+async def test_the_diff_shows_a_hand_edit_beside_what_git_says(page: Page, scene: Scene) -> None:
+    work = await scene.application("edited", automated=False)
+    await scene.synced(work)
+    await page.goto(f"/applications/{work.id}/diff")
+    await expect(page.get_by_text("No difference")).to_be_visible()
+    await scene.call(scene.house.api.patch(work.object, {"data": {"colour": "by-hand"}}))
+    difference = page.get_by_role("region", name="Difference")
+    await expect(difference.locator("td.minus")).to_contain_text("by-hand")
+    await expect(difference.locator("td.plus")).to_contain_text("blue")
+    await expect(page.locator(".states")).to_contain_text("OutOfSync")
+
+
+async def test_the_history_leads_back_to_what_ran_before(page: Page, scene: Scene) -> None:
+    work = await scene.application("back", automated=False)
+    await scene.synced(work)
+    scene.push(work.name, "red")
+    await page.goto(f"/applications/{work.id}/history")
+    await expect(page.locator(".states")).to_contain_text("OutOfSync")
+    await scene.synced(work)
+    assert await scene.colour(work) == "red"
+    await page.get_by_role("button", name="Roll back…").first.click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog).to_contain_text("1 object changed")
+    await dialog.get_by_role("button", name="Roll back", exact=True).click()
+    await expect(dialog).to_be_hidden()
+    await eventually(lambda: _is(scene, work, "blue"), what="the older colour is back")
+
+
+async def _is(scene: Scene, work: Work, colour: str) -> bool:
+    return await scene.colour(work) == colour
+
+
+async def _all_ended(scene: Scene) -> bool:
+    tasks = (await scene.get("/tasks?limit=100"))["items"]
+    return bool(tasks) and all(
+        one["phase"] not in ("queued", "offered", "running") for one in tasks
+    )
