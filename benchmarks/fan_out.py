@@ -55,7 +55,7 @@ async def fan_out(count: int) -> tuple[Figure, ...]:
 
 
 async def _measured(service: Service, count: int) -> tuple[Figure, ...]:
-    account, tokens = await _people(service)
+    account, tokens = await people(service)
     async with _listeners(service.url, tokens, count) as told:
         for _ in range(_BURST // _PER_TRANSACTION):
             await _tell(service, account, _PER_TRANSACTION)
@@ -90,7 +90,7 @@ async def _tell(service: Service, account: str, count: int) -> None:
         await note_all(connection, account, found)
 
 
-async def _people(service: Service) -> tuple[str, list[str]]:
+async def people(service: Service) -> tuple[str, list[str]]:
     tokens = [new_secret(API_TOKEN) for _ in range(_PEOPLE)]
     async with service.parts.engine.begin() as connection:
         account = (await connection.execute(select(accounts.c.id))).scalar_one()

@@ -1,0 +1,126 @@
+"""catch_up: the link was cut while an agent recorded 10,000 reports. How long until all are told?
+
+A service on a real PostgreSQL and one agent. Half way the link is cut once more, with a window of
+reports under way: they are sent again, and none may be there twice.
+
+    python -m benchmarks.catch_up --reports 10000 --repeat 3 --json bench-results/catch_up.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import uvloop
+from pydantic import SecretStr
+from rich.console import Console
+from sqlalchemy import func, select
+
+from benchmarks.far_agents import deliver
+from benchmarks.figures import Figure, Report, Results, rows
+from benchmarks.machine import load, machine
+from benchmarks.processes import look
+from benchmarks.table import table_of
+from bus.link import Ack, Item, Items
+from playground.postgres import postgres_server
+from service.app import Service, open_service
+from service.settings import ServiceSettings
+from service.store.tables import changes, facts
+from tests.service.client import Identity, Outbox, connect
+from tests.service.world import World
+
+WORK = "N facts recorded without a link, then told; the link is cut once more half way"
+_FRAME, _UNDER_WAY = 64, 8
+
+
+async def catch_up(count: int) -> tuple[Figure, ...]:
+    with tempfile.TemporaryDirectory(prefix="gitops-bench-") as folder:
+        async with postgres_server(Path(folder)) as server:
+            settings = ServiceSettings(database_url=SecretStr(server.url), port=0, migrate=True)
+            async with open_service(settings) as service:
+                return await _measured(service, count)
+
+
+async def _measured(service: Service, count: int) -> tuple[Figure, ...]:
+    identity, outbox = await World(service).enrolled(), Outbox()
+    items = [_report(outbox, number) for number in range(count)]
+    before, began = look(), time.monotonic()
+    await _cut_short(identity, outbox, items)
+    again = await _to_the_end(identity, outbox, items)
+    seconds, others = time.monotonic() - began, look().others_share(before)
+    stored, told = await _counted(service)
+    return (
+        Figure(name="all stored after", unit="s", value=seconds),
+        Figure(name="reports", unit="/s", value=count / seconds),
+        Figure(name="sent again", unit="", value=again),
+        Figure(name="duplicates", unit="", value=told - stored, aim=0),
+        Figure(name="missing", unit="", value=count - stored, aim=0),
+        Figure(name="the machine's CPU that others took", unit="%", value=others),
+    )
+
+
+def _report(outbox: Outbox, number: int) -> Item:
+    body = {"sync": "Synced", "revision": "a" * 40, "number": number}
+    return outbox.fact("app.compared.v1", f"argocd/app-{number % 200}", body)
+
+
+async def _cut_short(identity: Identity, outbox: Outbox, items: Sequence[Item]) -> None:
+    """Half of them, and a window more of which nobody waits for an acknowledgement."""
+    half = len(items) // 2
+    async with connect(identity) as link:
+        await link.hello(identity, outbox.epoch)
+        await deliver(link, items[:half])
+        for start in range(half, half + _FRAME * _UNDER_WAY, _FRAME):
+            await link.send(Items(items=tuple(items[start : start + _FRAME])))
+        await link.until(Ack)
+
+
+async def _to_the_end(identity: Identity, outbox: Outbox, items: Sequence[Item]) -> int:
+    """First what the agent cannot know to be stored: how many those are."""
+    half = len(items) // 2
+    async with connect(identity) as link:
+        welcome = await link.hello(identity, outbox.epoch)
+        for start in range(half, welcome.acked, _FRAME):
+            await link.put(items[start : start + _FRAME])
+        await deliver(link, items[welcome.acked :])
+    return welcome.acked - half
+
+
+async def _counted(service: Service) -> tuple[int, int]:
+    """Facts stored, and facts told to subscribers."""
+    async with service.parts.engine.connect() as connection:
+        stored = select(func.count()).select_from(facts)
+        told = select(func.count()).select_from(changes).where(changes.c.type == "fact")
+        found = [(await connection.execute(query)).scalar_one() for query in (stored, told)]
+    return int(found[0]), int(found[1])
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.catch_up", description=__doc__)
+    parser.add_argument("--reports", type=int, default=10_000, metavar="N")
+    parser.add_argument("--repeat", type=int, default=1, metavar="R")
+    parser.add_argument("--json", type=Path, default=Path("bench-results/catch_up.json"))
+    said = parser.parse_args(arguments)
+    before = load()
+    repeats = [uvloop.run(catch_up(said.reports)) for _ in range(said.repeat)]
+    report = Report(
+        benchmark="catch_up",
+        applications=said.reports,
+        work=WORK,
+        rows=rows(repeats),
+        load_before=before,
+    )
+    Console().print(table_of(report))
+    said.json.parent.mkdir(parents=True, exist_ok=True)
+    results = Results(machine=machine(), reports=(report,))
+    said.json.write_bytes(msgspec.json.format(msgspec.json.encode(results)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
