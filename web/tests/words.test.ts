@@ -10,6 +10,7 @@ import { bars } from "@/model/hops";
 import { keyOf, parseKey, sayKey } from "@/model/keys";
 import { lanes, ticks } from "@/model/lanes";
 import { byNoun, PERMISSIONS } from "@/model/permissions";
+import { withoutAutoSync } from "@/model/spec";
 import { reported } from "@/model/reported";
 import { shortImage, shortRepository, shortRevision } from "@/model/text";
 import { why } from "@/model/why";
@@ -41,7 +42,7 @@ describe("short forms", () => {
 });
 
 describe("why an application is not well", () => {
-  const spec = { spec: {}, status: {} };
+  const spec = { version: "1", annotations: {}, spec: {}, status: {} };
 
   it("names the object, its message and since when", () => {
     const resources = [
@@ -63,9 +64,9 @@ describe("why an application is not well", () => {
 
   it("tells of a failed sync, though all objects are healthy", () => {
     const status = { operationState: { message: "spec.clusterIP is immutable" } };
-    expect(why({ ...application({ phase: "Failed" }), spec: {}, status })?.text).toBe(
-      "spec.clusterIP is immutable",
-    );
+    expect(
+      why({ ...application({ phase: "Failed" }), version: "1", annotations: {}, spec: {}, status })?.text,
+    ).toBe("spec.clusterIP is immutable");
   });
 
   it("is nothing when all is well", () => expect(why({ ...application(), ...spec })).toBeNull());
@@ -182,10 +183,30 @@ describe("the tree before the agent answers", () => {
       { kind: "ConfigMap", namespace: "shop", name: "settings", status: "OutOfSync" },
       { group: "apps", kind: "Deployment", name: "web", status: "Strange", health: { status: "Healthy" } },
     ];
-    const nodes = reported({ ...application(), spec: {}, status: { resources } });
+    const nodes = reported({
+      ...application(),
+      version: "1",
+      annotations: {},
+      spec: {},
+      status: { resources },
+    });
     expect(nodes.map((node) => [node.kind, node.health, node.sync])).toEqual([
       ["ConfigMap", "", "OutOfSync"],
       ["Deployment", "Healthy", ""],
     ]);
+  });
+});
+
+describe("switching auto-sync off", () => {
+  it("leaves the rest of the policy as it is", () => {
+    const spec = {
+      project: "shop",
+      syncPolicy: { automated: { prune: true }, syncOptions: ["CreateNamespace=true"] },
+    };
+    expect(withoutAutoSync(spec)).toEqual({
+      project: "shop",
+      syncPolicy: { syncOptions: ["CreateNamespace=true"] },
+    });
+    expect(spec.syncPolicy.automated).toBeDefined();
   });
 });

@@ -20,6 +20,11 @@ export const applications = {
   one: (id: string) => request<t.ApplicationDetail>(`/applications/${enc(id)}`),
   create: (agent: string, manifest: t.JsonObject) =>
     post<{ task: t.Task }>("/applications", { agent, manifest }),
+  update: ({ id, name, namespace, labels, annotations, version }: t.ApplicationDetail, spec: t.JsonObject) =>
+    request<{ task: t.Task }>(`/applications/${enc(id)}`, {
+      method: "PUT",
+      body: { manifest: { metadata: { name, namespace, labels, annotations }, spec }, version },
+    }),
   remove: (id: string, cascade: boolean) => remove(`/applications/${enc(id)}`, { cascade }),
   tree: (id: string) => answer<{ nodes: t.TreeNode[] }>(`/applications/${enc(id)}/tree`),
   diff: (id: string) => answer<{ objects: t.ObjectDiff[] }>(`/applications/${enc(id)}/diff`),

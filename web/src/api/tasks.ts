@@ -20,25 +20,30 @@ export async function answer<T>(path: string, query: Query = {}): Promise<T> {
   const response = await send(path, { query });
   const body = (await response.json()) as T | { task: Task };
   if (response.status !== 202) return body as T;
-  const task = await ended((body as { task: Task }).task.id);
-  if (task.phase === "succeeded") return task.result as T;
-  throw new ProblemError({
-    type: "about:blank",
-    title: "The agent could not answer",
-    status: 502,
-    detail: task.message || `The task ended as ${task.phase}.`,
-  });
+  return (await succeeded((body as { task: Task }).task.id)).result as T;
 }
 
 /** The task once it has ended; an error that says so when it takes too long. */
-export async function ended(id: string): Promise<Task> {
-  const deadline = Date.now() + PATIENCE_MS;
+export async function ended(id: string, patience = PATIENCE_MS): Promise<Task> {
+  const deadline = Date.now() + patience;
   for (;;) {
     const news = nextNews(id, deadline - Date.now());
     const task = await request<Task>(`/tasks/${encodeURIComponent(id)}`);
     if (!OPEN.has(task.phase)) return task;
     if (!(await news)) throw tooLate(task);
   }
+}
+
+/** The task once it has succeeded; its own words as an error where it has not. */
+export async function succeeded(id: string, patience = PATIENCE_MS): Promise<Task> {
+  const task = await ended(id, patience);
+  if (task.phase === "succeeded") return task;
+  throw new ProblemError({
+    type: "about:blank",
+    title: `The ${task.kind} ${task.phase}`,
+    status: 502,
+    detail: task.message || "The agent gave no reason.",
+  });
 }
 
 function nextNews(id: string, ms: number): Promise<boolean> {

@@ -69,7 +69,9 @@ export interface Application {
 export interface ApplicationDetail extends Application {
   spec: JsonObject;
   status: JsonObject;
-  version?: string;
+  /** What a change of it must name, so that it does not undo another person's. */
+  version: string;
+  annotations: Labels;
 }
 
 export interface TreeNode {

@@ -2,6 +2,8 @@
 import { defineStore } from "pinia";
 import { ref } from "vue";
 import { asProblem } from "@/api/client";
+import { succeeded } from "@/api/tasks";
+import type { Task } from "@/api/types";
 
 export interface Notice {
   id: number;
@@ -10,6 +12,7 @@ export interface Notice {
 }
 
 const LASTS_MS = 8000;
+const LONGEST_MS = 5 * 60_000;
 
 export const useNotices = defineStore("notices", () => {
   const shown = ref<Notice[]>([]);
@@ -38,5 +41,23 @@ export const useNotices = defineStore("notices", () => {
     }
   }
 
-  return { shown, say, dismiss, attempt };
+  /** Asks for it, says that it is asked for, and later how it ended. */
+  async function command(what: string, ask: () => Promise<{ task: Task }>): Promise<boolean> {
+    let id = "";
+    const asked = await attempt(`${what} asked for`, async () => (id = (await ask()).task.id));
+    if (asked) void tellEnd(what, id);
+    return asked;
+  }
+
+  async function tellEnd(what: string, id: string): Promise<void> {
+    try {
+      await succeeded(id, LONGEST_MS);
+      say(`${what} done`);
+    } catch (error) {
+      const { title, detail } = asProblem(error);
+      say(`${what}: ${title}. ${detail}`, true);
+    }
+  }
+
+  return { shown, say, dismiss, attempt, command };
 });
