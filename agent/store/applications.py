@@ -7,6 +7,7 @@ it. An older watch event never overwrites a newer answer.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -30,6 +31,8 @@ from handlers.ports import ApplyRefusedError, StaleWriteError, StatusWrite
 from handlers.sync.transitions import COMMAND_ID
 
 log = structlog.get_logger()
+
+_REMEMBERED = 10_000
 
 Listener = Callable[[Application | None, Application | None], None]
 """Called with what an Application was and is; None where it was not there."""
@@ -55,6 +58,8 @@ class Applications:
         self._by_repository: dict[RepositoryKey, set[AppKey]] = {}
         self._projects: dict[str, AppProject] = {}
         self._malformed: dict[AppKey, str] = {}
+        self._gone: OrderedDict[str, None] = OrderedDict()
+        """UIDs that are gone: the answer to our own last write may come after the word of it."""
 
     # --- the port ---
 
@@ -120,6 +125,7 @@ class Applications:
         self._malformed.pop(key, None)
         before = self._apps.pop(key, None)
         if before is not None:
+            self._bury(before.metadata.uid)
             self._unindex(before)
             self.listener(before, None)
             self.indexed("Application", str(key))
@@ -164,7 +170,9 @@ class Applications:
             self.listener(before, app)
 
     def _keep(self, app: Application) -> Application | None:
-        """Index `app` unless something newer is known; None where it is not news."""
+        """Index `app` unless it is gone or something newer is known; None where it is not news."""
+        if app.metadata.uid in self._gone:
+            return None
         before = self._apps.get(app.key)
         if before is not None:
             if not _newer(app, before):
@@ -177,6 +185,11 @@ class Applications:
                 self._by_repository.setdefault(repository, set()).add(app.key)
         self.indexed("Application", str(app.key))
         return app
+
+    def _bury(self, uid: str) -> None:
+        self._gone[uid] = None
+        while len(self._gone) > _REMEMBERED:
+            self._gone.popitem(last=False)
 
     def _unindex(self, app: Application) -> None:
         for source in (app.spec.source, *app.spec.sources):

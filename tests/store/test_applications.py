@@ -125,6 +125,24 @@ async def test_a_write_to_a_vanished_application_is_no_error(
     assert await apps.write(known(apps), StatusWrite(status=status)) == known(apps)
 
 
+async def test_an_answer_that_comes_after_the_word_of_the_end_brings_nothing_back(
+    apps: Applications, patches: Patches
+) -> None:
+    apps.put_application(raw())
+    app = known(apps)
+    apps.remove_application(KEY)
+    status = replace(app.status, reconciled_at="2026-01-01T00:00:00Z")
+    assert await apps.write(app, StatusWrite(status=status)) == app
+    assert apps.get(KEY) is None
+
+
+def test_an_application_of_the_same_name_is_another_one(apps: Applications) -> None:
+    apps.put_application(raw(uid="u1"))
+    apps.remove_application(KEY)
+    apps.put_application(raw(uid="u2"))
+    assert known(apps).metadata.uid == "u2"
+
+
 async def test_an_operation_is_not_put_over_another(apps: Applications) -> None:
     apps.put_application(raw(operation={"sync": {"revision": "main"}}))
     with pytest.raises(StaleWriteError):
