@@ -17,7 +17,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
             "caSecret": "nats-ca",
         }
     },
-    "linked": {"link": {"url": "https://gitops.example", "caSecret": "gitops-ca"}},
+    "linked": {"link": {"url": "https://gitops.example", "caSecret": "gitops-ca", "manage": True}},
     "redis-here": {"redis": {"enabled": True}},
     "own-redis": {"redis": {"url": "rediss://redis.example:6380/1"}},
     "secret-redis": {"redis": {"urlSecret": "redis-url"}},

@@ -13,4 +13,12 @@
   resources: {{ toJson .resources }}
   verbs: {{ include "house.read" $ }}
 {{- end }}
+{{- if .Values.link.url }}
+- apiGroups: [""]
+  resources: [events]
+  verbs: [get, list]
+- apiGroups: [""]
+  resources: [pods/log]
+  verbs: [get]
+{{- end }}
 {{- end }}

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from service.api.install.objects import environment, objects
-from service.api.install.options import Options, Scope
+from service.api.install.options import Feature, Options, Scope
 from service.api.install.rights import destination_rules
 
 
@@ -35,7 +35,11 @@ def as_helm(options: Options) -> str:
         "image": {"repository": repository, "tag": tag},
         "imagePullSecrets": [{"name": options.pull_secret}] if options.pull_secret else [],
         "agent": {"account": options.account, "name": options.agent, "env": extra},
-        "link": {"url": options.service_url, "tokenSecret": options.token_secret},
+        "link": {
+            "url": options.service_url,
+            "tokenSecret": options.token_secret,
+            "manage": Feature.MANAGE in options.features,
+        },
         "destinations": {
             "scope": "cluster" if options.scope is Scope.CLUSTER else "namespaces",
             "namespaces": [] if options.scope is Scope.CLUSTER else [options.namespace],
