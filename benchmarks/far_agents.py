@@ -13,6 +13,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -28,11 +29,15 @@ _PER_SECOND = 2.0
 """Reports of one agent in the steady round."""
 _MARK = b'"revision":"at-'
 _LINE = 1 << 20
+_SILENCE = 10.0
 
 
 class Burst(msgspec.Struct, frozen=True, kw_only=True):
     reports: int
     seconds: float
+    """Until all were acknowledged."""
+    heard_seconds: float
+    """Until the browser had heard of all."""
 
 
 class Steady(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +57,9 @@ class Agent:
     """Seconds from sending to the acknowledgement."""
 
     async def everything(self, link: Connection, count: int) -> None:
-        await deliver(link, [self.outbox.state(application(f"app-{n}")) for n in range(count)])
+        said = f"at-{time.time()}"
+        bodies = [application(f"app-{n}", revision=said) for n in range(count)]
+        await deliver(link, [self.outbox.state(body) for body in bodies])
 
     async def steadily(self, link: Connection, count: int, delay: float) -> None:
         await asyncio.sleep(delay)
@@ -62,6 +69,46 @@ class Agent:
             await link.put([self.outbox.state(body)])
             self.acked.append(time.time() - now)
             await asyncio.sleep(max(0.0, 1 / _PER_SECOND - (time.time() - now)))
+
+
+class Gates:
+    """Between the rounds."""
+
+    def __init__(self, agents: int) -> None:
+        self.connected = asyncio.Barrier(agents + 1)
+        self.stored = asyncio.Barrier(agents + 1)
+        self.steady = asyncio.Event()
+
+
+@dataclass(slots=True)
+class Browser:
+    _lags: list[float] = field(default_factory=list)
+    _heard: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def listen(self, url: str, viewer: str) -> None:
+        place = urlsplit(url)
+        reader, writer = await asyncio.open_connection(place.hostname, place.port, limit=_LINE)
+        lines = ("GET /api/v1/events HTTP/1.1", f"Host: {place.netloc}")
+        asked = "\r\n".join((*lines, f"Authorization: Bearer {viewer}", "", ""))
+        writer.write(asked.encode())
+        try:
+            while line := await reader.readline():
+                _, found, after = line.partition(_MARK)
+                if found:
+                    self._lags.append(time.time() - float(after[: after.index(b'"')]))
+                    self._heard.set()
+        finally:
+            writer.close()
+
+    async def take(self, count: int) -> Sequence[float]:
+        """So many lags in order, or fewer where no more come."""
+        with suppress(TimeoutError):
+            while len(self._lags) < count:
+                self._heard.clear()
+                async with asyncio.timeout(_SILENCE):
+                    await self._heard.wait()
+        found, self._lags = sorted(self._lags), []
+        return found
 
 
 async def deliver(link: Connection, items: Sequence[Item]) -> None:
@@ -76,62 +123,55 @@ async def deliver(link: Connection, items: Sequence[Item]) -> None:
 
 async def crowd(url: str, tokens: Sequence[str], viewer: str, applications: int) -> None:
     agents = [Agent(await enrol(url, token, Keys(), f"c-{token[-6:]}")) for token in tokens]
-    lags: list[float] = []
+    browser, gates = Browser(), Gates(len(agents))
     async with asyncio.TaskGroup() as tasks:
-        browser = tasks.create_task(_browse(url, viewer, lags), name="browser")
-        begin, go_on = asyncio.Barrier(len(agents) + 1), asyncio.Barrier(len(agents) + 1)
+        listening = tasks.create_task(browser.listen(url, viewer), name="browser")
         lives = [
-            tasks.create_task(_live(agent, applications, (begin, go_on), n / len(agents)))
+            tasks.create_task(_live(agent, applications, gates, n / len(agents)))
             for n, agent in enumerate(agents)
         ]
-        await begin.wait()
-        began = time.time()
-        await go_on.wait()
-        _say(Burst(reports=len(agents) * applications, seconds=time.time() - began))
+        _say(await _burst(gates, browser, len(agents) * applications))
+        gates.steady.set()
         began = time.time()
         await asyncio.wait(lives)
         seconds = time.time() - began
-        await asyncio.sleep(2.0)
-        browser.cancel()
-    waits = sorted(one for agent in agents for one in agent.acked)
-    lags.sort()
+        waits = sorted(one for agent in agents for one in agent.acked)
+        heard = await browser.take(len(waits))
+        listening.cancel()
     _say(
         Steady(
             reports=len(waits),
-            heard=len(lags),
+            heard=len(heard),
             seconds=seconds,
-            p50_ms=lags[len(lags) // 2] * 1000,
-            p99_ms=lags[len(lags) * 99 // 100] * 1000,
-            ack_p99_ms=waits[len(waits) * 99 // 100] * 1000,
+            p50_ms=_part(heard, 50),
+            p99_ms=_part(heard, 99),
+            ack_p99_ms=_part(waits, 99),
         )
     )
 
 
-async def _live(
-    agent: Agent, count: int, gates: tuple[asyncio.Barrier, asyncio.Barrier], delay: float
-) -> None:
-    begin, go_on = gates
+async def _burst(gates: Gates, browser: Browser, reports: int) -> Burst:
+    """Over when the browser has heard it all: it is not to be in the way of what follows."""
+    await gates.connected.wait()
+    began = time.time()
+    await gates.stored.wait()
+    stored = time.time()
+    await browser.take(reports)
+    return Burst(reports=reports, seconds=stored - began, heard_seconds=time.time() - began)
+
+
+async def _live(agent: Agent, count: int, gates: Gates, delay: float) -> None:
     async with connect(agent.identity) as link:
         await link.hello(agent.identity, agent.outbox.epoch)
-        await begin.wait()
+        await gates.connected.wait()
         await agent.everything(link, count)
-        await go_on.wait()
+        await gates.stored.wait()
+        await gates.steady.wait()
         await agent.steadily(link, count, delay)
 
 
-async def _browse(url: str, viewer: str, lags: list[float]) -> None:
-    place = urlsplit(url)
-    reader, writer = await asyncio.open_connection(place.hostname, place.port, limit=_LINE)
-    lines = ("GET /api/v1/events HTTP/1.1", f"Host: {place.netloc}")
-    asked = "\r\n".join((*lines, f"Authorization: Bearer {viewer}", "", ""))
-    writer.write(asked.encode())
-    try:
-        while line := await reader.readline():
-            _, found, after = line.partition(_MARK)
-            if found:
-                lags.append(time.time() - float(after[: after.index(b'"')]))
-    finally:
-        writer.close()
+def _part(ordered: Sequence[float], percent: int) -> float:
+    return ordered[len(ordered) * percent // 100] * 1000
 
 
 def _say(what: msgspec.Struct) -> None:

@@ -64,6 +64,7 @@ async def _measured(service: Service, count: int, applications: int) -> tuple[Fi
     size = await _database(service)
     return (
         Figure(name="burst: reports", unit="/s", value=burst.reports / burst.seconds),
+        Figure(name="burst: all heard by the browser", unit="s", value=burst.heard_seconds),
         Figure(
             name="burst: service's CPU", unit="ms/report", value=spent_burst * 1000 / burst.reports
         ),
