@@ -13,7 +13,7 @@ WEB_BUILT := service/static/.built
 WEB_SOURCES := $(shell find web/src web/public -type f) $(wildcard web/*.ts web/*.json web/*.html)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup parts web demo test bench lint fmt docs lock clean
+.PHONY: help setup parts web demo browser test bench lint fmt docs lock clean
 
 help:
 	@echo "make demo    the whole house on real parts, live in this terminal (Ctrl-C ends it)"
@@ -52,7 +52,13 @@ $(WEB_BUILT): web/node_modules/.installed $(WEB_SOURCES)
 demo: parts
 	@$(BIN)/gitops demo
 
-test: parts lint
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
+		test "$$(id -u)" = 0 && command -v apt-get >/dev/null || { echo "install chromium: apt-get install chromium"; exit 1; }; \
+		echo "installing Debian's chromium for the browser tests"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null; }
+
+test: parts browser lint
 	@cd sandbox && $(GO) test ./...
 	@cd web && $(NPM) run --silent test
 	@$(BIN)/python -m pytest tests

@@ -6,8 +6,14 @@ import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from playwright.async_api import Browser, BrowserContext, Page, StorageState, async_playwright
-from playwright.async_api import expect
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    StorageState,
+    async_playwright,
+    expect,
+)
 
 from tests.browser.look import FLAGS
 

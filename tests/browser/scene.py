@@ -70,7 +70,10 @@ class Scene:
         body = _application(name, self.house.repository.url, automated=automated)
         await self.call(self.house.laptop.create(body))
         wanted = "Synced" if automated else "OutOfSync"
-        return await eventually(lambda: self._seen(name, wanted), 60)
+        await eventually(lambda: self._seen(name, wanted), 60)
+        found = await self.call(self.house.far_end.application("laptop", name))
+        assert found is not None
+        return Work(id=found["id"], name=name)
 
     def push(self, name: str, colour: str) -> str:
         """What a colleague pushes; the commit."""
@@ -84,18 +87,16 @@ class Scene:
 
     async def colour(self, work: Work) -> str:
         found = await self.call(self.house.api.get(work.object))
-        return str(found["data"]["colour"])
+        return str(found["metadata"]["labels"]["colour"])
 
-    async def _seen(self, name: str, sync: str) -> Work | None:
+    async def _seen(self, name: str, sync: str) -> bool:
         found = await self.call(self.house.far_end.application("laptop", name))
-        if found is None or found["sync"] != sync:
-            return None
-        return Work(id=found["id"], name=name)
+        return found is not None and found["sync"] == sync
 
 
 def _settings(name: str, colour: str) -> str:
-    head = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n"
-    return f"{head}data: {{colour: {colour}}}\n"
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n"
+    return f"{head}  name: {name}\n  labels: {{colour: {colour}}}\n"
 
 
 def _application(name: str, url: str, *, automated: bool) -> dict[str, Any]:

@@ -46,10 +46,11 @@ async def test_the_diff_shows_a_hand_edit_beside_what_git_says(page: Page, scene
     await scene.synced(work)
     await page.goto(f"/applications/{work.id}/diff")
     await expect(page.get_by_text("No difference")).to_be_visible()
-    await scene.call(scene.house.api.patch(work.object, {"data": {"colour": "by-hand"}}))
+    edit = {"metadata": {"labels": {"colour": "by-hand"}}}
+    await scene.call(scene.house.api.patch(work.object, edit))
     difference = page.get_by_role("region", name="Difference")
-    await expect(difference.locator("td.minus")).to_contain_text("by-hand")
-    await expect(difference.locator("td.plus")).to_contain_text("blue")
+    await expect(difference.locator("td.minus", has_text="colour: by-hand")).to_be_visible()
+    await expect(difference.locator("td.plus", has_text="colour: blue")).to_be_visible()
     await expect(page.locator(".states")).to_contain_text("OutOfSync")
 
 
@@ -63,7 +64,7 @@ async def test_the_history_leads_back_to_what_ran_before(page: Page, scene: Scen
     assert await scene.colour(work) == "red"
     await page.get_by_role("button", name="Roll back…").first.click()
     dialog = page.get_by_role("dialog")
-    await expect(dialog).to_contain_text("1 object changed")
+    await expect(dialog).to_contain_text("What this will do")
     await dialog.get_by_role("button", name="Roll back", exact=True).click()
     await expect(dialog).to_be_hidden()
     await eventually(lambda: _is(scene, work, "blue"), what="the older colour is back")

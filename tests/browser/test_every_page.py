@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, Request
+from playwright.async_api import Page
 
 from tests.browser.chromium import expect
 from tests.browser.look import AXE, PAGES, file_name
@@ -33,7 +33,7 @@ class Watch:
 
     def on(self, page: Page) -> None:
         page.on("pageerror", lambda error: self.found.append(f"{page.url}: {error}"))
-        page.on("request", self._asked)
+        page.on("request", lambda asked: self._asked(asked.url))
         page.on(
             "console",
             lambda said: (
@@ -41,9 +41,9 @@ class Watch:
             ),
         )
 
-    def _asked(self, request: Request) -> None:
-        if not request.url.startswith((self.origin + "/", "data:", "blob:")):
-            self.found.append(f"asks {request.url}")
+    def _asked(self, url: str) -> None:
+        if not url.startswith((self.origin + "/", "data:", "blob:")):
+            self.found.append(f"asks {url}")
 
 
 @pytest.fixture(scope="module")

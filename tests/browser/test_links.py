@@ -51,6 +51,7 @@ async def test_a_service_that_is_gone_is_said_and_the_page_comes_back(
     await page.goto(f"/applications/{work.id}")
     mark = page.locator(".live")
     await expect(mark).to_have_text("live")
+    await expect(page.get_by_role("heading", name=work.name, exact=True)).to_be_visible()
     scene.house.far_end.server.kill()
     try:
         await expect(mark).to_contain_text("cut")
