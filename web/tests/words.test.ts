@@ -163,10 +163,11 @@ describe("limits, connections and permissions", () => {
     expect(connectionMark({ status: "Failed", message: "401" })).toMatchObject({ tone: "bad", means: "401" });
   });
 
-  it("seal only what is secret", () => {
+  it("seal what is secret, together with where it may be used", () => {
     const typed = { user: "u", secret: "s", secretName: "n" };
-    expect(sealedFields("password", typed)).toEqual({ username: "u", password: "s" });
-    expect(sealedFields("reference", typed)).toBeNull();
+    const url = "https://git.example/team/apps";
+    expect(sealedFields("password", typed, url)).toEqual({ url, username: "u", password: "s" });
+    expect(sealedFields("reference", typed, url)).toBeNull();
   });
 
   it("list each permission once", () => {

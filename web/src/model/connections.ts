@@ -80,10 +80,13 @@ export interface Typed {
   secretName: string;
 }
 
-/** The fields that are sealed, as the agent puts them into its Secret. */
-export function sealedFields(kind: SecretKind, typed: Typed): JsonObject | null {
-  if (kind === "password") return { username: typed.user, password: typed.secret };
-  if (kind === "ssh") return { sshPrivateKey: typed.secret };
-  if (kind === "token") return { config: JSON.stringify({ bearerToken: typed.secret }) };
+/**
+ * The fields that are sealed, as the agent puts them into its Secret. The address is sealed with them,
+ * so that whoever relays the box cannot hand the credential to another host.
+ */
+export function sealedFields(kind: SecretKind, typed: Typed, address: string): JsonObject | null {
+  if (kind === "password") return { url: address, username: typed.user, password: typed.secret };
+  if (kind === "ssh") return { url: address, sshPrivateKey: typed.secret };
+  if (kind === "token") return { server: address, config: JSON.stringify({ bearerToken: typed.secret }) };
   return null;
 }
