@@ -44,21 +44,21 @@ def _nothing() -> None:
     """One of the verbs of this group."""
 
 
-def call(context: str, work: Work) -> NoReturn:
+def call(context: str, work: Work, *, interrupted: say.Exit = say.Exit.INTERRUPTED) -> NoReturn:
     """Runs `work` at the far end of the context and leaves with its code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    ends(lambda: asyncio.run(_run(context, work)))
+    ends(lambda: asyncio.run(_run(context, work)), interrupted=interrupted)
 
 
-def ends(work: Callable[[], say.Exit]) -> NoReturn:
+def ends(work: Callable[[], say.Exit], *, interrupted: say.Exit = say.Exit.INTERRUPTED) -> NoReturn:
     """Leaves with the code of `work`, or tells what went wrong."""
     try:
         raise typer.Exit(work())
     except FarError as e:
         say.stop(str(e), e.code)
     except KeyboardInterrupt:
-        raise typer.Exit(say.Exit.INTERRUPTED) from None
+        raise typer.Exit(interrupted) from None
 
 
 async def _run(context: str, work: Work) -> say.Exit:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from cli import say
 from cli.far import find, sse
-from cli.far.client import Far, UnreachableError
+from cli.far.client import Far
 from cli.far.errors import FarError
 from cli.far.moments import Moment, of_event, of_fact, words
 from cli.say import Exit
@@ -51,8 +51,8 @@ class Telling:
             before = self.last
             try:
                 await self._follow(id_)
-            except UnreachableError as e:
-                if not self.last:
+            except FarError as e:
+                if e.code is not Exit.REFUSED or not self.last:
                     raise
                 say.complain(f"{e} Trying again.")
             pause = _AGAIN_FIRST if self.last != before else min(pause * 2, _AGAIN_LONGEST)

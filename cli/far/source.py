@@ -48,4 +48,4 @@ def tell(context: str, asked: Asked, *, follow: bool, as_json: bool) -> NoReturn
         )
         return await Telling(far, wanted).run()
 
-    calling.call(context, work)
+    calling.call(context, work, interrupted=Exit.FINE if follow else Exit.INTERRUPTED)

@@ -6,12 +6,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.cli.far_world import FarWorld
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -32,7 +35,7 @@ Gitops = Callable[..., Ran]
 
 @pytest.fixture
 def gitops(tmp_path: Path) -> Gitops:
-    """Runs `gitops ARGUMENTS` in an empty folder, without settings of this machine."""
+    """Runs `gitops ARGUMENTS` in an empty folder, without settings and logins of this machine."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("GITOPS_")}
 
     def run(*arguments: object, stdin: bytes = b"", **variables: object) -> Ran:
@@ -40,7 +43,12 @@ def gitops(tmp_path: Path) -> Gitops:
         ended = subprocess.run(
             [*command, *map(str, arguments)],
             cwd=tmp_path,
-            env={**clean, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+            env={
+                **clean,
+                "PYTHONPATH": str(ROOT),
+                "COLUMNS": "200",
+                "XDG_CONFIG_HOME": str(tmp_path),
+            }
             | {name: str(value) for name, value in variables.items()},
             input=stdin,
             capture_output=True,
@@ -58,3 +66,12 @@ def with_sandbox(gitops: Gitops, sandbox_binary: Path) -> Gitops:
         return gitops(*arguments, stdin=stdin, GITOPS_SANDBOX_BINARY=sandbox_binary)
 
     return run
+
+
+@pytest.fixture
+async def far(database_url: str, gitops: Gitops, tmp_path: Path) -> AsyncIterator[FarWorld]:
+    """A service on a database of its own, and `gitops` beside it."""
+    from tests.cli.far_world import open_far_world  # noqa: PLC0415  the service, for these only
+
+    async with open_far_world(database_url, gitops, tmp_path) as opened:
+        yield opened

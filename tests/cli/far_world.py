@@ -46,11 +46,18 @@ class FarWorld:
     async def log_in(self, role: str = "administrator", **more: Any) -> str:
         """As somebody with this role, by a token, which is returned."""
         token = await self.token(role, **more)
-        made = Context(url=self.url, login=Login.TOKEN, secret=token, who=role)
+        await self._keep(Context(url=self.url, login=Login.TOKEN, secret=token, who=role))
+        return token
+
+    async def move_to(self, url: str) -> None:
+        """The same login, at another replica."""
+        kept = msgspec.json.decode(self.contexts_file.read_bytes(), type=Contexts)
+        await self._keep(msgspec.structs.replace(kept.chosen(), url=url))
+
+    async def _keep(self, made: Context) -> None:
         self.contexts_file.parent.mkdir(parents=True, exist_ok=True)
         contents = msgspec.json.encode(Contexts(current="test", known={"test": made}))
         await asyncio.to_thread(self.contexts_file.write_bytes, contents)
-        return token
 
     async def token(self, role: str, **more: Any) -> str:
         account = (await self.world.rows(tables.accounts))[0].id

@@ -85,9 +85,28 @@ def test_help_lists_every_command(gitops: Gitops) -> None:
     assert gitops().out == ran.out
 
 
-@pytest.mark.parametrize("name", ["health", "diff", "render", "plan", "events", "demo"])
+@pytest.mark.parametrize(
+    "name", ["health", "diff", "render", "plan", "events", "demo", "login", "logout"]
+)
 def test_the_help_of_a_command_says_its_exit_codes(gitops: Gitops, name: str) -> None:
     assert "Exit codes:" in gitops(name, "--help").out
+
+
+@pytest.mark.parametrize("words", ["app wait", "app sync", "agent create", "audit verify"])
+def test_a_verb_of_a_group_is_explained_under_its_full_name(gitops: Gitops, words: str) -> None:
+    ran = gitops(*words.split(), "--help")
+
+    assert ran.code == 0
+    assert f"Usage: gitops {words} [OPTIONS]" in ran.out
+    assert "Exit codes:" in ran.out
+
+
+@pytest.mark.parametrize("words", ["app list", "task list", "audit verify", "drift list"])
+def test_who_is_not_logged_in_is_told_how_to(gitops: Gitops, words: str) -> None:
+    ran = gitops(*words.split())
+
+    assert (ran.code, ran.out) == (4, "")
+    assert "gitops login URL" in ran.err
 
 
 def test_a_misspelt_command_is_met_with_the_right_one(gitops: Gitops) -> None:

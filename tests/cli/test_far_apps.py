@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
 from bus.link import TaskPhase
-from tests.cli.conftest import Gitops
-from tests.cli.far_world import FarWorld, answering, open_far_world
+from tests.cli.far_world import FarWorld, answering
 from tests.service.client import application
 
 pytestmark = pytest.mark.flow
 
 FAILED = {"phase": TaskPhase.FAILED, "code": "failed", "message": "one hook failed"}
-
-
-@pytest.fixture
-async def far(database_url: str, gitops: Gitops, tmp_path: Path) -> AsyncIterator[FarWorld]:
-    async with open_far_world(database_url, gitops, tmp_path) as opened:
-        yield opened
 
 
 async def test_the_list_shows_the_worst_first_and_says_it_in_words(far: FarWorld) -> None:

@@ -1,0 +1,125 @@
+"""`gitops events` by way of the service: replayed, followed, taken up again after a cut."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import pytest
+
+from agent.loopback import free_port
+from bus.link import Item
+from service.app import now
+from tests.cli.conftest import ROOT
+from tests.cli.far_world import Answering, FarWorld, answering
+from tests.service.client import application
+from tests.service.world import open_service, settings
+
+pytestmark = pytest.mark.flow
+
+
+def fact(agent: Answering, type_: str, subject: str = "argocd/shop", **body: Any) -> Item:
+    item = agent.outbox.fact(type_, subject, body)
+    return msgspec.structs.replace(item, time=now().isoformat())
+
+
+@dataclass
+class Following:
+    process: asyncio.subprocess.Process
+
+    async def until(self, wanted: str) -> list[dict[str, Any]]:
+        """What came up to the fact of this type."""
+        assert self.process.stdout is not None
+        found: list[dict[str, Any]] = []
+        async with asyncio.timeout(40):
+            while not found or found[-1]["body"].get("type") != wanted:
+                found.append(json.loads(await self.process.stdout.readline()))
+        return found
+
+    async def end(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        return await self.process.wait()
+
+
+@asynccontextmanager
+async def following(far: FarWorld, *arguments: str) -> AsyncIterator[Following]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-c", "from cli.main import main; main()", "events", "--follow", "--json", *arguments),
+        env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_CONFIG_HOME": str(far.config)},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        yield Following(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+
+async def test_facts_are_replayed_in_order_and_by_type(far: FarWorld) -> None:
+    await far.log_in("viewer")
+    async with answering(far.world) as agent:
+        for type_ in ("app.compared.v1", "health.assessed.v1"):
+            await agent.put(fact(agent, type_, status="Synced", note="\x1b]0;evil\x07"))
+        everything = await far.run("events", "--json")
+        one = await far.run("events", "--type", "app.compared")
+    kinds = [it["body"]["type"].removeprefix("fact.") for it in everything.answers]
+    assert (everything.code, kinds) == (0, ["app.compared.v1", "health.assessed.v1"])
+    assert "app.compared.v1" in one.out
+    assert "argocd/shop  note=]0;evil status=Synced" in one.out
+    assert "health.assessed" not in one.out
+    assert "\x1b" not in one.out
+
+
+async def test_one_application_is_followed_and_another_is_not_told(far: FarWorld) -> None:
+    await far.log_in("viewer")
+    bodies = (application("shop"), application("other"))
+    async with answering(far.world, *bodies) as agent:
+        await agent.put(fact(agent, "first.v1"))
+        async with following(far, "--app", "shop", "--type", "fact") as follower:
+            await follower.until("first.v1")
+            await agent.put(fact(agent, "second.v1", "argocd/other"), fact(agent, "third.v1"))
+            told = await follower.until("third.v1")
+            code = await follower.end()
+    assert [it["body"]["type"] for it in told] == ["third.v1"]
+    assert code == 0
+
+
+async def test_what_happens_while_the_service_is_away_is_told_once_it_is_back(
+    far: FarWorld, database_url: str
+) -> None:
+    await far.log_in("viewer")
+    at_port = settings(database_url).model_copy(update={"port": free_port()})
+    async with answering(far.world) as agent, AsyncExitStack() as running:
+        async with AsyncExitStack() as stack:
+            other = await stack.enter_async_context(open_service(at_port))
+            await far.move_to(other.url)
+            await agent.put(fact(agent, "first.v1"))
+            follower = await running.enter_async_context(following(far, "--type", "fact"))
+            await follower.until("first.v1")
+            await agent.put(fact(agent, "second.v1"))
+            told = await follower.until("second.v1")
+        await agent.put(fact(agent, "third.v1"))
+        async with open_service(at_port):
+            await agent.put(fact(agent, "fourth.v1"))
+            told += await follower.until("fourth.v1")
+    assert [it["body"]["type"] for it in told] == ["second.v1", "third.v1", "fourth.v1"]
+
+
+async def test_who_is_not_logged_in_reads_no_service(far: FarWorld) -> None:
+    await far.log_in("viewer")
+    ended = await far.run("events", "--context", "nobody")
+    await far.run("logout")
+    ran = await far.run("events")
+    assert (ended.code, ran.code) == (2, 2)
+    assert "gitops login URL" in ran.err

@@ -1,0 +1,164 @@
+"""Logging in and out: what is kept, who may read it, and that no secret is seen anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import stat
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from service.app import now
+from service.store import tables
+from tests.cli.conftest import ROOT, Gitops
+from tests.cli.far_world import PASSWORD, FarWorld
+
+pytestmark = pytest.mark.flow
+
+
+async def test_a_password_opens_a_session_that_is_kept_for_its_owner_only(far: FarWorld) -> None:
+    ran = await far.run("login", far.url, "--name", "admin", stdin=f"{PASSWORD}\n")
+    assert ran.code == 0, ran.err
+    assert f"logged in at {far.url} as admin" in ran.out
+    assert stat.S_IMODE(far.contexts_file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(far.contexts_file.parent.stat().st_mode) == 0o700
+    assert PASSWORD not in far.contexts_file.read_text() + ran.out + ran.err
+
+
+async def test_a_session_may_change_things_and_ends_with_the_logout(far: FarWorld) -> None:
+    await far.run("login", far.url, "--name", "admin", stdin=PASSWORD)
+    kept = far.contexts_file.read_text()
+    made = await far.run("agent", "create", "prod", "--json")
+    left = await far.run("logout")
+    after = await far.run("agent", "list")
+    far.contexts_file.write_text(kept)
+    with_the_old_cookie = await far.run("agent", "list")
+    assert (made.code, left.code, after.code, with_the_old_cookie.code) == (0, 0, 4, 4), made.err
+    assert "gitops login URL" in after.err
+    assert "gitops login URL" in with_the_old_cookie.err
+
+
+async def test_a_wrong_password_is_refused_and_nothing_is_kept(far: FarWorld) -> None:
+    ran = await far.run("login", far.url, "--name", "admin", stdin="wrong-guess")
+    assert (ran.code, ran.out) == (4, "")
+    assert "name or password is wrong" in ran.err
+    assert "wrong-guess" not in ran.err
+    assert not far.contexts_file.exists()
+
+
+async def test_a_token_is_read_from_a_file_and_tried_before_it_is_kept(
+    far: FarWorld, tmp_path: Path
+) -> None:
+    file = tmp_path / "token"
+    file.write_text(f"{await far.token('viewer')}\n")
+    arguments = (far.url, "--token", "--password-file", file, "--context", "ci")
+    ran = await far.run("login", *arguments)
+    refused = await far.run("login", far.url, "--token", stdin="gt_nobodys")
+    listed = await far.run("context", "list", "--json")
+    assert (ran.code, refused.code) == (0, 4), ran.err
+    (context,) = listed.answers
+    assert (context["name"], context["current"], context["login"]) == ("ci", True, "token")
+    assert file.read_text().strip() not in listed.out + ran.out + ran.err
+
+
+async def test_one_of_several_logins_counts_and_another_can_be_named(far: FarWorld) -> None:
+    await far.run("login", far.url, "--name", "admin", "--context", "boss", stdin=PASSWORD)
+    token = await far.token("viewer")
+    await far.run("login", far.url, "--token", "--context", "guest", stdin=token)
+    as_guest = await far.run("audit", "list")
+    as_boss = await far.run("audit", "list", "--context", "boss", "--json")
+    used = await far.run("context", "use", "boss")
+    now_boss = await far.run("audit", "list")
+    unknown = await far.run("audit", "list", "--context", "nobody")
+    codes = [it.code for it in (as_guest, as_boss, used, now_boss, unknown)]
+    assert codes == [4, 0, 0, 0, 2]
+    assert "boss, guest" in unknown.err
+
+
+async def test_a_token_that_has_expired_is_exit_code_4(far: FarWorld) -> None:
+    await far.log_in("viewer", expires_at=now() - timedelta(seconds=1))
+    ran = await far.run("app", "list")
+    assert (ran.code, ran.out) == (4, "")
+    assert "Log in: gitops login URL" in ran.err
+
+
+async def test_a_service_that_is_away_is_exit_code_3(far: FarWorld) -> None:
+    token = await far.log_in("viewer")
+    text = far.contexts_file.read_text().replace(far.url, "http://127.0.0.1:1")
+    far.contexts_file.write_text(text)
+    ran = await far.run("app", "list")
+    assert (ran.code, ran.out) == (3, "")
+    assert "http://127.0.0.1:1 cannot be reached" in ran.err
+    assert token not in ran.err
+
+
+async def test_every_login_stands_in_the_audit(far: FarWorld) -> None:
+    await far.run("login", far.url, "--name", "admin", stdin=PASSWORD)
+    actions = [row.action for row in await far.world.rows(tables.audit)]
+    assert "login.succeeded" in actions
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("http://gitops.example.com", "unencrypted"),
+        ("https://me:hush@gitops.example.com", "must not hold a user or password"),
+        ("ftp://gitops.example.com", "expected a URL"),
+        ("https://gitops.example.com/path", "expected a URL"),
+    ],
+)
+def test_a_url_that_would_give_the_secret_away_is_refused(
+    gitops: Gitops, url: str, said: str
+) -> None:
+    ran = gitops("login", url, "--name", "me", stdin=b"secret")
+    assert ran.code == 2
+    assert said in ran.err
+    assert "hush" not in ran.err
+
+
+def test_no_option_takes_a_secret(gitops: Gitops) -> None:
+    ran = gitops("login", "https://gitops.example.com", "--token", "gt_on-the-command-line")
+    assert ran.code == 2
+
+
+def test_a_file_that_is_not_ours_is_told_and_left_alone(gitops: Gitops, tmp_path: Path) -> None:
+    file = tmp_path / "config" / "gitops" / "contexts.json"
+    file.parent.mkdir(parents=True)
+    file.write_text("no json")
+    ran = gitops("app", "list", XDG_CONFIG_HOME=tmp_path / "config")
+    assert (ran.code, file.read_text()) == (2, "no json")
+    assert str(file) in ran.err
+
+
+async def test_a_password_that_is_typed_is_not_shown(far: FarWorld) -> None:
+    code, asked, shown = await asyncio.to_thread(typed, far, PASSWORD)
+    assert (code, asked) == (0, "Password of admin: ")
+    assert PASSWORD not in shown
+
+
+def typed(far: FarWorld, password: str) -> tuple[int, str, str]:
+    """At a terminal: the exit code, what was asked, and what there was to see after it."""
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-c", "from cli.main import main; main()"]
+    variables = {"PYTHONPATH": str(ROOT), "XDG_CONFIG_HOME": str(far.config)}
+    with subprocess.Popen(
+        [*command, "login", far.url, "--name", "admin"],
+        env={**os.environ, **variables},
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        assert process.stderr is not None
+        asked = os.read(process.stderr.fileno(), 100)
+        os.write(ours, f"{password}\n".encode())
+        out, err = process.communicate(timeout=60)
+    shown = os.read(ours, 1000) if select.select([ours], [], [], 0)[0] else b""
+    os.close(ours)
+    os.close(theirs)
+    return process.returncode, asked.decode(), (shown + out + err).decode()
