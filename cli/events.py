@@ -56,9 +56,18 @@ def events(  # noqa: PLR0913  a command's options are its parameters
 ) -> None:
     """Replay the facts since then, and with --follow go on until interrupted."""
     say.as_it_comes()
-    if context or last or (not nats and "GITOPS_NATS_URL" not in os.environ and source.logged_in()):
-        asked = source.Asked(app=app_name, since=since, types=types, last=last)
-        source.tell(context, asked, follow=follow, as_json=as_json)
+    asked = source.Asked(
+        app=app_name, since=since, types=types, last=last, follow=follow, as_json=as_json
+    )
+    of_service = bool(context or last)
+    if nats and of_service:
+        say.stop("--context and --last-event-id are of the service, --nats is of a bus: say one")
+    if of_service or not (nats or "GITOPS_NATS_URL" in os.environ or not source.logged_in()):
+        source.tell(context, asked)
+    _tell_from_bus(nats, asked)
+
+
+def _tell_from_bus(nats: str, asked: source.Asked) -> None:
     settings = load_or_stop()
     url = nats or bus_url(settings)
     if not url:
@@ -67,14 +76,17 @@ def events(  # noqa: PLR0913  a command's options are its parameters
             f" or run an agent with this GITOPS_STATE_DIR ({settings.state_dir})"
         )
     wanted = Wanted(
-        app=_app(app_name, settings), since=_since(since), types=_types(types), follow=follow
+        app=_app(asked.app, settings),
+        since=_since(asked.since),
+        types=asked.kinds,
+        follow=asked.follow,
     )
     try:
-        asyncio.run(_print(settings, url, wanted, as_json=as_json))
+        asyncio.run(_print(settings, url, wanted, as_json=asked.as_json))
     except CarrierError as e:
         say.stop(str(e), say.Exit.NO)
     except KeyboardInterrupt:
-        raise typer.Exit(say.Exit.FINE if follow else say.Exit.INTERRUPTED) from None
+        raise typer.Exit(asked.interrupted) from None
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,10 +174,6 @@ def _app(name: str, settings: Settings) -> AppKey | None:
         return AppKey.parse(name if "/" in name else f"{settings.namespace}/{name}")
     except ValueError:
         say.stop(f"--app: expected NAME or NAMESPACE/NAME, found {name!r}")
-
-
-def _types(text: str) -> tuple[str, ...]:
-    return tuple(filter(None, text.split(",")))
 
 
 def _since(text: str) -> datetime:

@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from cli.far import contexts
 from cli.far.errors import FarError
+from cli.say import Exit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,17 @@ class Asked:
     since: str
     types: str
     last: str
+    follow: bool
+    as_json: bool
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return tuple(filter(None, self.types.split(",")))
+
+    @property
+    def interrupted(self) -> Exit:
+        """To interrupt is how one ends to follow."""
+        return Exit.FINE if self.follow else Exit.INTERRUPTED
 
 
 def logged_in() -> bool:
@@ -30,22 +42,21 @@ def logged_in() -> bool:
         return True
 
 
-def tell(context: str, asked: Asked, *, follow: bool, as_json: bool) -> NoReturn:
+def tell(context: str, asked: Asked) -> NoReturn:
     from cli.far import calling  # noqa: PLC0415  an HTTP client, for this only
     from cli.far.audit import ago  # noqa: PLC0415  likewise
     from cli.far.client import Far  # noqa: PLC0415  likewise
     from cli.far.events import Telling, Wanted  # noqa: PLC0415  likewise
-    from cli.say import Exit  # noqa: PLC0415  likewise
 
     async def work(far: Far) -> Exit:
         wanted = Wanted(
             app=asked.app,
-            types=frozenset(filter(None, asked.types.split(","))),
+            types=frozenset(asked.kinds),
             since=ago(asked.since),
             last=asked.last,
-            follow=follow or bool(asked.last),
-            as_json=as_json,
+            follow=asked.follow or bool(asked.last),
+            as_json=asked.as_json,
         )
         return await Telling(far, wanted).run()
 
-    calling.call(context, work, interrupted=Exit.FINE if follow else Exit.INTERRUPTED)
+    calling.call(context, work, interrupted=asked.interrupted)

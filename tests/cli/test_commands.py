@@ -144,3 +144,10 @@ def test_an_application_that_is_none_is_told_by_its_option(gitops: Gitops) -> No
 
     assert ran.code == 2
     assert "--app: expected NAME or NAMESPACE/NAME, found 'a/b/c'" in ran.err
+
+
+def test_events_come_from_one_place(gitops: Gitops) -> None:
+    ran = gitops("events", "--nats", "nats://127.0.0.1:1", "--context", "work")
+
+    assert ran.code == 2
+    assert "say one" in ran.err

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from cli.events import Wanted
 from cli.far import show, sse
 from cli.far.app_list import _filters
 from cli.far.app_orders import _object
@@ -142,3 +143,9 @@ def test_types_match_whole_words(types: tuple[str, ...], fits: bool) -> None:  #
 
 def test_a_moment_is_told_in_one_line() -> None:
     assert words(of_fact(FACT)).endswith("argocd/shop  status=OutOfSync revision=aaaaaaa")
+
+
+def test_types_of_the_bus_match_whole_words_too() -> None:
+    wanted = Wanted(app=None, since=NOW, types=("app", "health.assessed"), follow=False)
+    kinds = ("app.compared.v1", "health.assessed.v1", "application.x", "source.resolved.v1")
+    assert [wanted.fits(kind) for kind in kinds] == [True, True, False, False]
