@@ -23,6 +23,12 @@ _FIND = """async () => JSON.stringify(
         .filter((rule) => ['serious', 'critical'].includes(rule.impact))
         .map((rule) => [rule.id, rule.nodes.slice(0, 3).map((node) => node.target.join(' '))]))"""
 
+_STILL = """async () => {
+    await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+    const ends = (one) => one.effect.getComputedTiming().endTime !== Infinity;
+    await Promise.allSettled(document.getAnimations().filter(ends).map((one) => one.finished));
+}"""
+
 
 @dataclass(slots=True)
 class Watch:
@@ -74,6 +80,7 @@ async def _faults(page: Page, path: str, pictures: Path) -> list[str]:
         await page.set_viewport_size({"width": width, "height": 900})
         for theme in ("light", "dark"):
             await page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+            await page.evaluate(_STILL)
             found = json.loads(await page.evaluate(_FIND))
             faults += [f"{path} {width} {theme}: {rule}" for rule in found]
             await page.screenshot(path=pictures / file_name(path, width, theme))

@@ -1,12 +1,14 @@
 /* One application and what its agent says of its objects, read again when the stream says that it changed. */
-import { computed } from "vue";
+import { computed, onScopeDispose } from "vue";
 import { applications as api } from "@/api/endpoints";
-import type { Change } from "@/api/types";
+import type { AgentStatus, Change } from "@/api/types";
+import { useLive } from "@/stores/live";
 import { useRead } from "./useRead";
 
 export function useApplication(id: () => string) {
   const detail = useRead(() => api.one(id()), { on: id, stale: about, every: 300 });
   const app = detail.value;
+  onScopeDispose(useLive().listen((changes) => changes.forEach(agentTurned)));
 
   function about(change: Change): boolean {
     const known = app.value;
@@ -15,6 +17,13 @@ export function useApplication(id: () => string) {
       change.agent === known.agent.id &&
       change.subject.endsWith(`${known.namespace}/${known.name}`)
     );
+  }
+
+  /** Everything here is as old as its agent is away; that alone is no reason to read it again. */
+  function agentTurned({ event, agent, body }: Change): void {
+    const known = app.value;
+    if (event !== "agent.changed" || agent !== known?.agent.id || typeof body["status"] !== "string") return;
+    app.value = { ...known, agent: { ...known.agent, status: body["status"] as AgentStatus } };
   }
 
   return {
