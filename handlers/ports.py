@@ -199,6 +199,10 @@ class Cluster(Protocol):
         """Delete exactly this object (by UID); an absent one is no error."""
         ...
 
+    async def read(self, live: LiveObject, version: str) -> LiveObject:
+        """The object as another version of its kind says it: the index knows only one."""
+        ...
+
     async def refresh_kinds(self) -> None:
         """Look at discovery again: a CRD was just applied."""
         ...

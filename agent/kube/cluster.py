@@ -72,6 +72,13 @@ class KubeCluster:
             raise
         self._write_through(live, answer)
 
+    async def read(self, live: LiveObject, version: str) -> LiveObject:
+        kind = self._live.kind(live.key.group, live.key.kind)
+        if kind is None:
+            raise NotFoundError(f"the cluster does not serve {live.key.kind}", code=404)
+        path = item(kind, live.key.namespace, live.key.name, version=version)
+        return summarise(await self._client.get(path), whole=True)
+
     async def refresh_kinds(self) -> None:
         await self._live.look()
 

@@ -148,5 +148,7 @@ def _refusals(what: str) -> Iterator[None]:
         yield
     except nats.js.errors.BadRequestError as error:
         raise TopologyConflictError(f"{what} cannot be provisioned: {error.description}") from error
+    except nats.js.errors.APIError as error:
+        raise ProvisionError(f"{what} is not provisioned: {error.description}") from error
     except (nats.errors.Error, OSError) as error:
         raise ProvisionError(f"{what} is not provisioned: {error!r}") from error

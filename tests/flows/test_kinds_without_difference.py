@@ -13,7 +13,7 @@ from handlers.compare.change import Verdict
 from handlers.compare.diff import changes_after_dry_run, diff, same_after_dry_run
 from handlers.compare.fields import parse_fields
 from handlers.compare.normalise import encode_string_data
-from handlers.manifest.access import kind
+from handlers.manifest.access import kind, version
 from handlers.manifest.kinds import GroupVersionKind, KindInfo
 from handlers.manifest.order import in_apply_order
 from handlers.manifest.redact import is_secret
@@ -95,6 +95,8 @@ async def differing_by_dry_run(
     for manifest, live in applied:
         answer = await house.cluster.apply(manifest, ApplyOptions(dry_run=True))
         known = house.live.get(live.key) or live
+        if known.version != version(manifest):
+            known = await house.cluster.read(known, version(manifest))
         if not same_after_dry_run(answer.manifest, known.manifest):
             told[kind(manifest)] = changes_after_dry_run(answer.manifest, known.manifest)
     return told

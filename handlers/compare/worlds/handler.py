@@ -134,6 +134,8 @@ class Worlds:
         async with at_once:
             try:
                 result = await self.cluster.apply(sent(desired), ApplyOptions(dry_run=True))
+                if access.version(desired) != live.version:
+                    live = await self.cluster.read(live, access.version(desired))
             except ClusterUnreachableError as error:
                 return error
             except ApplyRefusedError:
