@@ -7,7 +7,7 @@ from bus.events.examples import example_of
 from bus.events.registry import event_types
 from bus.route import Route
 from bus.subjects import Scope, matches, subject_of
-from bus.topology import Retention, buckets, consumer, streams
+from bus.topology import buckets, consumer, streams
 
 HOUSE = Scope("acme", "prod1")
 
