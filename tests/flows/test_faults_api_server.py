@@ -20,7 +20,7 @@ from tests.flows.evidence import a_fact, dead_letters, facts, phase
 from tests.flows.house import House, conditions, is_synced
 from tests.support import eventually
 
-pytestmark = [pytest.mark.flow, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.flow
 
 MANY = 300
 WAVES = 3
@@ -47,12 +47,13 @@ async def test_a_sync_goes_on_after_crashes_of_the_api_server_and_applies_nothin
 ) -> None:
     sha = house.commit({f"web/{number}.yaml": policy(number) for number in range(MANY)})
     await house.apply_app("web", "web", syncPolicy={"automated": {"selfHeal": True}})
-    for share in (MANY // 4, MANY // 2):  # by the second crash a quick agent may be done
+    assert await until_there(house, MANY // 4) < MANY  # the first crash is in mid-sync
+    for share in (MANY // 4, MANY // 2):  # a quick agent may be done before the second
         await until_there(house, share)
         control_plane.kill_api_server()
         await control_plane.start_api_server()
     app = await house.until(
-        lambda app: is_synced(app) and phase(app) == "Succeeded", app="web", within=150
+        lambda app: is_synced(app) and phase(app) == "Succeeded", app="web", within=60
     )
     assert [one["revision"] for one in app["status"]["history"]] == [sha]
     assert conditions(app) == {}
@@ -82,10 +83,15 @@ async def policies(house: House, query: str = "") -> dict[str, Any]:
     return await house.api.get(path + query)
 
 
-async def until_there(house: House, number: int) -> None:
-    """At least so many are there: seen in the index, which costs no request."""
+async def until_there(house: House, number: int) -> int:
+    """How many are there, once it is at least so many: by the index, which costs no request."""
     web = AppKey(house.namespace, "web")
-    await eventually(lambda: len(house.parts.live.tracked(web)) >= number, within=60)
+
+    def there() -> int:
+        count = len(house.parts.live.tracked(web))
+        return count if count >= number else 0
+
+    return await eventually(there, within=60)
 
 
 def ours(live: dict[str, Any]) -> list[dict[str, Any]]:
