@@ -210,6 +210,7 @@ agents = Table(
     _json("components", "[]"),
     Column("fence", BigInteger, nullable=False, server_default="0"),
     Column("connected", Boolean, nullable=False, server_default="false"),
+    Column("status", String(16), nullable=False, server_default=""),
     Column("replica", String(64), nullable=False, server_default=""),
     _time("connected_at"),
     _time("heard_at"),
@@ -217,10 +218,13 @@ agents = Table(
     Column("clock_skew_ms", Integer),
     Column("roots_in_step", Boolean),
     _time("roots_at"),
+    _json("doubted"),
+    _time("rebuilt_at"),
     Column("version", Integer, nullable=False, server_default="1"),
     _time("created_at", default=True),
     UniqueConstraint("account_id", "name"),
-    comment="state: created, enrolled, revoked; heard_at: the last sign of life",
+    comment="state: created, enrolled, revoked; heard_at: the last sign of life;"
+    " status: as people were told last; doubted: kind -> what the guard holds",
 )
 
 enrolment_tokens = Table(
@@ -232,7 +236,9 @@ enrolment_tokens = Table(
     Column("cluster_uid", String(64), nullable=False, server_default=""),
     Column("expires_at", DateTime(timezone=True), nullable=False),
     _time("used_at"),
+    Column("used_by", String(64), nullable=False, server_default=""),
     _time("created_at", default=True),
+    comment="used_by: the public key that it was given for",
 )
 
 agent_keys = Table(
