@@ -1,4 +1,4 @@
-"""What was told of an agent's status, what its guard holds, when it was rebuilt, whose token it was.
+"""What was told of an agent, what its guard holds, when it was rebuilt, whose token it was.
 
 Rows that stand already are told anew by the next sweep: their status is empty.
 """
