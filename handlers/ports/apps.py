@@ -1,0 +1,47 @@
+"""Our own resources: the watched Applications and projects, and small writes to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from bus.identity import AppKey, RepositoryKey
+from handlers.application.application import Application, AppProject
+from handlers.application.status import ApplicationStatus
+
+
+class StatusWrite(msgspec.Struct, frozen=True, kw_only=True):
+    """One small write to an Application: only what differs is sent, nothing if nothing does."""
+
+    status: ApplicationStatus
+    clear_operation: bool = False
+    """Remove `.operation`: it has moved to `status.operationState`."""
+    remove_annotations: tuple[str, ...] = ()
+    remove_finalizers: tuple[str, ...] = ()
+    guarded: bool = False
+    """Raise StaleWriteError if the object changed since `app` was read."""
+
+
+class Apps(Protocol):
+    """The watched Applications and projects. A write goes through: the next read sees it."""
+
+    def get(self, key: AppKey) -> Application | None: ...
+    def problem(self, key: AppKey) -> str:
+        """Why the Application cannot be read (field, expectation); empty where it can."""
+        ...
+
+    def all(self) -> Sequence[Application]: ...
+    def of_repository(self, repository: RepositoryKey) -> Sequence[Application]: ...
+    def project(self, name: str) -> AppProject | None:
+        """The project of the control namespace; `default` exists always and permits everything."""
+        ...
+
+    async def write(self, app: Application, change: StatusWrite) -> Application:
+        """Raises StaleWriteError (guarded) or ClusterUnreachableError; a vanished app is none."""
+        ...
+
+    async def set_operation(self, app: Application, operation: Mapping[str, Any]) -> Application:
+        """Write `.operation` if there is none: raises StaleWriteError where there is."""
+        ...

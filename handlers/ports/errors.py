@@ -1,0 +1,36 @@
+"""What a room may meet when it uses a pipe: adapters translate foreign exceptions into these."""
+
+from __future__ import annotations
+
+from bus.status import Reason
+
+
+class RepositoryError(Exception):
+    """A repository or a revision in it cannot be read: `message` names URL, cause and remedy."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
+class ClusterUnreachableError(Exception):
+    """The API server did not answer; the same call may succeed later."""
+
+
+class ApplyRefusedError(Exception):
+    """The API server said no to one object; `code` is its HTTP status, `message` its words.
+
+    `permanent` is False where the same call may succeed a moment later (a CRD not yet established,
+    a namespace not there yet, 429, 5xx).
+    """
+
+    def __init__(self, message: str, *, code: int, permanent: bool = True) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.permanent = permanent
+
+
+class StaleWriteError(Exception):
+    """The Application changed since it was read: read it again."""

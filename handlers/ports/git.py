@@ -1,0 +1,56 @@
+"""Repositories: mirrors by the Application's URL, the files of a commit, what a name meant last."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
+
+from bus.identity import RepositoryKey, Revision
+
+
+class EntryKind(StrEnum):
+    BLOB = "blob"
+    TREE = "tree"
+    SYMLINK = "symlink"
+    SUBMODULE = "submodule"
+
+
+class TreeEntry(msgspec.Struct, frozen=True):
+    name: str
+    kind: EntryKind
+    oid: str
+    size: int = 0
+    """Bytes of a blob or symlink; 0 for folders."""
+
+
+class Tree(Protocol):
+    """The files of one commit. Paths are relative to the repository's root; `""` is the root."""
+
+    def entry(self, path: str) -> TreeEntry | None: ...
+    def list(self, path: str) -> tuple[TreeEntry, ...]: ...
+    def read(self, oid: str) -> bytes: ...
+
+
+class Git(Protocol):
+    """Mirrors of repositories, by the Application's URL. Every method raises RepositoryError."""
+
+    async def fetch(self, url: str) -> None: ...
+    async def resolve(self, url: str, target_revision: str) -> Revision:
+        """Branch, tag, commit or HEAD (or `""`) -> commit; fetches where there is no mirror yet."""
+        ...
+
+    async def tree(self, url: str, revision: Revision) -> Tree: ...
+    async def changed_paths(
+        self, url: str, before: Revision, after: Revision
+    ) -> frozenset[str] | None:
+        """Files that differ, both sides of a rename; None where `before` is not known any more."""
+        ...
+
+
+class Refs(Protocol):
+    """What each target revision last meant, so that a fetch can tell what is new. A cache."""
+
+    def last(self, repository: RepositoryKey, target_revision: str) -> Revision: ...
+    def note(self, repository: RepositoryKey, target_revision: str, revision: Revision) -> None: ...
