@@ -18,6 +18,7 @@ from agent.bridge.components import Components
 from agent.bridge.connect import Connect
 from agent.bridge.endings import Endings
 from agent.bridge.enrol import Introduction
+from agent.bridge.evictions import Evictions
 from agent.bridge.executor import executors
 from agent.bridge.executor.tools import Tools
 from agent.bridge.forgotten import Forgotten
@@ -86,7 +87,11 @@ class _Bridge:
             components=self._components,
         )
         self._recorder = Recorder(
-            bus=parts.bus, outbox=self._outbox, states=self._states, endings=self._endings
+            bus=parts.bus,
+            outbox=self._outbox,
+            evictions=Evictions(outbox=self._outbox, clock=SystemClock()),
+            states=self._states,
+            endings=self._endings,
         )
 
     async def run(self, way: Outside) -> None:

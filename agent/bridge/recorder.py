@@ -11,26 +11,25 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import msgspec
 import structlog
 
 from agent.bridge.endings import Endings
+from agent.bridge.entries import entry_of
+from agent.bridge.evictions import Evictions
 from agent.bridge.states import States, connection_of
 from agent.git.credentials import Secret
 from bus.carrier import CarrierError, Delivery
 from bus.codec import DecodeError, decode
 from bus.events import Fact, OperationFinished
-from bus.identity import token_of
 from bus.ids import new_id
 from bus.jetstream import Bus
-from bus.jetstream.outbox import Entry, Outbox
-from bus.link import Item, ItemKind
+from bus.jetstream.outbox import Outbox
+from bus.link import Item
 from handlers.report.items import Stamp, fact_item, note_item
 
 log = structlog.get_logger()
 
 _READER = "report"
-EVICTED = "fact.outbox.evicted.v1"
 _BATCH = 64
 _AGAIN_SECONDS = 1.0
 
@@ -39,6 +38,7 @@ _AGAIN_SECONDS = 1.0
 class Recorder:
     bus: Bus
     outbox: Outbox
+    evictions: Evictions
     states: States
     endings: Endings
     news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -46,7 +46,6 @@ class Recorder:
     _facts: asyncio.Queue[Delivery] = field(default_factory=asyncio.Queue)
     _changed: dict[tuple[str, str], None] = field(default_factory=dict)
     _dirty: asyncio.Event = field(default_factory=asyncio.Event)
-    _evicted: tuple[int, int] = (0, 0)
     _hashes: dict[tuple[str, str], str] = field(default_factory=dict)
 
     @property
@@ -82,23 +81,14 @@ class Recorder:
 
     async def record(self, *items: Item) -> None:
         """Returns when they are stored; raises CarrierError."""
-        await self.outbox.append(*map(_entry, items))
-        await self._tell_evicted()
+        await self.outbox.append(*map(entry_of, items))
+        await self.evictions.tell()
         self.news.set()
-
-    async def _tell_evicted(self) -> None:
-        """What had to be thrown out is told as a fact, which stands behind the gap."""
-        now = (self.outbox.evicted_states, self.outbox.evicted_facts)
-        before, self._evicted = self._evicted, now
-        if now == before:
-            return
-        body = {"states": now[0] - before[0], "facts": now[1] - before[1]}
-        await self.note(EVICTED, body)
 
     async def note(self, kind: str, body: Mapping[str, int]) -> None:
         """A fact of the link itself."""
         stamp = Stamp(id=new_id(), time=self.states.clock.now().isoformat())
-        await self.outbox.append(_entry(note_item(kind, body, stamp)))
+        await self.outbox.append(entry_of(note_item(kind, body, stamp)))
         self.news.set()
 
     async def _record(self, items: Sequence[Item]) -> None:
@@ -152,15 +142,3 @@ class Recorder:
 
     def _is_news(self, one: tuple[str, str], item: Item) -> bool:
         return item.deleted or self._hashes.get(one) != item.hash
-
-
-def _entry(item: Item) -> Entry:
-    """States of one object share a name; progress of one task too; all else is by its own id."""
-    data = msgspec.json.encode(item)
-    if item.kind is ItemKind.STATE:
-        name = token_of(f"{item.type}:{item.subject}")
-        return Entry(branch="state", name=name, data=data)
-    if item.kind is ItemKind.TASK:
-        name = token_of(f"{item.type}:{item.subject}")
-        return Entry(branch="task", name=name, data=data)
-    return Entry(branch="fact", name=item.id, data=data, message_id=f"up:{item.id}")
