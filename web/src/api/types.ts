@@ -28,7 +28,14 @@ export interface Me {
   principal: { id: string; name: string; displayName: string; kind: string };
   csrf: string;
   account: { id: string; name: string };
-  permissions: { permission: string; scope: { account?: string; organisation?: string; project?: string } }[];
+  permissions: { permission: string; scope: Where }[];
+}
+
+/** Where a permission holds: where nothing narrower is named, in the whole account. */
+export interface Where {
+  account?: string;
+  organisation?: string | null;
+  project?: string | null;
 }
 
 /** As the agent writes it: Argo CD's field is the time of its last transition. */
