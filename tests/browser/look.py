@@ -103,7 +103,7 @@ def settled(page: Page) -> None:
     """The first data stand: no skeleton is left, unless an agent that is away has to answer."""
     page.wait_for_selector("main h1, main h2", state="attached")
     try:
-        page.wait_for_function("!document.querySelector('.skeleton')", timeout=5_000)
+        page.wait_for_selector(".skeleton", state="detached", timeout=5_000)
     except PlaywrightTimeoutError:
         print(f"SLOW {page.url}: something is still being waited for")
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 250)))")
