@@ -1,4 +1,4 @@
-"""The OpenAPI document on standard output, without a service that runs: `python -m service.api.described`.
+"""The OpenAPI document, printed without a service that runs: `python -m service.api.described`.
 
 For what is checked against it: the dashboard's types (web/tests/contract).
 """
