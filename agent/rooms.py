@@ -35,8 +35,11 @@ def open_rooms(parts: Parts) -> Rooms:
         clock=clock,
         control_namespace=parts.settings.namespace,
     )
+    refresh = Refresh(
+        apps=apps, git=git, commits=parts.mirrors, renders=renders, refs=parts.refs, clock=clock
+    )
     return Rooms(
-        refresh=Refresh(apps=apps, git=git, renders=renders, refs=parts.refs, clock=clock),
+        refresh=refresh,
         render=render,
         compare=Compare(apps=apps, worlds=worlds),
         decide=Decide(apps=apps, worlds=worlds, clock=clock),

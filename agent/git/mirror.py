@@ -19,6 +19,7 @@ import pygit2
 
 from agent.git.changes import changed_paths
 from agent.git.command import Ended, run_git
+from agent.git.commits import commit_of
 from agent.git.refs import branches_and_tags, nearby, resolve
 from agent.git.transport import (
     ALL_REFS,
@@ -31,6 +32,7 @@ from agent.git.transport import (
     overdue,
 )
 from agent.git.tree import GitTree, Objects
+from bus.events import Commit
 from bus.identity import Revision
 from handlers.ports import RepositoryError
 
@@ -92,6 +94,9 @@ class Mirror:
         if not (old and new):
             return None
         return changed_paths(self._objects.folder, old, new)
+
+    def commit(self, revision: Revision) -> Commit | None:
+        return commit_of(self._repository, revision)
 
     def close(self) -> None:
         self._repository.free()

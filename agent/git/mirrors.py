@@ -1,4 +1,4 @@
-"""handlers.ports.Git: a mirror for every repository, under the state directory.
+"""handlers.ports.Git and Commits: a mirror for every repository, under the state directory.
 
 A mirror is kept by the repository's normalised URL, so that all spellings of it share one; the
 fetch itself uses the URL as the Application spells it. Fetches wait for nobody but a fetch of the
@@ -18,6 +18,7 @@ from agent.git.credentials import CredentialSource, split_user
 from agent.git.mirror import Mirror, open_mirror
 from agent.git.refs import is_commit, is_range
 from agent.git.transport import Remote, unusable
+from bus.events import Commit
 from bus.identity import RepositoryKey, Revision
 from bus.status import Reason
 from handlers.ports import RepositoryError, Tree
@@ -36,7 +37,7 @@ class MirrorSettings:
 
 
 class Mirrors:
-    """Implements handlers.ports.Git; `async with` closes the mirrors."""
+    """Implements handlers.ports.Git and Commits; `async with` closes the mirrors."""
 
     def __init__(self, settings: MirrorSettings, credentials: CredentialSource) -> None:
         self._settings = settings
@@ -92,6 +93,9 @@ class Mirrors:
     ) -> frozenset[str] | None:
         mirror = await self._mirror(url)
         return await asyncio.to_thread(mirror.changed_paths, before, after)
+
+    async def commit(self, url: str, revision: Revision) -> Commit | None:
+        return (await self._mirror(url)).commit(revision)
 
     async def _fetch_commit(self, mirror: Mirror, url: str, commit: str) -> Revision | None:
         async with mirror.lock:

@@ -17,6 +17,7 @@ from bus.events.commands import RefreshNow, SyncApp, TerminateOperation
 from bus.events.event import Ask, Command, Event, Fact, Kind
 from bus.events.facts import (
     AppDeleted,
+    Commit,
     Compared,
     HealthAssessed,
     ManifestsRendered,
@@ -34,6 +35,7 @@ __all__ = [
     "Ask",
     "AssessApp",
     "Command",
+    "Commit",
     "CompareApp",
     "Compared",
     "DeleteApp",

@@ -14,6 +14,7 @@ import textwrap
 from collections.abc import Iterator
 from enum import StrEnum
 from itertools import pairwise
+from types import UnionType
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -156,6 +157,8 @@ def _type_name(hint: Any) -> str:
         return f"list of {_type_name(get_args(hint)[0])}"
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         return "[Reason](#reasons)" if hint is Reason else _choices(hint)
+    if isinstance(hint, UnionType):
+        return f"{_type_name(get_args(hint)[0])} or nothing"
     plain = {str: "string", int: "integer", float: "number", bool: "boolean"}
     return plain.get(hint, str(getattr(hint, "__name__", hint)))
 

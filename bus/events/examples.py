@@ -7,6 +7,7 @@ down per event, so a new event has its example already.
 from __future__ import annotations
 
 from enum import StrEnum
+from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -31,6 +32,7 @@ _BY_TYPE: dict[Any, Any] = {
 }
 _BY_NAME = {
     "actor": "jane@example.com",
+    "author": "Jane Doe",
     "fields": "spec.replicas",
     "file": "deploy/web.yaml",
     "id": "0199f0c2-7a5e-7c31-9d4e-5b6f1a2c3d4e",
@@ -45,6 +47,7 @@ _BY_NAME = {
     "drifted": "apps/Deployment/guestbook/web",
     "status": "SyncFailed",
     "target_revision": "main",
+    "time": "2026-01-01T12:00:00Z",
 }
 
 
@@ -60,6 +63,8 @@ def _fields(struct: type[msgspec.Struct]) -> dict[str, Any]:
 def _value(name: str, hint: Any) -> Any:
     if hint in _BY_TYPE:
         return _BY_TYPE[hint]
+    if isinstance(hint, UnionType):
+        return _value(name, get_args(hint)[0])
     if get_origin(hint) is tuple:
         return (_value(name, get_args(hint)[0]),)
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):

@@ -25,6 +25,17 @@ class AppFact(Fact, frozen=True, kw_only=True):
         return self.app
 
 
+class Commit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Who wrote a commit, what for, and when; masked where it looks like a secret."""
+
+    author: str = ""
+    """The name only, no mail address."""
+    message: str = ""
+    """The first line, at most 200 characters."""
+    time: str = ""
+    """RFC 3339, when it was committed."""
+
+
 class RevisionResolved(Fact, frozen=True, kw_only=True):
     """A target revision now means another commit; `touched` of `watching` apps are rendered."""
 
@@ -35,6 +46,8 @@ class RevisionResolved(Fact, frozen=True, kw_only=True):
     before: Revision = NO_REVISION
     watching: int = 0
     touched: int = 0
+    commit: Commit | None = None
+    """Its `author` (a name), `message` (first line) and `time`, where the mirror tells them."""
 
     @property
     def key(self) -> RepositoryKey:

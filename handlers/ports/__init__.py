@@ -16,7 +16,7 @@ from handlers.ports.errors import (
     RepositoryError,
     StaleWriteError,
 )
-from handlers.ports.git import EntryKind, Git, Refs, Tree, TreeEntry
+from handlers.ports.git import Commits, EntryKind, Git, Refs, Tree, TreeEntry
 from handlers.ports.live import LiveObject, LiveState
 from handlers.ports.rendering import Artifacts, Renderer, Renders
 
@@ -28,6 +28,7 @@ __all__ = [
     "Clock",
     "Cluster",
     "ClusterUnreachableError",
+    "Commits",
     "EntryKind",
     "Git",
     "LiveObject",

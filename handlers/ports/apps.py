@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from bus.events import Event
 from bus.identity import AppKey, RepositoryKey
 from handlers.application.application import Application, AppProject
 from handlers.application.status import ApplicationStatus
@@ -20,6 +21,8 @@ class StatusWrite(msgspec.Struct, frozen=True, kw_only=True):
     """Remove `.operation`: it has moved to `status.operationState`."""
     remove_annotations: tuple[str, ...] = ()
     remove_finalizers: tuple[str, ...] = ()
+    says: tuple[Event, ...] = ()
+    """What will be said of this write: noted with it, for whoever acts after a sudden end."""
     guarded: bool = False
     """Raise StaleWriteError if the object changed since `app` was read."""
 

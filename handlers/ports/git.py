@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from bus.events import Commit
 from bus.identity import RepositoryKey, Revision
 
 
@@ -46,6 +47,14 @@ class Git(Protocol):
         self, url: str, before: Revision, after: Revision
     ) -> frozenset[str] | None:
         """Files that differ, both sides of a rename; None where `before` is not known any more."""
+        ...
+
+
+class Commits(Protocol):
+    """What is written in commits that are in a mirror already."""
+
+    async def commit(self, url: str, revision: Revision) -> Commit | None:
+        """As its author wrote it, nothing masked; None where the mirror has no such commit."""
         ...
 
 

@@ -10,6 +10,7 @@ from bus.identity import AppKey, ResourceKey
 from bus.status import HealthStatus
 from handlers.manifest.access import Manifest
 from handlers.manifest.kinds import KindInfo
+from handlers.manifest.pods import PodState
 
 
 class LiveObject(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +36,8 @@ class LiveObject(msgspec.Struct, frozen=True, kw_only=True):
     """fieldsV1 (JSON) of our own field manager; empty when we never applied it."""
     written_by: str = ""
     """The field manager that wrote after our last apply; empty where nobody did."""
+    pod: PodState | None = None
+    """Of a pod that runs, or is about to."""
 
     @property
     def manifest(self) -> Manifest:

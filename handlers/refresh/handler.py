@@ -28,6 +28,7 @@ from handlers.ports import (
     Apps,
     Clock,
     ClusterUnreachableError,
+    Commits,
     Git,
     Refs,
     Renders,
@@ -35,6 +36,7 @@ from handlers.ports import (
     StatusWrite,
     Tree,
 )
+from handlers.refresh.said import said_of
 from handlers.refresh.touched import (
     by_target_revision,
     depends_on_commit,
@@ -64,6 +66,7 @@ class Look:
 class Refresh:
     apps: Apps
     git: Git
+    commits: Commits
     renders: Renders
     refs: Refs
     clock: Clock
@@ -94,6 +97,7 @@ class Refresh:
         self.refs.note(look.repository, look.target, after)
         if before == after:
             return _asks(touched)
+        commit = await self.commits.commit(look.url, after)
         moved = RevisionResolved(
             repository=look.repository,
             target_revision=look.target,
@@ -101,6 +105,7 @@ class Refresh:
             before=before,
             watching=len(look.watching),
             touched=len(touched),
+            commit=said_of(commit) if commit else None,
         )
         return (moved, *_asks(touched))
 

@@ -53,6 +53,7 @@ class Rooms:
         room = Refresh(
             apps=self.cluster.apps,
             git=self.git,
+            commits=self.git,
             renders=self.renders,
             refs=self.refs,
             clock=self.clock,
@@ -129,6 +130,18 @@ async def test_a_push_asks_for_the_application_it_touches_only(
     assert asked(events) == {"web"}
     moved = next(event for event in events if isinstance(event, RevisionResolved))
     assert (moved.revision, moved.watching, moved.touched) == (commit, 2, 1)
+
+
+async def test_a_push_tells_who_committed_what(rooms: Rooms, repository: Repository) -> None:
+    two_apps(rooms, repository)
+    message = "See https://bot:hunter2@git.example/x\n\nAnd more."
+    repository.commit({"docs/a.md": b"1"}, message=message)
+    events = await rooms.refresh(repository)
+    moved = next(event for event in events if isinstance(event, RevisionResolved))
+    assert moved.commit is not None
+    assert moved.commit.author
+    assert moved.commit.message == "See https://git.example/x"
+    assert moved.commit.time.endswith("Z")
 
 
 async def test_a_push_elsewhere_touches_nobody_and_writes_nothing(
