@@ -10,6 +10,7 @@ import asyncio
 from contextlib import AbstractAsyncContextManager
 from importlib.metadata import PackageNotFoundError, version
 from random import Random
+from typing import Any
 
 import msgspec
 import structlog
@@ -22,6 +23,7 @@ from agent.bridge.evictions import Evictions
 from agent.bridge.executor import executors
 from agent.bridge.executor.tools import Tools
 from agent.bridge.forgotten import Forgotten
+from agent.bridge.instances import Running
 from agent.bridge.keeping import BrokenKeysError, Keeping
 from agent.bridge.keys import Keys
 from agent.bridge.limits import LimitsBook, watch_of
@@ -31,6 +33,14 @@ from agent.bridge.reach import Reach
 from agent.bridge.recorder import Recorder
 from agent.bridge.results import Results
 from agent.bridge.session import Session
+from agent.bridge.sources import (
+    Source,
+    application_source,
+    component_source,
+    connection_source,
+    instances_source,
+    project_source,
+)
 from agent.bridge.states import States
 from agent.bridge.tasks import TaskDesk
 from agent.bridge.websocket import websocket
@@ -40,6 +50,8 @@ from bus.ids import new_id
 from bus.link import PROTOCOL, Hello
 from handlers.application.application import Metadata
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError
+from handlers.report.instances import INSTANCES
+from handlers.report.items import APPLICATION, CLUSTER, REPOSITORY
 from handlers.report.redaction import Redaction
 
 log = structlog.get_logger()
@@ -79,12 +91,13 @@ class _Bridge:
         self._outbox = parts.bus.outbox()
         self._components = Components(parts, introduction.version)
         self._endings = Endings()
-        self._states = States(
+        self._running = Running(
             applications=parts.applications,
-            secrets=parts.secrets,
-            redaction=self._redaction(),
-            clock=SystemClock(),
-            components=self._components,
+            index=parts.live.index,
+            control_namespace=parts.settings.namespace,
+        )
+        self._states = States(
+            sources=self._sources(), redaction=self._redaction(), clock=SystemClock()
         )
         self._recorder = Recorder(
             bus=parts.bus,
@@ -111,16 +124,36 @@ class _Bridge:
             clock=SystemClock(),
             random=Random(),  # noqa: S311  spreads load, guards nothing
         )
-        parts.applications.indexed = self._recorder.changed
+        parts.applications.indexed = self._indexed
         parts.secrets.indexed = self._recorder.connection_changed
+        parts.live.index.observer = self._running.observe
+        for subject in await self._running.look(everywhere=True):
+            self._recorder.changed(INSTANCES, subject)
         watch = watch_of(parts.client, parts.settings.namespace, self._book)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run(), name="recorder")
             tasks.create_task(watch.run(), name="limits")
             tasks.create_task(desk.run(), name="task-desk")
             tasks.create_task(self._components.watch(self._recorder.changed), name="components")
+            tasks.create_task(self._running.watch(self._recorder.changed), name="instances")
             await self._book.known.wait()
             tasks.create_task(connect.run(), name="link")
+
+    def _sources(self) -> tuple[Source[Any], ...]:
+        applications, secrets = self._parts.applications, self._parts.secrets
+        return (
+            application_source(applications),
+            project_source(applications),
+            connection_source(REPOSITORY, secrets),
+            connection_source(CLUSTER, secrets),
+            component_source(self._components),
+            instances_source(self._running),
+        )
+
+    def _indexed(self, kind: str, subject: str) -> None:
+        self._recorder.changed(kind, subject)
+        if kind == APPLICATION:
+            self._running.application_changed(subject)
 
     async def _desk(self) -> TaskDesk:
         parts = self._parts

@@ -16,7 +16,8 @@ import structlog
 from agent.bridge.endings import Endings
 from agent.bridge.entries import entry_of
 from agent.bridge.evictions import Evictions
-from agent.bridge.states import States, connection_of
+from agent.bridge.sources import connection_of
+from agent.bridge.states import States
 from agent.git.credentials import Secret
 from bus.carrier import CarrierError, Delivery
 from bus.codec import DecodeError, decode

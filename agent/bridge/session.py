@@ -25,7 +25,7 @@ from agent.bridge.forgotten import Forgotten
 from agent.bridge.link import Link, LinkLostError, LinkRefusedError
 from agent.bridge.pulse import Pulse
 from agent.bridge.recorder import Recorder
-from agent.bridge.states import KINDS, States
+from agent.bridge.states import States
 from agent.bridge.uplink import Uplink
 from bus.carrier import CarrierError
 from bus.jetstream.outbox import Outbox
@@ -290,7 +290,7 @@ class Session:
 
     async def _send_roots(self) -> None:
         kinds: dict[str, Root] = {}
-        for kind in KINDS:
+        for kind in self.states.kinds:
             members = await self.states.members(kind)
             kinds[kind] = Root(root=root_of_members(members), count=len(members))
         await self.link.send(Roots(kinds=kinds, through=self._uplink.acked))

@@ -39,6 +39,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
 _REMEMBERED = 10_000
 
 Listener = Callable[[LiveChange], None]
+Observer = Callable[[LiveObject | None, LiveObject | None], None]
 
 
 class LiveIndex:
@@ -48,10 +49,14 @@ class LiveIndex:
         self.listener: Listener | None = None
         self.secret_seen: Callable[[bytes], None] = _nobody
         """Called with every Secret that a watch brings, tracked or not."""
+        self.observer: Observer = _unobserved
+        """Called with every change, told to the listener or not: our own writes, a pod's state."""
         self._control_namespace = control_namespace
         self._kinds: dict[tuple[str, str], dict[ResourceKey, LiveObject]] = {}
         self._by_app: dict[str, dict[ResourceKey, None]] = {}
         self._by_owner: dict[str, dict[ResourceKey, None]] = {}
+        self._by_uid: dict[str, ResourceKey] = {}
+        """Of what may own something of an application: its own objects, and what these own."""
         self._gone: dict[str, None] = {}
         self._held: dict[ResourceKey, LiveObject | None] = {}
 
@@ -69,6 +74,19 @@ class LiveIndex:
 
     def owned_by(self, uid: str) -> tuple[LiveObject, ...]:
         return tuple(self._all(self._by_owner.get(uid, ())))
+
+    def roots_of(self, live: LiveObject) -> frozenset[str]:
+        """Identities of the applications that it belongs to, by way of its owners."""
+        found: set[str] = set()
+        seen: set[str] = set()
+        waiting = [live]
+        for one in waiting:
+            if not one.owners:
+                found.add(tracking_identity(one))
+            fresh = [uid for uid in one.owners if uid not in seen]
+            seen.update(fresh)
+            waiting += self._all(self._by_uid[uid] for uid in fresh if uid in self._by_uid)
+        return frozenset(found - {""})
 
     def of_kind(self, group: str, kind: str) -> tuple[LiveObject, ...]:
         return tuple(self._kinds.get((group, kind), {}).values())
@@ -139,13 +157,18 @@ class LiveIndex:
             self._by_app.setdefault(identity, {})[live.key] = None
         for uid in live.owners:
             self._by_owner.setdefault(uid, {})[live.key] = None
+        if identity or live.owners:
+            self._by_uid[live.uid] = live.key
+        self.observer(before, live)
 
     def _drop(self, live: LiveObject) -> None:
+        self.observer(live, None)
         self._unlink(live)
         self._kinds.get((live.key.group, live.key.kind), {}).pop(live.key, None)
         self._tell(live, None)
 
     def _unlink(self, live: LiveObject) -> None:
+        self._by_uid.pop(live.uid, None)
         _discard(self._by_app, tracking_identity(live), live.key)
         for uid in live.owners:
             _discard(self._by_owner, uid, live.key)
@@ -184,8 +207,10 @@ def _says_something(before: LiveObject | None, after: LiveObject | None) -> bool
 
 
 def _meaning(live: LiveObject) -> LiveObject:
-    """Who wrote, and the bytes whose fingerprint is there, add nothing."""
-    return msgspec.structs.replace(live, resource_version="", body=b"", owned=b"", written_by="")
+    """Who wrote, the bytes whose fingerprint is there, and what a pod runs add nothing."""
+    return msgspec.structs.replace(
+        live, resource_version="", body=b"", owned=b"", written_by="", pod=None
+    )
 
 
 def _no_news(before: LiveObject, live: LiveObject) -> bool:
@@ -206,6 +231,10 @@ def _discard(index: dict[str, dict[ResourceKey, None]], word: str, key: Resource
     keys.pop(key, None)
     if not keys:
         del index[word]
+
+
+def _unobserved(before: LiveObject | None, after: LiveObject | None) -> None:
+    """Until somebody counts instances."""
 
 
 def _nobody(raw: bytes) -> None:

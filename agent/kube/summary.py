@@ -1,8 +1,9 @@
 """An object's bytes as the API server sends them -> what the index keeps of it. Pure.
 
-Kept of everything: identity, owners, health. Kept of what an application tracks (and of
-definitions, which are never tracked): the body without managedFields, our own field set, and a
-fingerprint of what a person could have changed. Bodies may be Secrets: nothing here is ever logged.
+Kept of everything: identity, owners, health; of a pod also what it runs. Kept of what an
+application tracks (and of definitions, which are never tracked): the body without managedFields,
+our own field set, and a fingerprint of what a person could have changed. Bodies may be Secrets:
+nothing here is ever logged.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from bus.status import HealthStatus
 from handlers.health.assess import assess
 from handlers.manifest import access
 from handlers.manifest.kinds import CUSTOM_RESOURCE_DEFINITION, GroupKind
+from handlers.manifest.pods import pod_state
 from handlers.manifest.tracking import TRACKING_ID, self_referenced
 from handlers.ports import LiveObject
 
@@ -67,6 +69,7 @@ def summarise(
         body=_body(manifest, metadata) if tracked else b"",
         owned=_owned(metadata) if tracked else b"",
         written_by=_written_by(metadata) if tracked else "",
+        pod=pod_state(manifest),
     )
 
 

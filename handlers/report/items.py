@@ -75,19 +75,19 @@ def fact_item(fact: Fact, stamp: Stamp, redaction: Redaction) -> Item:
 
 
 def application_item(app: Application, stamp: Stamp, redaction: Redaction) -> Item:
-    body = _state(APPLICATION, app.metadata, redaction)
+    body = state_body(APPLICATION, app.metadata, redaction)
     body = msgspec.structs.replace(
         body,
         spec=redaction.value(msgspec.to_builtins(app.spec)),
         status=redaction.value(msgspec.to_builtins(app.status)),
     )
-    return _state_item(fitting(body), app.metadata, app.spec.project, stamp)
+    return state_item(fitting(body), app.metadata, app.spec.project, stamp)
 
 
 def project_item(project: AppProject, stamp: Stamp, redaction: Redaction) -> Item:
-    body = _state(PROJECT, project.metadata, redaction)
+    body = state_body(PROJECT, project.metadata, redaction)
     body = msgspec.structs.replace(body, spec=redaction.value(msgspec.to_builtins(project.spec)))
-    return _state_item(fitting(body), project.metadata, project.metadata.name, stamp)
+    return state_item(fitting(body), project.metadata, project.metadata.name, stamp)
 
 
 def connection_item(found: Connection, stamp: Stamp, redaction: Redaction) -> Item:
@@ -97,15 +97,15 @@ def connection_item(found: Connection, stamp: Stamp, redaction: Redaction) -> It
     }
     spec["hasCredential"] = any(value for name, value in found.data.items() if name not in _PUBLIC)
     metadata = Metadata(namespace=found.namespace, name=found.name)
-    body = msgspec.structs.replace(_state(found.kind, metadata, redaction), spec=spec)
-    return _state_item(body, metadata, found.data.get("project", ""), stamp)
+    body = msgspec.structs.replace(state_body(found.kind, metadata, redaction), spec=spec)
+    return state_item(body, metadata, found.data.get("project", ""), stamp)
 
 
 def component_item(found: Component, stamp: Stamp, redaction: Redaction) -> Item:
     metadata = Metadata(name=found.name)
     status = redaction.value(msgspec.to_builtins(found))
-    body = msgspec.structs.replace(_state(COMPONENT, metadata, redaction), status=status)
-    item = _state_item(body, metadata, "", stamp)
+    body = msgspec.structs.replace(state_body(COMPONENT, metadata, redaction), status=status)
+    item = state_item(body, metadata, "", stamp)
     return msgspec.structs.replace(item, subject=found.name)
 
 
@@ -172,7 +172,7 @@ def _shorter(status: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _state(kind: str, metadata: Metadata, redaction: Redaction) -> StateBody:
+def state_body(kind: str, metadata: Metadata, redaction: Redaction) -> StateBody:
     return StateBody(
         kind=kind,
         namespace=metadata.namespace,
@@ -182,7 +182,7 @@ def _state(kind: str, metadata: Metadata, redaction: Redaction) -> StateBody:
     )
 
 
-def _state_item(body: StateBody, metadata: Metadata, project: str, stamp: Stamp) -> Item:
+def state_item(body: StateBody, metadata: Metadata, project: str, stamp: Stamp) -> Item:
     encoded = _ENCODER.encode(body)
     return Item(
         sequence=0,

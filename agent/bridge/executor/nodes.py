@@ -7,14 +7,22 @@ this asks the API server nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
 import msgspec
 
-from bus.identity import ResourceKey
+from bus.identity import AppKey, ResourceKey
 from handlers.application.application import Application
-from handlers.ports import LiveObject, LiveState
+from handlers.ports import LiveObject
 
 _MOST = 5000
+
+
+class Family(Protocol):
+    """Of the live state: who belongs to whom."""
+
+    def tracked(self, app: AppKey) -> tuple[LiveObject, ...]: ...
+    def owned_by(self, uid: str) -> tuple[LiveObject, ...]: ...
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +30,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     parents: tuple[ResourceKey, ...] = ()
 
 
-def nodes_of(app: Application, live: LiveState) -> dict[ResourceKey, Node]:
+def nodes_of(app: Application, live: Family) -> dict[ResourceKey, Node]:
     """In order: roots first, each object once."""
     found: dict[ResourceKey, Node] = {}
     waiting = [Node(live=root) for root in live.tracked(app.key)]
@@ -34,6 +42,6 @@ def nodes_of(app: Application, live: LiveState) -> dict[ResourceKey, Node]:
     return found
 
 
-def _children(parent: LiveObject, live: LiveState) -> Iterator[Node]:
+def _children(parent: LiveObject, live: Family) -> Iterator[Node]:
     for child in sorted(live.owned_by(parent.uid), key=lambda one: one.key):
         yield Node(live=child, parents=(parent.key,))

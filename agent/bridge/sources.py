@@ -1,0 +1,117 @@
+"""Sources: of each kind of state, where its objects are found and how one becomes an item.
+
+A new kind is one function here. What is found answers from memory; `version` is another one
+whenever the object is another one, so that an item is made once for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from agent.git.credentials import SECRET_TYPE, Secret
+from agent.store.applications import Applications
+from agent.store.secrets import Secrets
+from bus.identity import AppKey, digest_of
+from bus.link import Item
+from handlers.application.application import Application, AppProject
+from handlers.report.instances import INSTANCES, Instances, instances_item
+from handlers.report.items import (
+    APPLICATION,
+    CLUSTER,
+    COMPONENT,
+    PROJECT,
+    REPOSITORY,
+    Component,
+    Connection,
+    Stamp,
+    application_item,
+    component_item,
+    connection_item,
+    project_item,
+)
+from handlers.report.redaction import Redaction
+
+T = TypeVar("T")
+_SECRET_KINDS = {"repository": REPOSITORY, "cluster": CLUSTER}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source(Generic[T]):
+    """The objects of one kind, by subject."""
+
+    kind: str
+    all: Callable[[], Mapping[str, T]]
+    get: Callable[[str], T | None]
+    version: Callable[[T], str]
+    shape: Callable[[T, Stamp, Redaction], Item]
+
+
+def application_source(applications: Applications) -> Source[Application]:
+    def get(subject: str) -> Application | None:
+        namespace, _, name = subject.partition("/")
+        return applications.get(AppKey(namespace, name)) if name else None
+
+    return Source(
+        kind=APPLICATION,
+        all=lambda: {str(app.key): app for app in applications.all()},
+        get=get,
+        version=_object_version,
+        shape=application_item,
+    )
+
+
+def project_source(applications: Applications) -> Source[AppProject]:
+    def found() -> Mapping[str, AppProject]:
+        return {
+            f"{one.metadata.namespace}/{one.metadata.name}": one for one in applications.projects()
+        }
+
+    return _of(PROJECT, found, _object_version, project_item)
+
+
+def connection_source(kind: str, secrets: Secrets) -> Source[Connection]:
+    def found() -> Mapping[str, Connection]:
+        connections = (connection_of(secret) for secret in secrets.all())
+        return {f"{one.namespace}/{one.name}": one for one in connections if one.kind == kind}
+
+    return _of(kind, found, _connection_version, connection_item)
+
+
+def component_source(components: Callable[[], Mapping[str, Component]]) -> Source[Component]:
+    return _of(COMPONENT, components, repr, component_item)
+
+
+def instances_source(running: Callable[[], Mapping[str, Instances]]) -> Source[Instances]:
+    return _of(INSTANCES, running, _value_version, instances_item)
+
+
+def connection_of(secret: Secret) -> Connection:
+    """`kind` is empty where it is neither repository nor cluster."""
+    kind = _SECRET_KINDS.get(secret.labels.get(SECRET_TYPE, ""), "")
+    return Connection(kind=kind, namespace=secret.namespace, name=secret.name, data=secret.data)
+
+
+def _of(
+    kind: str,
+    found: Callable[[], Mapping[str, T]],
+    version: Callable[[T], str],
+    shape: Callable[[T, Stamp, Redaction], Item],
+) -> Source[T]:
+    return Source(
+        kind=kind, all=found, get=lambda one: found().get(one), version=version, shape=shape
+    )
+
+
+def _object_version(found: Application | AppProject) -> str:
+    return f"{found.metadata.uid}:{found.metadata.resource_version}"
+
+
+def _connection_version(found: Connection) -> str:
+    return digest_of(repr(sorted(found.data.items())).encode())
+
+
+def _value_version(found: object) -> str:
+    """Of a frozen value; of no use outside of this process."""
+    return str(hash(found))
