@@ -146,6 +146,7 @@ def _application(name: str, url: str, source: dict[str, Any]) -> dict[str, Any]:
         "metadata": {
             "name": name,
             "namespace": NAMESPACE,
+            "labels": {"gitops.house/service": name},
             "finalizers": ["resources-finalizer.argocd.argoproj.io"],
         },
         "spec": {

@@ -23,6 +23,13 @@ from playground.kubernetes import ControlPlane
 from playground.server import Server
 
 _APPLICATIONS = f"/apis/argoproj.io/v1alpha1/namespaces/{NAMESPACE}/applications"
+_LIMITS = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "gitops-agent-limits"},
+    "data": {"configMaps": "*"},
+}
+"""Nothing in the demo's ConfigMaps is anybody's secret: the dashboard may show what they hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,9 +84,10 @@ async def open_site(plan: Plan, kubernetes: ControlPlane, ground: Ground) -> Asy
 
 
 async def _furnish(api: KubeApi, webhook_secret: str) -> None:
-    """What a cluster administrator does once: definitions, namespace, the webhook's secret."""
+    """What a cluster administrator does once: definitions, namespace, limits, webhook's secret."""
     await install_definitions(api)
     await api.create_namespace(NAMESPACE)
+    await api.create(f"/api/v1/namespaces/{NAMESPACE}/configmaps", _LIMITS)
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",
