@@ -146,7 +146,7 @@ def agent_of(row: RowMapping, call: Call) -> Agent:
     return Agent(
         organisation=row["organisation_id"],
         project=row["project_id"],
-        status=status_of(row["state"], row["heard_at"], call.now),
+        status=status_of(row["state"], row["heard_at"], call.now, connected=row["connected"]),
         heard_at=text_of(row["heard_at"]),
         connected_at=text_of(row["connected_at"]),
         roots_at=text_of(row["roots_at"]),

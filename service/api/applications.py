@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
@@ -118,14 +120,21 @@ def selected() -> Select[Any]:
         agents.c.name.label("agent_name"),
         agents.c.state.label("agent_state"),
         agents.c.heard_at.label("agent_heard_at"),
+        agents.c.connected.label("agent_connected"),
     ).join(agents, agents.c.id == applications.c.agent_id)
+
+
+def agent_status(row: RowMapping | Mapping[str, Any], now: datetime) -> AgentStatus:
+    """Of the agent of a row that brings its agent's columns."""
+    state, heard_at = row["agent_state"], row["agent_heard_at"]
+    return status_of(state, heard_at, now, connected=row["agent_connected"])
 
 
 def application_of(row: RowMapping, call: Call) -> Application:
     agent = AgentOfIt(
         id=row["agent_id"],
         name=row["agent_name"],
-        status=status_of(row["agent_state"], row["agent_heard_at"], call.now),
+        status=agent_status(row, call.now),
     )
     times: dict[str, Any] = {
         name: text_of(row[name]) for name in ("sync_since", "health_since", "as_of")

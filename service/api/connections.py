@@ -132,6 +132,7 @@ def _selected(noun: Noun) -> Select[Any]:
             agents.c.name.label("agent_name"),
             agents.c.state.label("agent_state"),
             agents.c.heard_at.label("agent_heard_at"),
+            agents.c.connected.label("agent_connected"),
             agents.c.organisation_id,
             agents.c.project_id,
         )

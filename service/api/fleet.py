@@ -13,6 +13,7 @@ from service.api import applications as apps
 from service.api.application_filters import ORDERS, Sort
 from service.api.applications import Application
 from service.api.call import Call
+from service.api.commits import At, Commit, commits_of
 from service.api.endpoint import Answer, Endpoint, Nothing
 from service.api.fields import text_of
 from service.api.fleet_pushes import FleetPush, recent_pushes, same_application
@@ -32,6 +33,7 @@ class NeedsYou(Answer, frozen=True, kw_only=True):
     cause: str
     commit: str
     author: str
+    message: str
 
 
 class Cell(Answer, frozen=True, kw_only=True):
@@ -86,10 +88,15 @@ async def _need_you(call: Call) -> list[NeedsYou]:
         .limit(_NEED_YOU)
     )
     rows = (await call.connection.execute(query)).mappings().all()
-    return [_needs(row, call) for row in rows]
+    commits = await commits_of(call, {_met(row) for row in rows})
+    return [_needs(row, call, commits[_met(row)]) for row in rows]
 
 
-def _needs(row: RowMapping, call: Call) -> NeedsYou:
+def _met(row: RowMapping) -> At:
+    return At(row["agent_id"], row["repository"], row["revision"])
+
+
+def _needs(row: RowMapping, call: Call, commit: Commit) -> NeedsYou:
     failing = row["health"] in ("Degraded", "Missing")
     condition: Mapping[str, Any] = next(iter(row["conditions"]), {})
     cause = row["health_message"] or condition.get("message") or _plain_cause(row)
@@ -97,8 +104,9 @@ def _needs(row: RowMapping, call: Call) -> NeedsYou:
         application=apps.application_of(row, call),
         since=text_of(row["health_since"] if failing else row["sync_since"]),
         cause=cause,
-        commit=row["revision"],
-        author="",
+        commit=commit.id,
+        author=commit.author,
+        message=commit.message,
     )
 
 
@@ -156,7 +164,11 @@ def _cell(
 
 async def _agents(call: Call) -> dict[tuple[str, str], tuple[int, int]]:
     """Of the applications one may see: how many agents, how many of them connected."""
-    fresh = (agents.c.heard_at > call.now - STALE_AFTER) & (agents.c.state != "revoked")
+    fresh = (
+        agents.c.connected
+        & (agents.c.heard_at > call.now - STALE_AFTER)
+        & (agents.c.state != "revoked")
+    )
     query = (
         select(
             applications.c.environment,

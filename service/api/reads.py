@@ -25,7 +25,7 @@ from service.api.fields import Text
 from service.api.orders import Accepted, row_of, task_of
 from service.api.problem import ProblemError
 from service.api.serve import HEADERS
-from service.api.status import AgentStatus, status_of
+from service.api.status import AgentStatus
 from service.gateway.tasks import Ended, NewTask
 
 VIEW, SYNC = Permission.APPLICATION_VIEW, Permission.APPLICATION_SYNC
@@ -190,7 +190,7 @@ _REMEDIES = {
 
 
 def check_there(row: RowMapping | Mapping[str, Any], call: Call) -> None:
-    status = status_of(row["agent_state"], row["agent_heard_at"], call.now)
+    status = apps.agent_status(row, call.now)
     if status in _AWAY:
         raise ProblemError(
             503,

@@ -1,38 +1,13 @@
-"""How long ago an agent was heard, in words: the ladder. And whether a newer version is out."""
+"""What is said of an agent: the ladder's word, and whether a newer version is out."""
 
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
-from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 
-STALE_AFTER = timedelta(seconds=45)
-DISCONNECTED_AFTER = timedelta(minutes=2)
-LOST_AFTER = timedelta(minutes=15)
+from service.gateway.ladder import STALE_AFTER, AgentStatus, status_of
 
-
-class AgentStatus(StrEnum):
-    CONNECTED = "connected"
-    STALE = "stale"
-    DISCONNECTED = "disconnected"
-    LOST = "lost"
-    WAITING = "waiting"
-    """Never heard."""
-    REVOKED = "revoked"
-
-
-def status_of(state: str, heard_at: datetime | None, now: datetime) -> AgentStatus:
-    if state == "revoked":
-        return AgentStatus.REVOKED
-    if heard_at is None:
-        return AgentStatus.WAITING
-    age = now - heard_at
-    if age < STALE_AFTER:
-        return AgentStatus.CONNECTED
-    if age < DISCONNECTED_AFTER:
-        return AgentStatus.STALE
-    return AgentStatus.DISCONNECTED if age < LOST_AFTER else AgentStatus.LOST
+__all__ = ["STALE_AFTER", "AgentStatus", "status_of", "upgrade_for"]
 
 
 def upgrade_for(agent: str) -> str | None:

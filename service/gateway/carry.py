@@ -111,7 +111,7 @@ class Carrier:
 
     async def _heard(self, opened: Opened, effect: fx.Heard) -> fx.Input | None:
         """And still ours: a signal of revocation or of a newer connection may have been lost."""
-        values: dict[str, object] = {"heard_at": self.clock()}
+        values: dict[str, object] = {"heard_at": self.clock(), "connected": True}
         if effect.round_trip_ms is not None:
             values["round_trip_ms"] = effect.round_trip_ms
             values["clock_skew_ms"] = effect.clock_skew_ms

@@ -20,6 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from bus.ids import new_id
 from bus.link import Enrol, Enrolled, proof
+from service.gateway.ladder import AgentStatus
 from service.gateway.links import Wish, wish
 from service.gateway.problems import LinkRefusedError
 from service.gateway.proofs import is_key, signed, token_hash
@@ -105,11 +106,12 @@ async def revoke(connection: AsyncConnection, agent_id: str, now: datetime) -> N
     mine = enrolment_tokens.c.agent_id == agent_id
     await connection.execute(update(enrolment_tokens).where(mine).values(used_at=now))
     await retire_keys(connection, agent_id, now)
-    query = update(agents).where(agents.c.id == agent_id).values(state="revoked")
+    ended = {"state": "revoked", "connected": False, "status": AgentStatus.REVOKED}
+    query = update(agents).where(agents.c.id == agent_id).values(ended)
     columns = (agents.c.account_id, agents.c.name)
     row = (await connection.execute(query.returning(*columns))).one()
     await wish(connection, Wish(agent_id=agent_id, revoked=True))
-    body = {"state": "revoked"}
+    body = {"state": "revoked", "status": AgentStatus.REVOKED}
     await note(connection, row.account_id, "agent.changed", row.name, "", agent_id, body)
 
 

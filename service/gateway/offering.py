@@ -9,13 +9,14 @@ offered, and as `unknown` after.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Row, case, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bus.link import Offer, Task, TaskClass, TaskKind, TaskPhase
+from service.gateway.ladder import LOST_AFTER
 from service.gateway.opening import Opened
 from service.gateway.tasks import end
 from service.projection.reports import LEASE
@@ -23,7 +24,6 @@ from service.store.tables import agents, tasks
 
 AT_ONCE = {TaskClass.INTERACTIVE: 8, TaskClass.CONTROL: 4, TaskClass.BULK: 4}
 """Of one agent: a flood of one class does not hold up another."""
-LOST_AFTER = timedelta(minutes=15)
 _BEGUN = (TaskPhase.OFFERED, TaskPhase.RUNNING)
 _CANDIDATES = 64
 

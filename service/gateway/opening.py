@@ -15,6 +15,7 @@ from sqlalchemy import Row, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bus.link import Hello
+from service.gateway.ladder import AgentStatus
 from service.gateway.links import Wish, wish
 from service.gateway.sessions import Caller
 from service.projection.values import Scope, clip
@@ -49,7 +50,7 @@ async def open_link(
     if row is None:
         return None
     await wish(connection, Wish(agent_id=caller.agent_id, fence=row.fence))
-    body = {"status": "connected"}
+    body = {"status": AgentStatus.CONNECTED}
     agent = caller.agent_id
     await note(connection, caller.account_id, "agent.changed", row.name, "", agent, body)
     scope = Scope(
@@ -70,6 +71,7 @@ async def _take_over(
     values = {
         "fence": agents.c.fence + 1,
         "connected": True,
+        "status": AgentStatus.CONNECTED,
         "replica": replica,
         "connected_at": now,
         "heard_at": now,
@@ -129,11 +131,11 @@ async def _cursor(connection: AsyncConnection, epoch: Row[Any], hello: Hello) ->
 
 
 async def close_link(connection: AsyncConnection, opened: Opened) -> None:
-    """Only where no newer connection has taken over."""
-    mine = (agents.c.id == opened.scope.agent_id) & (agents.c.fence == opened.fence)
-    ended = update(agents).where(mine).values(connected=False).returning(agents.c.id)
-    if (await connection.execute(ended)).first() is None:
+    """Only where no newer connection has taken over, and its end was not told already."""
+    scope, status = opened.scope, AgentStatus.DISCONNECTED
+    mine = (agents.c.id == scope.agent_id) & (agents.c.fence == opened.fence) & agents.c.connected
+    ended = update(agents).where(mine).values(connected=False, status=status)
+    if (await connection.execute(ended.returning(agents.c.id))).first() is None:
         return
-    scope = opened.scope
-    body = {"status": "disconnected"}
+    body = {"status": status}
     await note(connection, scope.account_id, "agent.changed", scope.agent, "", scope.agent_id, body)

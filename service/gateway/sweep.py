@@ -1,23 +1,21 @@
-"""What time alone brings about: tasks that nobody answered, links whose replica died."""
+"""What time alone brings about: tasks that nobody answered, agents that are silent."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import structlog
-from sqlalchemy import update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from service.gateway.offering import end_unanswered
-from service.store.tables import agents
+from service.gateway.silence import tell_silence
 
 log = structlog.get_logger()
 
 _EVERY = 5.0
-_SILENT = timedelta(minutes=2)
 
 
 async def sweeping(engine: AsyncEngine, clock: Callable[[], datetime]) -> None:
@@ -33,8 +31,6 @@ async def sweeping(engine: AsyncEngine, clock: Callable[[], datetime]) -> None:
 async def sweep(engine: AsyncEngine, now: datetime) -> None:
     async with engine.begin() as connection:
         ended = await end_unanswered(connection, now)
-    async with engine.begin() as connection:
-        silent = agents.c.connected & (agents.c.heard_at < now - _SILENT)
-        await connection.execute(update(agents).where(silent).values(connected=False))
+    await tell_silence(engine, now)
     if ended:
         log.info("tasks ended without an answer", count=ended)

@@ -157,6 +157,7 @@ class World:
 
     async def agent(self, name: str, **more: Any) -> str:
         values = {"account_id": self.account, "state": "enrolled", "heard_at": self.clock()}
+        values["connected"] = more.get("heard_at", values["heard_at"]) is not None
         return await self.put("agents", name=name, **{**values, **more})
 
     async def application(self, agent: str, name: str, **more: Any) -> str:
