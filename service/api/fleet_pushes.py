@@ -11,6 +11,7 @@ from bus.events import OperationFinished
 from bus.events.registry import wire_type
 from service.access.permissions import Permission
 from service.api.call import Call
+from service.api.commits import At, Commit, commits_of
 from service.api.endpoint import Answer
 from service.api.fields import text_of
 from service.api.sight import visible_applications
@@ -25,6 +26,8 @@ _ONE = (facts.c.correlation, facts.c.agent_id, facts.c.subject)
 class FleetPush(Answer, frozen=True, kw_only=True):
     repository: str
     commit: str
+    author: str
+    message: str
     applications: int
     synced: int
     p50_ms: int
@@ -44,13 +47,16 @@ async def recent_pushes(call: Call) -> list[FleetPush]:
             done.label("synced"),
             func.percentile_cont(0.5).within_group(met.c.took).label("p50"),
             at.label("at"),
+            func.min(met.c.agent).label("agent"),
         )
         .where(met.c.type == wire_type(OperationFinished))
         .group_by(met.c.repository, met.c.commit)
         .order_by(at.desc())
         .limit(_PUSHES)
     )
-    return [_push(it) for it in (await call.connection.execute(query)).all()]
+    rows = (await call.connection.execute(query)).all()
+    commits = await commits_of(call, {_at(it) for it in rows})
+    return [_push(it, commits[_at(it)]) for it in rows]
 
 
 def same_application(table: Any) -> ColumnElement[bool]:
@@ -69,6 +75,7 @@ def _met(call: Call) -> Subquery:
     return (
         select(
             applications.c.id.label("application"),
+            applications.c.agent_id.label("agent"),
             applications.c.repository,
             applications.c.sync,
             facts.c.body["revision"].astext.label("commit"),
@@ -86,10 +93,17 @@ def _met(call: Call) -> Subquery:
     )
 
 
-def _push(row: Row[Any]) -> FleetPush:
+def _at(row: Row[Any]) -> At:
+    """As one of the agents met it that the push came to."""
+    return At(row.agent, row.repository, row.commit or "")
+
+
+def _push(row: Row[Any], commit: Commit) -> FleetPush:
     return FleetPush(
         repository=row.repository,
-        commit=row.commit or "",
+        commit=commit.id,
+        author=commit.author,
+        message=commit.message,
         applications=row.applications,
         synced=row.synced,
         p50_ms=round(float(row.p50 or 0) * 1000),

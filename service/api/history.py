@@ -8,11 +8,12 @@ from typing import Any
 
 from sqlalchemy import Row, select
 
-from bus.events import HealthAssessed, OperationFinished, RevisionResolved
+from bus.events import HealthAssessed, OperationFinished
 from bus.events.registry import wire_type
 from service.access.permissions import Permission
 from service.api import applications as apps
 from service.api.call import Call
+from service.api.commits import RESOLVED, At, Commit, commit_of, commits_of
 from service.api.endpoint import Answer, Endpoint, Nothing
 from service.api.fields import text_of
 from service.api.pages import Page
@@ -21,7 +22,6 @@ from service.store.tables import facts
 VIEW = Permission.APPLICATION_VIEW
 _PUSHES = 20
 _FACTS = 1000
-_COMMIT = wire_type(RevisionResolved)
 _ENDS = (wire_type(OperationFinished), wire_type(HealthAssessed))
 
 
@@ -42,12 +42,6 @@ class Hop(Answer, frozen=True, kw_only=True):
     """Since the hop before."""
 
 
-class Commit(Answer, frozen=True, kw_only=True):
-    id: str
-    author: str
-    message: str
-
-
 class Push(Answer, frozen=True, kw_only=True):
     """Everything that one push caused here, by its correlation."""
 
@@ -64,7 +58,10 @@ async def list_deployments(call: Call, _given: Nothing) -> Page[Deployment]:
     row = await apps.find(call, call.id)
     status = (await apps.body_of(call, row)).get("status", {})
     found = status.get("history") if isinstance(status, Mapping) else None
-    items = [_deployment(it) for it in found or () if isinstance(it, Mapping)]
+    entries = [it for it in found or () if isinstance(it, Mapping)]
+    met = [At(row["agent_id"], row["repository"], str(it.get("revision") or "")) for it in entries]
+    commits = await commits_of(call, set(met))
+    items = [_deployment(it, commits[at]) for it, at in zip(entries, met, strict=True)]
     return Page(items=items[::-1])
 
 
@@ -83,7 +80,7 @@ async def list_pushes(call: Call, _given: Nothing) -> Page[Push]:
     correlations = list(dict.fromkeys(it.correlation for it in found))[:_PUSHES]
     commits = (
         select(facts)
-        .where(facts.c.agent_id == row["agent_id"], facts.c.type == _COMMIT)
+        .where(facts.c.agent_id == row["agent_id"], facts.c.type == RESOLVED)
         .where(facts.c.correlation.in_(correlations))
     )
     began = (await call.connection.execute(commits)).all()
@@ -91,7 +88,7 @@ async def list_pushes(call: Call, _given: Nothing) -> Page[Push]:
     return Page(items=[it for it in items if it is not None])
 
 
-def _deployment(it: Mapping[str, Any]) -> Deployment:
+def _deployment(it: Mapping[str, Any], commit: Commit) -> Deployment:
     by = it.get("initiatedBy")
     by = by if isinstance(by, Mapping) else {}
     number = it.get("id", 0)
@@ -100,8 +97,8 @@ def _deployment(it: Mapping[str, Any]) -> Deployment:
         revision=str(it.get("revision") or ""),
         deployed_at=it.get("deployedAt"),
         initiated_by="automated" if by.get("automated") else str(by.get("username") or ""),
-        author=str(it.get("author") or ""),
-        message=str(it.get("message") or ""),
+        author=commit.author,
+        message=commit.message,
         seconds=_seconds(it.get("deployStartedAt"), it.get("deployedAt")),
     )
 
@@ -109,7 +106,7 @@ def _deployment(it: Mapping[str, Any]) -> Deployment:
 def _push(correlation: str, found: Sequence[Row[Any]]) -> Push | None:
     """None where it was no push: nothing new was resolved, rendered or done."""
     mine = sorted((it for it in found if it.correlation == correlation), key=lambda it: it.time)
-    if not any(it.type == _COMMIT for it in mine):
+    if not any(it.type == RESOLVED for it in mine):
         return None
     times = [it.time for it in mine]
     ends = [it.time for it in mine if it.type in _ENDS]
@@ -128,12 +125,10 @@ def _push(correlation: str, found: Sequence[Row[Any]]) -> Push | None:
 
 
 def _commit(mine: Sequence[Row[Any]]) -> Commit:
-    body: dict[str, Any] = next((it.body for it in mine if it.type == _COMMIT), {})
-    return Commit(
-        id=str(body.get("revision") or ""),
-        author=str(body.get("author") or ""),
-        message=str(body.get("message") or ""),
-    )
+    """Of several branches that were looked at in one go, what the application went on with."""
+    resolved = [it.body for it in mine if it.type == RESOLVED]
+    gone_on = {it.body.get("revision") for it in mine if it.type != RESOLVED}
+    return commit_of(next((it for it in resolved if it.get("revision") in gone_on), resolved[0]))
 
 
 def _ms(begin: datetime, end: datetime) -> int:

@@ -46,6 +46,67 @@ async def test_a_push_is_told_hop_by_hop(world: World) -> None:
     assert (seen["commit"], seen["applications"], seen["synced"]) == ("abc", 1, 1)
 
 
+async def test_who_committed_what_is_told_wherever_the_commit_is_shown(world: World) -> None:
+    agent = await world.agent("prod")
+    where = {"repository": "https://git.example/R.git", "revision": "abc", "health": "Degraded"}
+    id_ = await world.application(agent, "shop", **where)
+    await report(world, agent, "shop", {"history": [{"id": 3, "revision": "abc"}]})
+    other = {"revision": "zzz", "commit": {"author": "Bo", "message": "Another branch"}}
+    commit = {"author": "Jane", "message": "Fix it", "time": "2026-01-01T12:00:00Z"}
+    await tell(
+        world,
+        agent,
+        ("revision.resolved", "https://git.example/r", other),
+        ("revision.resolved", "https://git.example/r", {"revision": "abc", "commit": commit}),
+        ("operation.finished", "argocd/shop", {"revision": "abc"}),
+    )
+    viewer = await world.person("viewer")
+    (push,) = (await viewer.get(f"/applications/{id_}/pushes")).body["items"]
+    (deployed,) = (await viewer.get(f"/applications/{id_}/history")).body["items"]
+    fleet = (await viewer.get("/fleet")).body
+    assert push["commit"] == {"id": "abc", **commit}
+    told = (deployed, fleet["needYou"][0], fleet["pushes"][0])
+    assert [(it["author"], it["message"]) for it in told] == [("Jane", "Fix it")] * 3
+
+
+async def test_a_commit_that_no_agent_told_of_has_its_id_only(world: World) -> None:
+    agent = await world.agent("prod")
+    where = {"repository": "https://git.example/r", "revision": "abc", "health": "Degraded"}
+    await world.application(agent, "shop", **where)
+    await tell(world, agent, ("revision.resolved", "https://git.example/r", {"revision": "abc"}))
+    viewer = await world.person("viewer")
+    (one,) = (await viewer.get("/fleet")).body["needYou"]
+    assert (one["commit"], one["author"], one["message"]) == ("abc", "", "")
+
+
+async def tell(world: World, agent: str, *told: tuple[str, str, dict[str, Any]]) -> None:
+    """Facts of one push, in order."""
+    rows = [
+        {
+            "agent_id": agent,
+            "event_id": f"e{number}",
+            "type": f"fact.{name}.v1",
+            "subject": subject,
+            "correlation": "c1",
+            "time": world.clock() - timedelta(seconds=10 - number),
+            "body": body,
+        }
+        for number, (name, subject, body) in enumerate(told)
+    ]
+    async with world.engine.begin() as connection:
+        await connection.execute(insert(tables.facts), rows)
+
+
+async def report(world: World, agent: str, name: str, status: dict[str, Any]) -> None:
+    """The state of an application, as its agent tells it."""
+    mine = {"agent_id": agent, "epoch": "e1"}
+    state = {"kind": "Application", "subject": f"argocd/{name}", "as_of": world.clock()}
+    async with world.engine.begin() as connection:
+        await connection.execute(insert(tables.epochs).values(**mine, state="active"))
+        body = {"status": status}
+        await connection.execute(insert(tables.objects).values(**mine, **state, body=body))
+
+
 async def test_logs_pass_through_and_are_stored_nowhere(world: World) -> None:
     agent = await world.agent("prod")
     id_ = await world.application(agent, "shop")
