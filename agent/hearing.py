@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from agent.ingress.apps import asks_for as asks_for_app
+from agent.ingress.apps import goodbye
 from agent.ingress.live import asks_for as asks_for_change
 from agent.ingress.pending import PendingAsks
 from agent.kube.index import LiveChange, LiveIndex
@@ -41,7 +42,7 @@ class Hearing:
             self.applications.listener, self.index.listener = listeners
 
     def _app_changed(self, before: Application | None, after: Application | None) -> None:
-        self.pending.put(*asks_for_app(before, after))
+        self.pending.put(*asks_for_app(before, after), *goodbye(before, after))
 
     def _live_changed(self, change: LiveChange) -> None:
         self._count(change)

@@ -47,6 +47,8 @@ class Dispatch:
     publisher: Publisher
     observer: Observer
     failures: Failures
+    _owed: tuple[Message, ...] = ()
+    """Results that the carrier did not take in time: a room that runs again may not repeat them."""
 
     async def handle(self, item: Taken | Poison) -> None:
         match item:
@@ -93,6 +95,7 @@ class Dispatch:
             if isinstance(error, RefusedError) and said.messages:
                 return await self._settled(item, self._failed(item, error))
             log.warning("results not published", reason=str(error))
+            self._owed = (*self._owed, *said.messages)
             await item.delivery.nak(self.failures.back_off)
             return Said(outcome=Outcome.LOST, reason=str(error))
         return said
@@ -129,6 +132,7 @@ class Dispatch:
         return Said(outcome=Outcome.FAILED, reason=reason, after=self.failures.delay(attempts))
 
     async def _settle(self, item: Taken, said: Said) -> None:
+        await self._tell_owed()
         if said.messages:
             await self.publisher.publish(said.messages)
         match said.outcome:
@@ -141,6 +145,19 @@ class Dispatch:
                 pass
         await item.delivery.ack()
         self.failures.forget(item.route.name, item.sequence)
+
+    async def _tell_owed(self) -> None:
+        """What is owed goes out first; the carrier drops what it had taken after all."""
+        owed, self._owed = self._owed, ()
+        if not owed:
+            return
+        try:
+            await self.publisher.publish(owed)
+        except RefusedError as error:
+            log.exception("results refused", count=len(owed), reason=str(error))
+        except CarrierError:
+            self._owed = (*owed, *self._owed)
+            raise
 
     async def _dead_letter(self, item: Taken | Poison, reason: str) -> None:
         letter = dead_letter(self.sender.scope, item.route.name, item.delivery, reason)

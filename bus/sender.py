@@ -42,8 +42,11 @@ class Sender:
         return f"/gitops/{self.scope.account}/{self.scope.agent}"
 
     def first(self, event: Event, *, correlation: str, trace: Trace, message_id: str) -> Message:
-        """An event that no room said: it begins a chain unless `correlation` names one."""
-        event_id = new_id()
+        """An event that no room said: it begins a chain unless `correlation` names one.
+
+        Said again with the same `message_id`, it has the same id.
+        """
+        event_id = derived_id(message_id) if message_id else new_id()
         once = message_id or (event.id if isinstance(event, Command) else event_id)
         envelope = self._envelope(event, event_id, correlation or event_id, trace)
         return self._message(envelope, event, encode(event), once)

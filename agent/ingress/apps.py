@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bus.events import DeleteApp, Event, RefreshApp, StepOperation
+from bus.events import AppDeleted, DeleteApp, Event, RefreshApp, StepOperation
 from bus.status import OperationPhase
 from handlers.application.application import Application
 from handlers.render.outcome import asked_refresh
@@ -24,6 +24,13 @@ def asks_for(before: Application | None, after: Application | None) -> tuple[Eve
     if after.deleting:
         return (DeleteApp(app=after.key),) if _deletion_changed(before, after) else ()
     return (*_refresh(before, after), *_step(before, after))
+
+
+def goodbye(before: Application | None, after: Application | None) -> tuple[AppDeleted, ...]:
+    """Of an Application that went at once; of one with our finalizer the room says it."""
+    if before is None or before.deleting or after is not None:
+        return ()
+    return (AppDeleted(app=before.key, project=before.spec.project),)
 
 
 def _deletion_changed(before: Application | None, after: Application) -> bool:

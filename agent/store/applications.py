@@ -15,6 +15,8 @@ import msgspec
 import orjson
 import structlog
 
+from agent.clock import SystemClock
+from agent.store.patching import status_patch
 from bus.identity import AppKey, RepositoryKey
 from handlers.application.application import (
     Application,
@@ -24,15 +26,15 @@ from handlers.application.application import (
     read_project,
 )
 from handlers.application.defaults import DEFAULT_PROJECT
-from handlers.application.patch import merge_patch
 from handlers.application.spec import ApplicationSpec
 from handlers.command.handler import COMMANDS_ANNOTATION, with_command
-from handlers.ports import ApplyRefusedError, StaleWriteError, StatusWrite
+from handlers.ports import ApplyRefusedError, Clock, StaleWriteError, StatusWrite
 from handlers.sync.transitions import COMMAND_ID
 
 log = structlog.get_logger()
 
 _REMEMBERED = 10_000
+_CLOCK = SystemClock()
 
 Listener = Callable[[Application | None, Application | None], None]
 """Called with what an Application was and is; None where it was not there."""
@@ -50,10 +52,11 @@ class Patching(Protocol):
 class Applications:
     """Index by key and by repository; `listener` hears of changes that others made."""
 
-    def __init__(self, patching: Patching) -> None:
+    def __init__(self, patching: Patching, clock: Clock = _CLOCK) -> None:
         self.listener: Listener = _nobody
         self.indexed: Indexed = _no_matter
         self._patching = patching
+        self._clock = clock
         self._apps: dict[AppKey, Application] = {}
         self._by_repository: dict[RepositoryKey, set[AppKey]] = {}
         self._projects: dict[str, AppProject] = {}
@@ -79,7 +82,7 @@ class Applications:
         return tuple(self._projects.values())
 
     async def write(self, app: Application, change: StatusWrite) -> Application:
-        patch = status_patch(app, change)
+        patch = status_patch(app, change, self._clock.now())
         return await self._send(app, patch, guarded=change.guarded) if patch else app
 
     async def set_operation(self, app: Application, operation: Mapping[str, Any]) -> Application:
@@ -214,29 +217,3 @@ def _newer(app: Application, before: Application) -> bool:
     if app.metadata.uid != before.metadata.uid:
         return True
     return int(app.metadata.resource_version or 0) > int(before.metadata.resource_version or 0)
-
-
-def status_patch(app: Application, change: StatusWrite) -> dict[str, Any]:
-    """The merge patch that makes `app` what `change` says; empty where nothing differs."""
-    patch: dict[str, Any] = {}
-    before = msgspec.to_builtins(app.status)
-    difference = merge_patch(before, msgspec.to_builtins(change.status))
-    if difference:
-        patch["status"] = difference
-    if change.clear_operation and app.operation is not None:
-        patch["operation"] = None
-    metadata = _metadata_patch(app.metadata, change)
-    if metadata:
-        patch["metadata"] = metadata
-    return patch
-
-
-def _metadata_patch(metadata: Metadata, change: StatusWrite) -> dict[str, Any]:
-    patch: dict[str, Any] = {}
-    gone = [name for name in change.remove_annotations if name in metadata.annotations]
-    if gone:
-        patch["annotations"] = dict.fromkeys(gone)
-    kept = [name for name in metadata.finalizers if name not in change.remove_finalizers]
-    if len(kept) < len(metadata.finalizers):
-        patch["finalizers"] = kept or None
-    return patch

@@ -15,6 +15,7 @@ from datetime import datetime
 from bus.carrier import Take
 from bus.dispatch import Dispatch
 from bus.dispatcher import Dispatcher
+from bus.envelope import Envelope
 from bus.events import Event
 from bus.failures import Failures
 from bus.identity import AppKey
@@ -25,11 +26,11 @@ from bus.jetstream.outbox import Outbox
 from bus.jetstream.provision import Provisioner
 from bus.jetstream.publisher import NatsPublisher
 from bus.jetstream.settings import BusSettings
-from bus.jetstream.subscribe import FactReader, Wanted, reading
+from bus.jetstream.subscribe import FactReader, Wanted, oldest, reading
 from bus.observer import Observer, Unobserved
 from bus.route import Route
 from bus.sender import Sender
-from bus.subjects import Scope, facts_about
+from bus.subjects import Scope, facts_about, filter_of
 from bus.topology import ConsumerPlan, consumer
 from bus.trace import Trace
 
@@ -135,11 +136,25 @@ class Bus:
         """`async with bus.facts() as facts`, `async for envelope, fact in facts`; None is now."""
         wanted = Wanted(
             stream=self.scope.name("FACT"),
-            subject=facts_about(self.scope, app),
+            subjects=(facts_about(self.scope, app),),
             since=since,
             follow=follow,
         )
         return reading(self.connection, wanted)
+
+    def latest_facts(self, *types: type[Event]) -> AbstractAsyncContextManager[FactReader]:
+        """The last fact of each of these types about each thing, in the order of their telling."""
+        wanted = Wanted(
+            stream=self.scope.name("FACT"),
+            subjects=tuple(filter_of(self.scope, one) for one in types),
+            latest=True,
+            follow=False,
+        )
+        return reading(self.connection, wanted)
+
+    async def oldest_fact(self) -> Envelope | None:
+        """What is known of the oldest fact that is still kept; raises CarrierError."""
+        return await oldest(self.connection, self.scope.name("FACT"))
 
     def fact_inbox(self, name: str, take: Take) -> NatsInbox:
         """Every fact from the oldest on, at least once each, for the durable reader `name`."""

@@ -21,7 +21,7 @@ from nats.js import api
 
 from bus.carrier import CarrierError
 from bus.codec import DecodeError, decode
-from bus.envelope import Envelope
+from bus.envelope import Envelope, EnvelopeError
 from bus.events import Event
 from bus.jetstream.connection import Connection
 from bus.jetstream.delivery import NatsDelivery
@@ -41,10 +41,12 @@ class FactsError(CarrierError):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     stream: str
-    subject: str
-    since: datetime | None
+    subjects: tuple[str, ...]
+    since: datetime | None = None
     """None: only what happens from now on."""
-    follow: bool
+    latest: bool = False
+    """Of each subject the last fact, and nothing before it."""
+    follow: bool = True
     after: int = 0
     """The last sequence read, once there is one."""
 
@@ -56,9 +58,11 @@ class Wanted:
         elif self.since is not None:
             start["deliver_policy"] = api.DeliverPolicy.BY_START_TIME
             start["opt_start_time"] = self.since
+        elif self.latest:
+            start["deliver_policy"] = api.DeliverPolicy.LAST_PER_SUBJECT
         return api.ConsumerConfig(
             ack_policy=api.AckPolicy.NONE,
-            filter_subject=self.subject,
+            filter_subjects=list(self.subjects),
             inactive_threshold=_FORGOTTEN_SECONDS,
             mem_storage=True,
             num_replicas=1,
@@ -150,3 +154,17 @@ async def reading(connection: Connection, wanted: Wanted) -> AsyncIterator[FactR
         yield reader
     finally:
         await reader.close()
+
+
+async def oldest(connection: Connection, stream: str) -> Envelope | None:
+    """The envelope of the first message of `stream`; None where it holds none that can be read."""
+    try:
+        state = (await connection.jetstream.stream_info(stream)).state
+        if not state.messages:
+            return None
+        message = await connection.jetstream.get_msg(stream, state.first_seq)
+        return Envelope.from_headers(message.headers or {})
+    except (nats.js.errors.NotFoundError, EnvelopeError):
+        return None
+    except nats.errors.Error as error:
+        raise FactsError(f"facts of {stream} cannot be read: {error!r}") from error

@@ -16,7 +16,7 @@ from bus.status import OperationPhase, SyncStatus
 from bus.verdicts import Retry
 from handlers.application import times
 from handlers.application.application import Application
-from handlers.application.status import ApplicationStatus, HealthState
+from handlers.application.status import ApplicationStatus
 from handlers.health.aggregate import aggregate
 from handlers.health.members import health_state, keys_of, members, status_of
 from handlers.ports import Apps, Clock, ClusterUnreachableError, LiveState, StatusWrite
@@ -42,12 +42,14 @@ class Assess:
         after = health_state(app.status.health, health, now)
         if after == app.status.health:
             return waiting
-        await self._write(app, after)
-        return (*health_fact(app, replace(app.status, health=after)), *waiting)
+        status = replace(app.status, health=after)
+        said = health_fact(app, status)
+        await self._write(app, StatusWrite(status=status, says=said))
+        return (*said, *waiting)
 
-    async def _write(self, app: Application, health: HealthState) -> None:
+    async def _write(self, app: Application, change: StatusWrite) -> None:
         try:
-            await self.apps.write(app, StatusWrite(status=replace(app.status, health=health)))
+            await self.apps.write(app, change)
         except ClusterUnreachableError as error:
             raise Retry(str(error), after=_AWAY) from error
 

@@ -23,6 +23,7 @@ from handlers.manifest.access import Manifest
 from handlers.manifest.redact import LAST_APPLIED, is_secret
 from handlers.report.known import KnownSecrets
 from handlers.report.patterns import is_sensitive, masked
+from handlers.tell.note import ANNOTATION as NOTE
 
 _FINGERPRINT = 8
 _MASKED = re.compile(r"\(hidden(:[0-9a-f]{8})?\)")
@@ -85,7 +86,7 @@ class Redaction:
         return {
             name: self.text(value) if name.startswith(_OPEN_ANNOTATIONS) else self.hidden(value)
             for name, value in annotations.items()
-            if name != LAST_APPLIED
+            if name not in (LAST_APPLIED, NOTE)  # what a note says is told as facts
         }
 
     def _metadata(self, manifest: Manifest) -> dict[str, Any]:

@@ -55,8 +55,8 @@ class Decide:
         if isinstance(answer, Start):
             return (StepOperation(app=app.key),)
         status = self._status(app, world, answer)
-        await self.apps.write(app, StatusWrite(status=status))
         said = (*health_fact(app, status), *_skipped(app, world, answer))
+        await self.apps.write(app, StatusWrite(status=status, says=said))
         if answer.look_again:
             raise Retry(answer.message, after=answer.look_again, say=said)
         return said
@@ -104,11 +104,13 @@ class Abandon:
         if state is None:
             return ()
         status = replace(app.status, operation_state=state)
+        said = after_failure(app, state)
+        change = StatusWrite(status=status, clear_operation=True, says=said)
         try:
-            await self.apps.write(app, StatusWrite(status=status, clear_operation=True))
+            await self.apps.write(app, change)
         except ClusterUnreachableError as error:
             raise Retry(str(error), after=_AWAY) from error
-        return after_failure(app, state)
+        return said
 
     def _is_rendered(self, app: Application) -> bool:
         state, record = under_way(app), self.renders.recall(app.key)

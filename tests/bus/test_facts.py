@@ -59,6 +59,18 @@ async def test_what_happened_is_replayed_in_order_and_reading_ends_there(bus: Bu
         assert await everything(facts) == said
 
 
+async def test_the_latest_of_each_subject_is_read_and_no_other_kind(bus: Bus) -> None:
+    assert await bus.oldest_fact() is None
+    for turn in range(3):
+        await bus.publish(compared(app(1), turn), compared(app(2), 10 + turn))
+    await bus.publish(HealthAssessed(app=app(1), status=HealthStatus.HEALTHY))
+    async with bus.latest_facts(Compared) as facts:
+        assert await everything(facts) == [compared(app(1), 2), compared(app(2), 12)]
+    oldest = await bus.oldest_fact()
+    assert oldest is not None
+    assert oldest.subject == str(app(1))
+
+
 async def test_reading_ends_at_once_where_nothing_happened(bus: Bus) -> None:
     async with bus.facts(since=LONG_AGO, follow=False) as facts:
         assert await everything(facts) == []

@@ -92,6 +92,26 @@ async def test_work_that_outlives_the_servers_crash_is_finished_and_its_result_a
             await eventually(lambda: watch.outcomes("refreshapp") == [Outcome.HANDLED])
 
 
+async def test_what_is_said_once_arrives_although_nats_was_away_too_long(own_nats: Server) -> None:
+    """As of a room whose status is written: run again, it has nothing more to say."""
+    door, report, watch = Door(says=(FAILED,)), always_open(), Watch()
+    routes = route_of(door, RefreshApp), route_of(report, RenderFailed)
+    settings = settings_of(own_nats.url, ack_wait=2, publish_seconds=0.5)
+    async with Bus.open(settings) as bus:
+        await bus.provision()
+        async with dispatching(bus, *routes, watch=watch):
+            await bus.publish(RefreshApp(app=APP))
+            await eventually(lambda: door.came)
+            own_nats.kill()
+            await eventually(lambda: not bus.is_connected)
+            door.open.set()
+            await eventually(lambda: watch.outcomes("refreshapp") == [Outcome.LOST])
+            door.says = ()
+            await own_nats.start()
+            await eventually(lambda: report.left == [FAILED])
+            await holds(bus, ASK=0, FACT=1)
+
+
 async def test_the_agent_says_when_nats_is_lost_and_when_it_is_back(own_nats: Server) -> None:
     async with Bus.open(settings_of(own_nats.url)) as bus:
         with structlog.testing.capture_logs() as logs:

@@ -79,6 +79,14 @@ def test_a_first_event_begins_a_chain_of_its_own() -> None:
     assert message.headers["Nats-Msg-Id"] == envelope.id
 
 
+def test_a_first_event_said_again_with_its_message_id_has_its_id_again() -> None:
+    first, again = (
+        SENDER.first(failed(), correlation="", trace=SPAN, message_id="delivery 1") for _ in "12"
+    )
+    assert first.headers["ce-id"] == again.headers["ce-id"]
+    assert first.headers["Nats-Msg-Id"] == "delivery 1"
+
+
 def test_a_commands_id_is_its_idempotency_key() -> None:
     command = SyncApp(app=APP, id="by jane, once", actor="jane")
     message = SENDER.first(command, correlation="", trace=SPAN, message_id="")

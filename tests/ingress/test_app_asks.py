@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from agent.ingress.apps import asks_for
-from bus.events import DeleteApp, Event, RefreshApp, StepOperation
+from agent.ingress.apps import asks_for, goodbye
+from bus.events import AppDeleted, DeleteApp, Event, RefreshApp, StepOperation
 from bus.identity import AppKey
 from handlers.application.application import REFRESH_ANNOTATION, Application, Metadata
 from handlers.application.spec import ApplicationSpec, Operation, Source, SyncOperation
@@ -92,3 +92,19 @@ def test_a_write_of_ours_asks_for_nothing(before: Application, after: Applicatio
 
 def test_a_spec_change_while_deleting_renders_nothing() -> None:
     assert asks_for(deleting("f"), replace(deleting("f"), spec=OTHER_SPEC.spec)) == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (APP, None, (AppDeleted(app=KEY),)),
+        (deleting(), None, ()),
+        (None, None, ()),
+        (APP, OTHER_SPEC, ()),
+    ],
+    ids=["went at once", "the room says it", "never there", "still there"],
+)
+def test_the_end_of_an_application_is_said_by_whoever_sees_it_go(
+    before: Application | None, after: Application | None, said: tuple[Event, ...]
+) -> None:
+    assert goodbye(before, after) == said

@@ -8,10 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from agent.store.applications import Applications
+from bus.events import HealthAssessed, RefreshApp
 from bus.identity import AppKey, RepositoryKey
+from bus.status import HealthStatus
 from handlers.application.application import Application
 from handlers.application.status import HealthState
 from handlers.ports import ApplyRefusedError, StaleWriteError, StatusWrite
+from handlers.tell.note import ANNOTATION
 
 KEY = AppKey("argocd", "shop")
 URL = "https://git.example/team/apps.git"
@@ -103,6 +106,19 @@ async def test_a_write_that_changes_nothing_is_not_sent(
     apps.put_application(raw())
     await apps.write(known(apps), StatusWrite(status=known(apps).status, clear_operation=True))
     assert not patches.sent
+
+
+async def test_what_is_said_of_a_write_is_noted_in_the_same_call(
+    apps: Applications, patches: Patches
+) -> None:
+    apps.put_application(raw())
+    app, said = known(apps), HealthAssessed(app=KEY, status=HealthStatus.HEALTHY)
+    status = replace(app.status, health=HealthState(status="Healthy"))
+    await apps.write(app, StatusWrite(status=status, says=(said, RefreshApp(app=KEY))))
+    (patch,) = patches.sent
+    note = msgspec.json.decode(patch["metadata"]["annotations"][ANNOTATION])
+    assert [one["type"] for one in note["facts"]] == ["fact.health.assessed.v1"]
+    assert patch["status"] == {"health": {"status": "Healthy"}}
 
 
 async def test_a_guarded_write_names_the_version_and_says_when_it_is_stale(

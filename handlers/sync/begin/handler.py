@@ -80,7 +80,7 @@ class Begin:
         if isinstance(answer, Start):
             run = self._begin(app, answer.operation, world, world.record.revision)
             return replace(run, facts=(*ends, *run.facts))
-        await self.apps.write(app, StatusWrite(status=known.status))
+        await self.apps.write(app, StatusWrite(status=known.status, says=ends))
         return ends
 
     async def _by_hand(
@@ -115,5 +115,6 @@ class Begin:
         if state is None:
             return ()
         change = replace(app.status, operation_state=state)
-        await self.apps.write(app, StatusWrite(status=change, clear_operation=True))
-        return after_failure(app, state)
+        said = after_failure(app, state)
+        await self.apps.write(app, StatusWrite(status=change, clear_operation=True, says=said))
+        return said

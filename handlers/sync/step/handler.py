@@ -95,7 +95,7 @@ class Step:
                 case Restart():
                     run = replace(run, state=restarted(run.state))
                     if not run.revision:
-                        await self._write(run, self._status(run, run.state))
+                        run = await self._write(run, self._status(run, run.state))
                         return (*run.facts, RefreshApp(app=run.app.key))
                 case Wait():
                     return await self._wait(run, move, view)
@@ -138,7 +138,7 @@ class Step:
     async def _come_back(self, run: Run, later: Sequence[Later]) -> None:
         first = later[0]
         message = f"waiting for {first.task.key.kind} {first.task.key.name}: {first.message}"
-        await self._write(run, self._status(run, waiting(run.state, message)))
+        run = await self._write(run, self._status(run, waiting(run.state, message)))
         raise Retry(message, after=_AGAIN, say=run.facts)
 
     async def _wait(self, run: Run, move: Wait, view: View) -> Events:
@@ -147,7 +147,7 @@ class Step:
         Definitions belong to nobody, so nobody asks for their sake: those are looked at again.
         """
         state = waiting(run.state, move.message)
-        await self._write(run, self._status(run, state))
+        run = await self._write(run, self._status(run, state))
         unserved = any(
             defines(task) and view.standing[task.key].stand is Stand.WAITING
             for step in view.steps
@@ -163,15 +163,15 @@ class Step:
         state = finished(run.state, end, now)
         status = self._status(run, state)
         if not OperationPhase(state.phase).completed:
-            await self._write(run, status)
+            run = await self._write(run, status)
             wait = policy_of(state).wait(state.retry_count)
             raise Retry(state.message, after=wait, say=run.facts)
-        await self._write(run, status)
         finish = ended(run, state, now)
+        run = await self._write(run.say(finish), status)
         again = run.resumed or not finish.automated
         follow = (RefreshApp(app=run.app.key),) if again else ()
         more = (StepOperation(app=run.app.key),) if self._is_asked_again(run) else ()
-        return (*run.facts, finish, *health_fact(run.app, status), *follow, *more)
+        return (*run.facts, *follow, *more)
 
     # --- what is written ----------------------------------------------------------------------
 
@@ -189,9 +189,13 @@ class Step:
             return replace(status, history=kept)
         return status
 
-    async def _write(self, run: Run, status: ApplicationStatus) -> None:
+    async def _write(self, run: Run, status: ApplicationStatus) -> Run:
+        """The run that also says what this write changes."""
+        run = run.say(*health_fact(run.app, status))
         ours = run.taken is not None and run.app.operation == run.taken
-        await self.apps.write(run.app, StatusWrite(status=status, clear_operation=ours))
+        change = StatusWrite(status=status, clear_operation=ours, says=run.facts)
+        await self.apps.write(run.app, change)
+        return run
 
     def _is_asked_again(self, run: Run) -> bool:
         fresh = self.apps.get(run.app.key)

@@ -1,0 +1,1 @@
+"""Tell: what a status write says, kept beside it until it is known to have been told."""

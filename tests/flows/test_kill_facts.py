@@ -1,0 +1,92 @@
+"""`kill -9` between a status and the facts about it: they are told by the next start, once."""
+
+from typing import Any
+
+import pytest
+
+from bus.events import (
+    AppDeleted,
+    HealthAssessed,
+    OperationFinished,
+    OperationStarted,
+    ResourcesApplied,
+)
+from bus.jetstream import Bus
+from tests.flows.evidence import a_fact, facts
+from tests.flows.house import House
+from tests.flows.outside import bus_of, outside
+from tests.flows.test_kill_hops import (
+    FINALIZER,
+    HEALING,
+    SECOND,
+    WORKLOAD,
+    all_done,
+    dying,
+    operation_ids,
+)
+from tests.support import eventually
+
+pytestmark = pytest.mark.flow
+
+
+@pytest.mark.parametrize("number", [1, 2], ids=["in mid-sync", "at the end"])
+async def test_every_transition_has_its_fact_once(quiet_house: House, number: int) -> None:
+    house = quiet_house
+    house.commit({"web/a.yaml": WORKLOAD, "web/b.yaml": SECOND})
+    await house.apply_app("web", "web", syncPolicy=HEALING)
+    await dying(house, f"after:write {number}").until_killed()
+    left = await house.app("web")
+    async with bus_of(house.settings) as bus:
+        told = await facts(bus, OperationFinished)
+        async with outside(house):
+            app = await house.until_synced("web")
+            await eventually(lambda: all_done(bus), within=60)
+        assert operation_ids(left) == operation_ids(app)
+        assert told == []
+        await assert_told_once(bus, app)
+        async with outside(house, "third"):
+            await eventually(lambda: all_done(bus), within=60)
+        await assert_told_once(bus, app)
+
+
+async def assert_told_once(bus: Bus, app: dict[str, Any]) -> None:
+    """The one operation of two waves, and health from nothing to what it is."""
+    (started,) = await facts(bus, OperationStarted)
+    (finished,) = await facts(bus, OperationFinished)
+    assert [started.operation] == [finished.operation] == operation_ids(app)
+    waves = await facts(bus, ResourcesApplied)
+    assert [(one.wave, one.applied) for one in waves] == [(0, 1), (1, 1)]
+    healths = await facts(bus, HealthAssessed)
+    assert [one.before for one in healths[1:]] == [one.status for one in healths[:-1]]
+    assert all(one.before != one.status for one in healths)
+    assert healths[-1].status == app["status"]["health"]["status"]
+
+
+async def test_the_end_of_an_application_is_told_once(quiet_house: House) -> None:
+    house = quiet_house
+    house.commit({"web/b.yaml": SECOND})
+    await house.apply_app("web", "web", syncPolicy=HEALING, metadata={"finalizers": [FINALIZER]})
+    async with outside(house, "first"):
+        await house.until_synced("web")
+    await house.delete_app("web")
+    await dying(house, "after:farewell").until_killed()
+    async with bus_of(house.settings) as bus:
+        assert await facts(bus, AppDeleted) == []
+        for name in ("second", "third"):
+            async with outside(house, name):
+                await a_fact(bus, AppDeleted)
+                await eventually(lambda: all_done(bus), within=60)
+        assert len(await facts(bus, AppDeleted)) == 1
+
+
+async def test_an_application_without_finalizer_has_its_end_told(quiet_house: House) -> None:
+    house = quiet_house
+    house.commit({"web/b.yaml": SECOND})
+    await house.apply_app("web", "web", syncPolicy=HEALING)
+    async with outside(house), bus_of(house.settings) as bus:
+        await house.until_synced("web")
+        await house.delete_app("web")
+        await a_fact(bus, AppDeleted)
+    async with outside(house, "second"), bus_of(house.settings) as bus:
+        await eventually(lambda: all_done(bus), within=60)
+        assert len(await facts(bus, AppDeleted)) == 1
