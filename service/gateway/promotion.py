@@ -21,7 +21,7 @@ from service.projection.reduce import FACT_KIND, reduce
 from service.projection.values import APPLICATION, Batch, FactRow, Scope, State
 from service.projection.write import known_before, write
 from service.store.changes import Change, note_all
-from service.store.tables import applications, epochs, objects
+from service.store.tables import applications, epochs, instances, objects
 
 
 async def promote(
@@ -39,6 +39,7 @@ async def promote(
     written = reduce(scope, batch, await known_before(connection, scope, batch), now)
     await write(connection, scope, written)
     left = await _drop_unknown(connection, scope, batch)
+    await connection.execute(delete(instances).where(instances.c.agent_id == scope.agent_id))
     waited = objects.c.kind == FACT_KIND
     await connection.execute(delete(objects).where(_in_epoch(scope), waited))
     for follower in followers:

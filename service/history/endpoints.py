@@ -1,7 +1,13 @@
-"""The rows that this room adds to the API's table."""
+"""The rows of this room in the table of the API."""
 
 from __future__ import annotations
 
-from service.history import drifts, places, timeline
+from service.history import drifts, environments, instances, services, timeline
 
-ENDPOINTS = (*timeline.ENDPOINTS, *drifts.ENDPOINTS, *places.ENDPOINTS)
+ENDPOINTS = (
+    *timeline.ENDPOINTS,
+    *drifts.ENDPOINTS,
+    *instances.ENDPOINTS,
+    *services.ENDPOINTS,
+    *environments.ENDPOINTS,
+)

@@ -24,6 +24,8 @@ _TYPE_KINDS = {
     "cluster": "Cluster",
     "component": COMPONENT,
     "instances": "Instances",
+    "repositorycertificate": "RepositoryCertificate",
+    "gnupgkey": "GnuPGKey",
 }
 
 

@@ -8,10 +8,10 @@ from urllib.parse import quote
 
 import msgspec
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, update
 
 from service.history.said import Said
-from service.store.tables import drifts, facts, instances
+from service.store.tables import applications, drifts, epochs, facts, instances, objects
 from tests.service.api.world import World
 from tests.service.history.said import START, WEB, A, at, differs, row, synced
 
@@ -102,29 +102,87 @@ async def test_the_ledger_tells_each_drift(world: World) -> None:
     assert sum(it["minutes"] for it in minutes) == pytest.approx(30.0)
 
 
+async def runs(world: World, agent: str, application: str, pod: str, **more: Any) -> None:
+    values = {"uid": f"uid-{pod}", "namespace": "shop", "images": ["web:1"], "ready": True, **more}
+    await add(world, instances, agent_id=agent, application_id=application, pod=pod, **values)
+
+
+async def states(world: World, agent: str, kind: str, status: dict[str, Any]) -> None:
+    """What the agent's believed epoch says of the application `shop`."""
+    key = {"agent_id": agent, "epoch": "e", "kind": kind, "subject": "argocd/shop"}
+    await add(world, objects, **key, as_of=world.clock(), body={"kind": kind, "status": status})
+
+
 async def test_instances_services_and_environments_are_counted(world: World) -> None:
     agent, application = await furnished(world)
     who = await world.person("viewer")
     for number in range(3):
-        await add(
-            world,
-            instances,
-            agent_id=agent,
-            uid=f"u{number}",
-            application_id=application,
-            namespace="shop",
-            pod=f"web-{number}",
-            images=["web:1"],
-            ready=number > 0,
-        )
+        await runs(world, agent, application, f"web-{number}", ready=number > 0)
     pods = (await who.get("/instances?service=web&environment=production")).body["items"]
-    assert [it["pod"] for it in pods] == ["web-0", "web-1", "web-2"]
+    assert [(it["pod"], it["applicationName"]) for it in pods] == [
+        ("web-0", "shop"),
+        ("web-1", "shop"),
+        ("web-2", "shop"),
+    ]
     (service,) = (await who.get("/services")).body["items"]
-    assert (service["name"], service["instances"], service["ready"]) == ("web", 3, 2)
-    assert service["images"] == ["web:1"]
+    assert (service["name"], service["environment"]) == ("web", "production")
+    assert (service["instances"], service["ready"], service["regions"]) == (3, 2, ["eu"])
+    assert [it["id"] for it in service["of"]] == [application]
     (environment,) = (await who.get("/environments")).body["items"]
     assert (environment["name"], environment["instances"]) == ("production", 3)
-    assert (await who.get("/instances?environment=dev")).body["items"] == []
+
+
+async def test_a_rollout_shows_what_runs_of_each_image(world: World) -> None:
+    agent, application = await furnished(world)
+    who = await world.person("viewer")
+    await runs(world, agent, application, "old-1")
+    await runs(world, agent, application, "old-2")
+    await runs(world, agent, application, "new", images=["web:2", "side:1"], ready=False)
+    (service,) = (await who.get("/services")).body["items"]
+    found = {it["image"]: (it["instances"], it["ready"]) for it in service["images"]}
+    assert found == {"web:1": (2, 2), "web:2": (1, 0), "side:1": (1, 0)}
+
+
+async def test_the_commit_of_an_instance_is_the_one_that_was_synced(world: World) -> None:
+    """An application that is out of sync was compared with a newer one."""
+    agent, application = await furnished(world)
+    who = await world.person("viewer")
+    await runs(world, agent, application, "web-0")
+    async with world.engine.begin() as connection:
+        await connection.execute(update(applications).values(revision="newer"))
+    assert (await who.get("/instances")).body["items"][0]["revision"] == "newer"
+    await add(world, epochs, agent_id=agent, epoch="e", state="active")
+    history = [{"revision": "oldest"}, {"revision": "running"}]
+    await states(world, agent, "Application", {"history": history})
+    assert (await who.get("/instances")).body["items"][0]["revision"] == "running"
+    (service,) = (await who.get("/services")).body["items"]
+    assert service["revisions"] == ["running"]
+
+
+@pytest.mark.parametrize(("said", "shown"), [(20, 20), ("x", 0), (None, 0)])
+async def test_pods_beyond_what_an_agent_tells_are_counted(
+    world: World, said: object, shown: int
+) -> None:
+    agent, _ = await furnished(world)
+    await add(world, epochs, agent_id=agent, epoch="e", state="active")
+    await states(world, agent, "Instances", {"leftOut": said})
+    (service,) = (await (await world.person("viewer")).get("/services")).body["items"]
+    assert service["leftOut"] == shown
+
+
+@pytest.mark.parametrize("path", ["/instances", "/services", "/environments"])
+async def test_environment_and_region_narrow_what_runs(world: World, path: str) -> None:
+    agent, application = await furnished(world)
+    await runs(world, agent, application, "web-0")
+    who = await world.person("viewer")
+    for query, count in {
+        "environment=production,dev": 1,
+        "environment=dev": 0,
+        "region=eu": 1,
+        "region=us": 0,
+        "environment=production&region=us": 0,
+    }.items():
+        assert len((await who.get(f"{path}?{query}")).body["items"]) == count, query
 
 
 PATHS = (
