@@ -13,6 +13,21 @@ def _far(module: str, command: str, summary: str) -> Verb:
     return Verb(module=f"cli.far.{module}", command=command, summary=summary)
 
 
+EPOCHS = Group(
+    name="gitops agent epochs",
+    summary="Clusters that do not resemble what is known of them.",
+    verbs={
+        "accept": _far("agent_epochs", "accept", "Believe it: it replaces what was known."),
+        "reject": _far("agent_epochs", "reject", "Forget it: what was known stays."),
+    },
+)
+
+DELETIONS = Group(
+    name="gitops agent deletions",
+    summary="Deletions that were held because they were many at once.",
+    verbs={"accept": _far("agent_deletions", "accept", "Believe them.")},
+)
+
 AGENT = Group(
     name="gitops agent",
     summary="Run the agent, check it, show its settings; the agents that the service knows.",
@@ -26,6 +41,9 @@ AGENT = Group(
         "create": _far("agents", "create", "Make an agent and its one-time token."),
         "manifest": _far("agents", "manifest", "What installs an agent."),
         "revoke": _far("agents", "revoke", "Cut an agent's link now."),
+        "rebuild": _far("agent_care", "rebuild", "Ask an agent for everything again."),
+        "epochs": EPOCHS,
+        "deletions": DELETIONS,
     },
 )
 
@@ -38,6 +56,9 @@ APP = Group(
         "tree": _far("app_objects", "tree", "Its objects, down to the last pod."),
         "diff": _far("app_objects", "diff", "Desired beside live; exit code 1 if they differ."),
         "history": _far("app_history", "history", "What was deployed."),
+        "create": _far("app_write", "create", "Create the Applications of a file."),
+        "apply": _far("app_write", "apply", "Create or replace the Applications of a file."),
+        "delete": _far("app_write", "delete", "Delete one, and what it deployed."),
         "sync": _far("app_orders", "sync", "Make live equal desired."),
         "refresh": _far("app_orders", "refresh", "Look at the source again."),
         "rollback": _far("app_orders", "rollback", "Sync to what was deployed before."),

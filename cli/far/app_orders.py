@@ -1,138 +1,196 @@
-"""`gitops app sync|refresh|rollback|terminate`: commands to the agent, by way of a task.
+"""`gitops app sync|refresh|rollback|terminate`: commands to agents, by way of tasks.
 
-Without `--wait` the answer is the task; with it the task's end, which the exit code tells.
+Without `--wait` the answer is the tasks; with it their ends, which the exit code tells. What is for
+several applications at once is one request to the service: each application gets a task, or none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 from cli import say
-from cli.far import calling, find, shapes, show
-from cli.far.asking import ended
+from cli.far import calling, choosing, find, ordering, previewing, shapes
 from cli.far.client import Far
 from cli.far.errors import FarError
+from cli.far.given import takes
 
 app = calling.new_app()
 
-_EXITS = (
-    "Exit codes: 0 ordered, or done (--wait), 1 it failed, 2 wrong usage, 3 refused, 4 not allowed,"
-    " 5 not done in time."
-)
 _OBJECT_PARTS = 4
+_AT_ONCE = 500
+"""Applications that the service takes in one request."""
 
+RevisionOption = Annotated[
+    str, typer.Option("--revision", help="Instead of the target revision; of one application.")
+]
+ResourceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--resource",
+        metavar="GROUP/KIND/NAMESPACE/NAME",
+        help="Only this object, of one application; may be repeated.",
+    ),
+]
+SyncOptionOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option", metavar="NAME=VALUE", help="A sync option, for this sync only; may be repeated."
+    ),
+]
 PruneOption = Annotated[bool, typer.Option("--prune", help="Delete what Git no longer has.")]
-WaitOption = Annotated[bool, typer.Option("--wait", help="Until the task has ended.")]
+PreviewOption = Annotated[
+    bool,
+    typer.Option("--preview", help="Show what it would do, of one application; order nothing."),
+]
 
 
-@app.command(epilog=_EXITS)
-def sync(  # noqa: PLR0913  a command's options are its parameters
-    application: calling.AppArgument,
-    context: calling.ContextOption = "",
-    revision: Annotated[
-        str, typer.Option("--revision", help="Instead of the target revision.")
-    ] = "",
-    resource: Annotated[
-        list[str] | None,
-        typer.Option("--resource", metavar="GROUP/KIND/NAMESPACE/NAME", help="Only this object."),
-    ] = None,
-    timeout: calling.TimeoutOption = "10m",
-    *,
-    prune: PruneOption = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing.")] = False,
-    wait: WaitOption = False,
-    as_json: calling.JsonOption = False,
-) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sync:
+    applications: choosing.AppsArgument = None
+    selector: choosing.SelectorOption = None
+    revision: RevisionOption = ""
+    resource: ResourceOption = None
+    option: SyncOptionOption = None
+    prune: PruneOption = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing.")] = False
+    preview: PreviewOption = False
+    wait: ordering.WaitOption = False
+    timeout: calling.TimeoutOption = "10m"
+    context: calling.ContextOption = ""
+    as_json: calling.JsonOption = False
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """Without what is not chosen: a request for several takes less."""
+        body = {
+            "revision": self.revision,
+            "prune": self.prune,
+            "dryRun": self.dry_run,
+            "resources": [_object(it) for it in self.resource or ()],
+            "options": [_option(it) for it in self.option or ()],
+        }
+        return {name: value for name, value in body.items() if value}
+
+
+@app.command(epilog=ordering.EXITS)
+@takes(Sync)
+def sync(given: Sync) -> None:
     """Make live equal desired."""
 
     async def work(far: Far) -> say.Exit:
-        body: dict[str, Any] = {"revision": revision, "prune": prune, "dryRun": dry_run}
-        body["resources"] = [_object(it) for it in resource or ()]
-        order = await _ordered(far, application, "sync", body)
-        return await _told(far, order, timeout if wait else "", as_json=as_json)
+        found = await choosing.applications(far, given.applications, given.selector)
+        one_only = given.revision or given.resource or given.preview
+        if len(found) > 1 and one_only:
+            text = "--revision, --resource and --preview are for one application"
+            raise FarError(f"{text}, and {len(found)} are named", say.Exit.BAD_INPUT)
+        if given.preview:
+            seconds = calling.seconds("--timeout", given.timeout)
+            path = f"{find.path('applications', found[0].id)}/sync/preview"
+            return await previewing.told(far, path, given.body, seconds, as_json=given.as_json)
+        tasks = await _ordered(far, found, "sync", given.body)
+        return await ordering.told(far, tasks, given)
 
-    calling.call(context, work)
+    calling.call(given.context, work)
 
 
-@app.command(epilog=_EXITS)
-def refresh(
-    application: calling.AppArgument,
-    context: calling.ContextOption = "",
-    timeout: calling.TimeoutOption = "5m",
-    *,
-    hard: Annotated[bool, typer.Option("--hard", help="Forget what is cached.")] = False,
-    wait: WaitOption = False,
-    as_json: calling.JsonOption = False,
-) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refresh:
+    applications: choosing.AppsArgument = None
+    selector: choosing.SelectorOption = None
+    hard: Annotated[bool, typer.Option("--hard", help="Forget what is cached.")] = False
+    wait: ordering.WaitOption = False
+    timeout: calling.TimeoutOption = "5m"
+    context: calling.ContextOption = ""
+    as_json: calling.JsonOption = False
+
+
+@app.command(epilog=ordering.EXITS)
+@takes(Refresh)
+def refresh(given: Refresh) -> None:
     """Look at the source again."""
 
     async def work(far: Far) -> say.Exit:
-        order = await _ordered(far, application, "refresh", {"hard": hard})
-        return await _told(far, order, timeout if wait else "", as_json=as_json)
+        found = await choosing.applications(far, given.applications, given.selector)
+        tasks = await _ordered(far, found, "refresh", {"hard": given.hard})
+        return await ordering.told(far, tasks, given)
 
-    calling.call(context, work)
+    calling.call(given.context, work)
 
 
-@app.command(epilog=_EXITS)
-def rollback(  # noqa: PLR0913  a command's options are its parameters
-    application: calling.AppArgument,
-    history_id: Annotated[int, typer.Argument(metavar="ID", min=0, help="Of the history.")],
-    context: calling.ContextOption = "",
-    timeout: calling.TimeoutOption = "10m",
-    *,
-    prune: PruneOption = False,
-    wait: WaitOption = False,
-    as_json: calling.JsonOption = False,
-) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollback:
+    application: calling.AppArgument
+    history_id: Annotated[int, typer.Argument(metavar="ID", min=0, help="Of the history.")]
+    prune: PruneOption = False
+    preview: PreviewOption = False
+    wait: ordering.WaitOption = False
+    timeout: calling.TimeoutOption = "10m"
+    context: calling.ContextOption = ""
+    as_json: calling.JsonOption = False
+
+
+@app.command(epilog=ordering.EXITS)
+@takes(Rollback)
+def rollback(given: Rollback) -> None:
     """Sync to what was deployed before; see gitops app history."""
 
     async def work(far: Far) -> say.Exit:
-        body = {"historyId": history_id, "prune": prune}
-        order = await _ordered(far, application, "rollback", body)
-        return await _told(far, order, timeout if wait else "", as_json=as_json)
+        body = {"historyId": given.history_id, "prune": given.prune}
+        found = await find.application(far, given.application)
+        if given.preview:
+            seconds = calling.seconds("--timeout", given.timeout)
+            path = f"{find.path('applications', found.id)}/rollback/preview"
+            return await previewing.told(far, path, body, seconds, as_json=given.as_json)
+        return await ordering.told(far, await _ordered(far, [found], "rollback", body), given)
 
-    calling.call(context, work)
+    calling.call(given.context, work)
 
 
-@app.command(epilog=_EXITS)
-def terminate(
-    application: calling.AppArgument,
-    context: calling.ContextOption = "",
-    timeout: calling.TimeoutOption = "5m",
-    *,
-    wait: WaitOption = False,
-    as_json: calling.JsonOption = False,
-) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terminate:
+    application: calling.AppArgument
+    wait: ordering.WaitOption = False
+    timeout: calling.TimeoutOption = "5m"
+    context: calling.ContextOption = ""
+    as_json: calling.JsonOption = False
+
+
+@app.command(epilog=ordering.EXITS)
+@takes(Terminate)
+def terminate(given: Terminate) -> None:
     """End the operation that runs."""
 
     async def work(far: Far) -> say.Exit:
-        order = await _ordered(far, application, "terminate", {})
-        return await _told(far, order, timeout if wait else "", as_json=as_json)
+        found = await find.application(far, given.application)
+        return await ordering.told(far, await _ordered(far, [found], "terminate", {}), given)
 
-    calling.call(context, work)
-
-
-async def _ordered(far: Far, reference: str, verb: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    found = await find.application(far, reference)
-    accepted = await far.order(f"{find.path('applications', found.id)}/{verb}", body)
-    task: dict[str, Any] = accepted["task"]
-    return task
+    calling.call(given.context, work)
 
 
-async def _told(far: Far, plain: dict[str, Any], within: str, *, as_json: bool) -> say.Exit:
-    """`within`: empty where nothing is waited for."""
-    task = shapes.read(plain, shapes.Task)
-    if within:
-        task = await ended(far, task, calling.seconds("--timeout", within))
-        plain = await far.get(find.path("tasks", task.id))
-    if as_json:
-        say.line(plain)
-    else:
-        show.line(task.kind, task.subject, show.status(task.phase), task.message, f"task {task.id}")
-    return say.Exit.NO if task.ended and not task.succeeded else say.Exit.FINE
+async def _ordered(
+    far: Far, found: Sequence[shapes.App], verb: str, body: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    if len(found) == 1:
+        path = f"{find.path('applications', found[0].id)}/{verb}"
+        return [await ordering.ordered(far, path, body)]
+    tasks: list[dict[str, Any]] = []
+    for first in range(0, len(found), _AT_ONCE):
+        ids = [it.id for it in found[first : first + _AT_ONCE]]
+        accepted = await far.order(f"/applications/bulk/{verb}", {**body, "ids": ids})
+        tasks += accepted["tasks"]
+    return tasks
+
+
+def _option(text: str) -> str:
+    name, equals, value = text.partition("=")
+    if not name or not equals or not value:
+        wanted = "NAME=VALUE, e.g. ServerSideApply=true"
+        raise FarError(f"--option: expected {wanted}, found {text!r}", say.Exit.BAD_INPUT)
+    return text
 
 
 def _object(text: str) -> dict[str, str]:

@@ -5,53 +5,68 @@ What an agent that is away said last is no yes. An operation that fails while on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import typer
 
 from cli import say
 from cli.far import calling, find, shapes, show
-from cli.far.asking import looks
 from cli.far.client import Far
+from cli.far.given import takes
+from cli.far.sse import Told
+from cli.far.watching import Watch
 
 app = calling.new_app()
 
 _HERE = ("connected", "stale")
 _RUNNING = ("Running", "Terminating")
 _FAILED = ("Failed", "Error")
+_OF_AGENT = "agent.changed"
+_TYPES = f"application.changed,application.removed,{_OF_AGENT}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    application: calling.AppArgument
+    revision: Annotated[
+        str, typer.Option("--revision", help="Synced to this commit; its first digits will do.")
+    ] = ""
+    sync: Annotated[bool, typer.Option("--sync", help="For Synced only.")] = False
+    health: Annotated[bool, typer.Option("--health", help="For Healthy only.")] = False
+    timeout: calling.TimeoutOption = "10m"
+    context: calling.ContextOption = ""
+    as_json: calling.JsonOption = False
+
+    @property
+    def wanted(self) -> Wanted:
+        return Wanted(
+            sync=self.sync or not self.health,
+            health=self.health or not self.sync,
+            revision=self.revision,
+        )
 
 
 @app.command(
     epilog="Exit codes: 0 yes, 1 no: an operation failed meanwhile, or --timeout 0 and not so,"
     " 2 wrong usage, 3 refused, 4 not allowed, 5 not so in time."
 )
-def wait(  # noqa: PLR0913  a command's options are its parameters
-    application: calling.AppArgument,
-    context: calling.ContextOption = "",
-    revision: Annotated[
-        str, typer.Option("--revision", help="Synced to this commit; its first digits will do.")
-    ] = "",
-    timeout: calling.TimeoutOption = "10m",
-    *,
-    sync: Annotated[bool, typer.Option("--sync", help="For Synced only.")] = False,
-    health: Annotated[bool, typer.Option("--health", help="For Healthy only.")] = False,
-    as_json: calling.JsonOption = False,
-) -> None:
+@takes(Wait)
+def wait(given: Wait) -> None:
     """Wait until it is Synced and Healthy, or the one that is named."""
 
     async def work(far: Far) -> say.Exit:
-        seconds = calling.seconds("--timeout", timeout)
-        found = await find.application(far, application)
-        wanted = Wanted(sync=sync or not health, health=health or not sync, revision=revision)
-        plain, code = await _wait(far, found.id, wanted, seconds)
-        if as_json:
-            say.line(plain)
+        seconds = calling.seconds("--timeout", given.timeout)
+        found = await find.application(far, given.application)
+        waiting = Waiting(far=far, it=found, wanted=given.wanted)
+        code = await waiting.until(seconds)
+        if given.as_json:
+            say.line(waiting.plain)
         else:
-            _tell(shapes.read(plain, shapes.App), code)
+            _tell(shapes.read(waiting.plain, shapes.App), code)
         return code
 
-    calling.call(context, work)
+    calling.call(given.context, work)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,22 +87,41 @@ class Wanted:
         )
 
 
-async def _wait(
-    far: Far, id_: str, wanted: Wanted, seconds: float
-) -> tuple[dict[str, Any], say.Exit]:
-    """The application as it was at the last look, and the verdict."""
-    before: str | None = None
-    plain: dict[str, Any] = {}
-    async for _ in looks(seconds):
-        plain = await far.get(find.path("applications", id_))
-        it = shapes.read(plain, shapes.App)
-        if wanted.met(it):
-            return plain, say.Exit.FINE
+@dataclass(slots=True, kw_only=True)
+class Waiting:
+    """`plain`: the application as it was at the last look."""
+
+    far: Far
+    it: shapes.App
+    wanted: Wanted
+    plain: dict[str, Any] = field(default_factory=dict)
+    _failed: bool = False
+    _before: str | None = None
+
+    async def until(self, seconds: float) -> say.Exit:
+        watch = Watch(
+            far=self.far,
+            query={"agent": self.it.agent.id, "types": _TYPES},
+            look=self._look,
+            concerns=self._concerns,
+        )
+        if await watch.until(seconds):
+            return say.Exit.NO if self._failed else say.Exit.FINE
+        return say.Exit.TIMEOUT if seconds else say.Exit.NO
+
+    def _concerns(self, event: Told) -> bool:
+        name = f"{self.it.namespace}/{self.it.name}"
+        return event.name == _OF_AGENT or event.data.get("subject") == name
+
+    async def _look(self, _: Told | None) -> bool:
+        self.plain = await self.far.get(find.path("applications", self.it.id))
+        it = shapes.read(self.plain, shapes.App)
         finished = _finished(it)
-        before = finished if before is None else before
-        if wanted.sync and it.phase in _FAILED and finished != before:
-            return plain, say.Exit.NO
-    return plain, say.Exit.TIMEOUT if seconds else say.Exit.NO
+        self._before = finished if self._before is None else self._before
+        ended_since = it.phase in _FAILED and finished != self._before
+        met = self.wanted.met(it)
+        self._failed = not met and self.wanted.sync and ended_since
+        return met or self._failed
 
 
 def _finished(it: shapes.App) -> str:

@@ -2,48 +2,60 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import Sequence
 from typing import Any
 
 from cli.far import find, shapes
 from cli.far.client import Far
 from cli.far.errors import FarError
+from cli.far.sse import Told
+from cli.far.watching import Watch
 from cli.say import Exit
 
-_FIRST, _LONGEST = 0.2, 2.0
-"""Seconds between two looks: short at first, for what is quick."""
 
+async def asked(far: Far, path: str, seconds: float, body: object = None) -> Any:
+    """The answer of the agent, also where the service gave only the task for now.
 
-async def asked(far: Far, path: str, seconds: float) -> Any:
-    """The answer of the agent, also where the service gave only the task for now."""
-    body = await far.get(path)
-    if not isinstance(body, dict) or set(body) != {"task"}:
-        return body
-    task = await ended(far, shapes.read(body["task"], shapes.Task), seconds)
+    `body`: of questions that are too long for an address; they are posted.
+    """
+    answer = await (far.get(path) if body is None else far.post(path, body))
+    if not isinstance(answer, dict) or set(answer) != {"task"}:
+        return answer
+    (plain,) = await ended(far, [answer["task"]], seconds)
+    task = shapes.read(plain, shapes.Task)
     if not task.succeeded:
         raise FarError(f"the agent could not: {task.message or task.phase}", Exit.NO)
     return task.result
 
 
-async def ended(far: Far, task: shapes.Task, seconds: float) -> shapes.Task:
-    """The task at its end; raises FarError with code 5 where the time is over before."""
-    async for _ in looks(seconds):
-        task = shapes.read(await far.get(find.path("tasks", task.id)), shapes.Task)
-        if task.ended:
-            return task
-    remedy = f"It goes on: gitops task get {task.id}"
-    raise FarError(f"the task is still {task.phase} after {seconds:g} s. {remedy}", Exit.TIMEOUT)
+async def ended(
+    far: Far, tasks: Sequence[dict[str, Any]], seconds: float
+) -> Sequence[dict[str, Any]]:
+    """The tasks at their end; raises FarError with code 5 where the time is over before."""
+    waiting = {str(it["id"]): it for it in tasks}
+    known = dict(waiting)
+
+    async def look(event: Told | None) -> bool:
+        for id_ in tuple(waiting) if event is None else (str(event.data.get("subject")),):
+            known[id_] = await far.get(find.path("tasks", id_))
+            if shapes.read(known[id_], shapes.Task).ended:
+                del waiting[id_]
+        return not waiting
+
+    watch = Watch(
+        far=far,
+        query={"types": "task.changed"},
+        look=look,
+        concerns=lambda it: it.data.get("subject") in waiting,
+    )
+    if not await watch.until(seconds):
+        raise _late(known, waiting, seconds)
+    return list(known.values())
 
 
-async def looks(seconds: float) -> AsyncIterator[None]:
-    """Moments to look again, at once and a last time when the seconds are over."""
-    loop = asyncio.get_running_loop()
-    until, pause = loop.time() + seconds, _FIRST
-    while True:
-        yield
-        left = until - loop.time()
-        if left <= 0:
-            return
-        await asyncio.sleep(min(pause, left))
-        pause = min(pause * 1.5, _LONGEST)
+def _late(known: dict[str, Any], waiting: dict[str, Any], seconds: float) -> FarError:
+    id_ = next(iter(waiting))
+    phase = shapes.read(known[id_], shapes.Task).phase
+    what = "the task is" if len(known) == 1 else f"{len(waiting)} of {len(known)} tasks are"
+    remedy = f"It goes on: gitops task get {id_}"
+    return FarError(f"{what} still {phase} after {seconds:g} s. {remedy}", Exit.TIMEOUT)

@@ -46,12 +46,19 @@ class Far:
     async def post(self, path: str, body: object = None) -> Any:
         return await self._json("POST", path, body=body)
 
-    async def order(self, path: str, body: object = None) -> Any:
+    async def order(
+        self,
+        path: str,
+        body: object = None,
+        *,
+        method: str = "POST",
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
         """A command: sent again where the answer was lost, and done once."""
-        headers = {"Idempotency-Key": new_id()}
+        headers = {**(headers or {}), "Idempotency-Key": new_id()}
         for left in reversed(range(_TRIES)):
             try:
-                return await self._json("POST", path, body=body, headers=headers)
+                return await self._json(method, path, body=body, headers=headers)
             except UnreachableError:
                 if not left:
                     raise

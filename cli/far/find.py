@@ -39,6 +39,17 @@ async def agent(far: Far, reference: str) -> shapes.Agent:
     return _only(exact, reference, [it.id for it in exact])
 
 
+async def one_agent(far: Far, reference: str) -> shapes.Agent:
+    """The named one, or the only one there is."""
+    if reference:
+        return await agent(far, reference)
+    found = [shapes.read(it, shapes.Agent) async for it in far.pages("/agents")]
+    if len(found) == 1:
+        return found[0]
+    there = ", ".join(sorted(it.name for it in found)) or "none"
+    raise FarError(f"say whose cluster: --agent AGENT (there are: {there})", Exit.BAD_INPUT)
+
+
 def path(noun: str, id_: str) -> str:
     """An id is one segment, whatever was typed."""
     return f"/{noun}/{quote(id_, safe='')}"

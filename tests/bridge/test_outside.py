@@ -1,10 +1,7 @@
 """The way out: a private authority, a client certificate, a proxy with CONNECT."""
 
-import asyncio
-import contextlib
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -21,6 +18,7 @@ from playground.certificates import (
     make_serving_pair,
 )
 from tests.bridge.farend import FarEnd
+from tests.proxy import connect_proxy
 
 HELLO = Hello(account="a", agent="b", instance="i", epoch="e", protocol=PROTOCOL, version="1")
 
@@ -99,38 +97,3 @@ async def test_a_refusal_says_the_services_words_and_is_not_tried_at_once() -> N
     async with FarEnd().open() as far, outside(Place(url=far.url)) as way:
         with pytest.raises(LinkRefusedError, match="404"):
             await way.post("/nowhere", HELLO, Challenge)
-
-
-class Proxy:
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-        self.port = 0
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        self.asked.append(head.splitlines()[0])
-        host, _, port = head.split()[1].rpartition(":")
-        far_reader, far_writer = await asyncio.open_connection(host, int(port))
-        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(_copy(reader, far_writer))
-            tasks.create_task(_copy(far_reader, writer))
-
-
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(ConnectionError):
-        while data := await reader.read(65536):
-            writer.write(data)
-            await writer.drain()
-    writer.close()
-
-
-@asynccontextmanager
-async def connect_proxy() -> AsyncIterator[Proxy]:
-    proxy = Proxy()
-    server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
-    proxy.port = server.sockets[0].getsockname()[1]
-    try:
-        yield proxy
-    finally:
-        server.close()

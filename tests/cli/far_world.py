@@ -38,9 +38,9 @@ class FarWorld:
     def contexts_file(self) -> Path:
         return self.config / "gitops" / "contexts.json"
 
-    async def run(self, *arguments: object, stdin: str = "") -> Ran:
+    async def run(self, *arguments: object, stdin: str = "", **variables: object) -> Ran:
         return await asyncio.to_thread(
-            self.gitops, *arguments, stdin=stdin.encode(), XDG_CONFIG_HOME=self.config
+            self.gitops, *arguments, stdin=stdin.encode(), XDG_CONFIG_HOME=self.config, **variables
         )
 
     async def log_in(self, role: str = "administrator", **more: Any) -> str:
