@@ -65,6 +65,7 @@ def test_every_option_of_the_service_is_on_the_page(module: str) -> None:
         for parameter in command.params
         if parameter.param_type_name == "option"
         for option in parameter.opts
+        if option.startswith("--")
     }
 
     assert found <= set(re.findall(r"--[a-z-]+", PAGE))
