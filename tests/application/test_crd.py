@@ -50,6 +50,17 @@ def test_every_object_preserves_unknown_fields_and_never_beside_additional_prope
             assert keeps != ("additionalProperties" in schema)
 
 
+def test_an_applications_status_is_open_and_one_field_to_the_api_server() -> None:
+    status = definitions()["applications"]["spec"]["versions"][0]["schema"]["openAPIV3Schema"][
+        "properties"
+    ]["status"]
+    assert status == {
+        "type": "object",
+        "x-kubernetes-preserve-unknown-fields": True,
+        "x-kubernetes-map-type": "atomic",
+    }
+
+
 def test_applications_have_no_status_subresource_and_the_columns_of_kubectl() -> None:
     (version,) = definitions()["applications"]["spec"]["versions"]
     assert "subresources" not in version
