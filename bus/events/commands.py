@@ -18,6 +18,8 @@ class SyncApp(Command, frozen=True, kw_only=True):
     dry_run: bool = False
     resources: tuple[ResourceKey, ...] = ()
     """Only these objects; all where empty."""
+    options: tuple[str, ...] = ()
+    """Sync options of this one operation, in place of the Application's; its own where empty."""
 
     @property
     def key(self) -> AppKey:

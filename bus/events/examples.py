@@ -40,6 +40,7 @@ _BY_NAME = {
     "manager": "kubectl-edit",
     "message": "line 12: mapping values are not allowed in this context",
     "object": "apps/Deployment/guestbook/web",
+    "options": "PruneLast=true",
     "operation": "0199f0c2-7a5e-7c31-9d4e-5b6f1a2c3d4e",
     "project": "shop",
     "ref": "refs/heads/main",

@@ -19,6 +19,9 @@ from handlers.manifest.options import Consent, SyncOptions, parse_sync_options
 SKIP_RECONCILE = "argocd.argoproj.io/skip-reconcile"
 _NAMED = 5
 
+Finding = tuple[str, str]
+"""A field or an option, and what follows from its neglect."""
+
 
 def unsupported(
     app: Application, project: AppProject | None, manifests: Iterable[Manifest] = ()
@@ -32,8 +35,14 @@ def unsupported(
     )
 
 
-Finding = tuple[str, str]
-"""A field, and what follows from its neglect."""
+def unsupported_options(written: Iterable[str]) -> Iterator[Finding]:
+    """Those of `written` that nobody acts on, as options."""
+    options = parse_sync_options(written)
+    for option, is_set, consequence in _OPTIONS:
+        if is_set(options):
+            yield option, consequence
+    for word in options.unknown:
+        yield word, "it is not known"
 
 
 def _of_app(app: Application) -> Iterator[Finding]:
@@ -89,12 +98,8 @@ _OPTIONS: tuple[tuple[str, Callable[[SyncOptions], bool], str], ...] = (
 
 def _of_options(app: Application) -> Iterator[Finding]:
     written = app.spec.sync_policy.sync_options if app.spec.sync_policy else ()
-    options = parse_sync_options(written)
-    for option, is_set, consequence in _OPTIONS:
-        if is_set(options):
-            yield f"sync option {option}", consequence
-    for word in options.unknown:
-        yield f"sync option {word}", "it is not known"
+    for option, consequence in unsupported_options(written):
+        yield f"sync option {option}", consequence
 
 
 def _of_project(project: AppProject | None) -> Iterator[Finding]:

@@ -91,7 +91,7 @@ def operation_of(app: Application, command: SyncApp) -> Mapping[str, Any]:
     sync: dict[str, Any] = {
         "prune": command.prune,
         "dryRun": command.dry_run,
-        "syncOptions": list(policy.sync_options if policy else ()),
+        "syncOptions": list(command.options or (policy.sync_options if policy else ())),
         "resources": [
             {"group": one.group, "kind": one.kind, "namespace": one.namespace, "name": one.name}
             for one in command.resources

@@ -81,6 +81,33 @@ async def test_a_sync_that_was_asked_for_is_done_once_and_its_end_is_known(
     assert len(app["status"]["history"]) == 1
 
 
+async def test_options_are_of_one_sync_and_what_cannot_be_done_is_refused_by_name(
+    linked: House, far: FarEnd
+) -> None:
+    linked.commit({"web/a.yaml": config_map("a"), "web/b.yaml": config_map("b")})
+    async with linked.running():
+        await far.connected()
+        await linked.apply_app("web", "web", syncPolicy={"syncOptions": ["PruneLast=true"]})
+        await linked.until(is_out_of_sync, app="web")
+        subject = f"{linked.namespace}/web"
+        await far.do(task(TaskKind.SYNC, subject))
+        linked.commit({"web/b.yaml": None})
+        await far.do(task(TaskKind.REFRESH, subject))
+        await linked.until(is_out_of_sync, app="web")
+        refused = await far.do(task(TaskKind.SYNC, subject, options=["Replace=true", "Force=true"]))
+        kept = await far.do(task(TaskKind.SYNC, subject, prune=True, options=["Prune=false"]))
+        operation = (await linked.app("web"))["status"]["operationState"]["operation"]
+        still_there = await linked.get("configmaps/b")
+        pruned = await far.do(task(TaskKind.SYNC, subject, prune=True))
+    assert (refused.phase, refused.code) == (TaskPhase.FAILED, "unsupported")
+    assert "'Force=true'" in refused.message
+    assert "Replace" not in refused.message
+    assert (kept.phase, pruned.phase) == (TaskPhase.SUCCEEDED, TaskPhase.SUCCEEDED)
+    assert operation["sync"]["syncOptions"] == ["Prune=false"]
+    assert still_there is not None
+    assert await linked.get("configmaps/b") is None
+
+
 async def test_reads_tell_what_is_there_and_nothing_that_is_secret(
     linked: House, far: FarEnd
 ) -> None:

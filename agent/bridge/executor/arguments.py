@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from agent.bridge.doing import TaskFailedError
 from bus.link import Task
+from handlers.command.options import option_problems
 
 T = TypeVar("T", bound="Arguments")
 
@@ -29,7 +31,10 @@ class Object(Arguments, frozen=True, kw_only=True):
 
 
 class Sync(Arguments, frozen=True, kw_only=True):
-    """Also of a preview (a diff), which says what a sync of this kind would do."""
+    """Also of a preview (a diff), which says what a sync of this kind would do.
+
+    `options` stand in place of the Application's, for this operation only.
+    """
 
     revision: str = ""
     prune: bool = False
@@ -106,3 +111,10 @@ class Logs(Object, frozen=True, kw_only=True):
 def read(task: Task, kind: type[T]) -> T:
     """Raises msgspec.ValidationError, which names the field."""
     return msgspec.convert(task.arguments, kind)
+
+
+def check_options(said: Sync) -> None:
+    """Raises TaskFailedError that names every option that cannot be honoured."""
+    problems = option_problems(said.options)
+    if problems:
+        raise TaskFailedError("unsupported", "; ".join(problems))

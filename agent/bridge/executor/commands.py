@@ -33,9 +33,7 @@ class Commands:
 
     async def sync(self, task: Task, doing: Doing) -> object:
         said = arguments.read(task, arguments.Sync)
-        if said.options:
-            text = "sync options are taken from the Application: set them in its syncPolicy"
-            raise TaskFailedError("unsupported", text)
+        arguments.check_options(said)
         app = self._subject(task, doing)
         resources = tuple(
             ResourceKey(one.group, one.kind, one.namespace, one.name) for one in said.resources
@@ -48,6 +46,7 @@ class Commands:
             prune=said.prune,
             dry_run=said.dry_run,
             resources=resources,
+            options=said.options,
         )
         return await self._operate(app, command, doing)
 
