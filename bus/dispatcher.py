@@ -118,7 +118,8 @@ class Dispatcher:
         for inbox in self._inboxes.values():
             await inbox.drain()
         try:
-            await asyncio.wait_for(self._lanes.idle(), self.drain_seconds)
+            async with asyncio.timeout(self.drain_seconds):
+                await self._lanes.idle()
         except TimeoutError:
             log.warning("work cut off by the drain's deadline", held=len(self._held))
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 
 import nats.errors
 import structlog
-from nats.aio.client import Client
 from nats.js import JetStreamContext
 
 from bus.carrier import CarrierError
+from bus.jetstream.heeding import HeedingClient
 from bus.jetstream.settings import BusSettings
 
 log = structlog.get_logger()
@@ -33,7 +33,7 @@ class CarrierUnreachableError(CarrierError):
 @dataclass(slots=True)
 class Connection:
     settings: BusSettings
-    client: Client = field(default_factory=Client)
+    client: HeedingClient = field(default_factory=HeedingClient)
     on_lost: list[Callable[[], None]] = field(default_factory=list)
     on_back: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     _up: asyncio.Event = field(default_factory=asyncio.Event)

@@ -26,6 +26,7 @@ from bus.carrier import CarrierError
 from bus.codec import MESSAGE_ID, Message
 from bus.ids import new_id
 from bus.jetstream.connection import Connection
+from bus.jetstream.heeding import heeded
 from bus.jetstream.publisher import NatsPublisher
 from bus.subjects import Branch, Scope, Subject
 
@@ -117,9 +118,11 @@ class Outbox:
                     subject, msgspec.json.encode(request), reply=subscription.subject
                 )
                 found: list[Stored] = []
-                while (stored := _stored(await subscription.next_msg(_READ_SECONDS))) is not None:
+                while True:
+                    message = await heeded(subscription.next_msg(_READ_SECONDS))
+                    if (stored := _stored(message)) is None:
+                        return found
                     found.append(stored)
-                return found
             finally:
                 await subscription.unsubscribe()
         except (nats.errors.Error, OSError) as error:

@@ -122,7 +122,8 @@ class FactReader:
     async def _next(self) -> NatsDelivery | None:
         """The next new fact, or None after a look at whether the consumer still lives."""
         try:
-            delivery = await asyncio.wait_for(self._queue.get(), _LOOK_SECONDS)
+            async with asyncio.timeout(_LOOK_SECONDS):
+                delivery = await self._queue.get()
         except TimeoutError:
             await self._look()
             return None
