@@ -57,9 +57,10 @@ class Scope(msgspec.Struct, frozen=True):
     def name(self, *parts: str) -> str:
         """The name of a stream or bucket, e.g. `GT-acme-prod1-ASK`.
 
-        A `-` inside a part is escaped here, so that no two scopes share a name.
+        A `-` inside a part is escaped here, and an empty part is a lone `_`, so that no two
+        scopes share a name.
         """
-        words = (escape(part).replace("-", "_2d") for part in (self.account, self.agent))
+        words = (_dashless(part) for part in (self.account, self.agent))
         return "-".join((ROOT.upper(), *words, *parts))
 
 
@@ -136,6 +137,10 @@ def unescape(token: str) -> str:
     if escape(text) != token:
         raise SubjectError(f"{token[:200]!r} is not an escaped token")
     return text
+
+
+def _dashless(part: str) -> str:
+    return escape(part).replace("-", "_2d") if part else "_"
 
 
 def _encoded(byte: int) -> str:

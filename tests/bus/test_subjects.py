@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bus.events import Compared, RefreshApp, SyncApp
@@ -49,6 +49,8 @@ def test_an_escaped_token_is_plain_and_comes_back(token: str) -> None:
 
 
 @given(tokens, tokens, tokens, tokens)
+@example("", "", "", "_2d")
+@example("", "-", "", "_2d")
 def test_two_scopes_never_share_a_name(a: str, b: str, c: str, d: str) -> None:
     if (a, b) != (c, d):
         assert Scope(a, b).name("ASK") != Scope(c, d).name("ASK")
