@@ -10,6 +10,7 @@ from handlers.compare.handler import Compare
 from handlers.delete.handler import Delete
 from handlers.health.handler import Assess
 from handlers.refresh.handler import Refresh
+from handlers.render.evaluate.handler import Evaluate
 from handlers.render.handler import Render
 from handlers.routes import Rooms
 from handlers.sync.apply.handler import Applier
@@ -28,12 +29,10 @@ def open_rooms(parts: Parts) -> Rooms:
     render = Render(
         apps=apps,
         git=git,
-        renderer=parts.sandbox,
+        evaluate=evaluate_of(parts),
         artifacts=artifacts,
         renders=renders,
-        live=live,
         clock=clock,
-        control_namespace=parts.settings.namespace,
     )
     refresh = Refresh(
         apps=apps, git=git, commits=parts.mirrors, renders=renders, refs=parts.refs, clock=clock
@@ -50,4 +49,11 @@ def open_rooms(parts: Parts) -> Rooms:
         sync_now=SyncNow(apps=apps),
         refresh_this=RefreshThis(apps=apps),
         terminate=Terminate(apps=apps),
+    )
+
+
+def evaluate_of(parts: Parts) -> Evaluate:
+    """Rendering without a memory: for the render room, and for those who only want to see."""
+    return Evaluate(
+        renderer=parts.sandbox, live=parts.live, control_namespace=parts.settings.namespace
     )

@@ -34,6 +34,7 @@ from handlers.compare.handler import Compare
 from handlers.delete.handler import Delete
 from handlers.health.handler import Assess
 from handlers.refresh.handler import Refresh
+from handlers.render.evaluate.handler import RENDER_SECONDS
 from handlers.render.handler import Render
 from handlers.sync.handler import Abandon, Decide
 from handlers.sync.step.handler import Step
@@ -61,7 +62,7 @@ def house_plan(rooms: Rooms) -> tuple[Route, ...]:
     return (
         # a push becomes live objects
         Route(name="refresh", event=RefreshRepository, room=r.refresh, lane=repo, timeout=300),
-        Route(name="render", event=RefreshApp, room=r.render, lane=app, timeout=180),
+        Route(name="render", event=RefreshApp, room=r.render, lane=app, timeout=RENDER_SECONDS),
         Route(name="compare", event=ManifestsRendered, room=r.compare, lane=app, goes_on=True),
         Route(name="decide", event=Compared, room=r.decide, lane=app, goes_on=True),
         Route(name="step", event=StepOperation, room=r.step, lane=app, timeout=300, goes_on=True),

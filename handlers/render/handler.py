@@ -20,23 +20,18 @@ from handlers.application import times
 from handlers.application.application import REFRESH_ANNOTATION, Application
 from handlers.application.status import Condition
 from handlers.application.validate import problems
-from handlers.manifest.tracking import app_identity
 from handlers.ports import (
     Apps,
     Artifacts,
     Clock,
     ClusterUnreachableError,
     Git,
-    LiveState,
-    Renderer,
     Renders,
     RepositoryError,
     StatusWrite,
     Tree,
 )
-from handlers.render import detect
-from handlers.render.assemble import Owner, assemble, decoded, served_kinds
-from handlers.render.environment import build_environment
+from handlers.render.evaluate.handler import Evaluate
 from handlers.render.outcome import (
     asked_refresh,
     condition_of,
@@ -47,7 +42,6 @@ from handlers.render.outcome import (
 )
 from handlers.render.readset import holds
 from handlers.render.recipe import Recipe, RenderError, RenderRecord
-from handlers.render.recipes import Surroundings, recipe_of
 from handlers.render.wanted import pinned_revision, wanted_revision
 
 _COMES_BACK = (Reason.REPOSITORY_UNREACHABLE, Reason.CREDENTIALS_REFUSED)
@@ -59,12 +53,10 @@ _CLUSTER_BACK = 5.0
 class Render:
     apps: Apps
     git: Git
-    renderer: Renderer
+    evaluate: Evaluate
     artifacts: Artifacts
     renders: Renders
-    live: LiveState
     clock: Clock
-    control_namespace: str
 
     async def __call__(self, ask: RefreshApp) -> Sequence[Event]:
         app = self.apps.get(ask.app)
@@ -100,7 +92,7 @@ class Render:
 
     async def _render(self, app: Application, revision: Revision, *, hard: bool) -> Event:
         tree = await self.git.tree(app.source.repo_url if app.source else "", revision)
-        recipe = self._recipe(app, revision, tree)
+        recipe = self.evaluate.recipe(app, revision, tree)
         record = None if hard else await self._still_good(app, recipe, tree)
         if record is None:
             made = await self._make(app, recipe, revision, tree)
@@ -109,18 +101,6 @@ class Render:
             record = replace(record, revision=revision)  # somebody wants to see this very commit
             await self.renders.remember(record)
         return rendered(app, record, cached=True)
-
-    def _recipe(self, app: Application, revision: Revision, tree: Tree) -> Recipe:
-        source = app.source
-        if source is None:
-            raise RenderError(Reason.INVALID_SPEC, "spec.source is missing")
-        folder = detect.folder_of(source, tree)
-        if override := detect.override_file(folder, app.metadata.name, tree):
-            raise _override_unsupported(override)
-        version, api_versions = self.live.kube_version(), self.live.api_versions()
-        environment = build_environment(app, revision, version, api_versions)
-        surroundings = Surroundings(environment, version, api_versions)
-        return recipe_of(detect.detect(source, folder, tree), app, folder, surroundings)
 
     async def _still_good(
         self, app: Application, recipe: Recipe, tree: Tree
@@ -136,27 +116,8 @@ class Render:
     async def _make(
         self, app: Application, recipe: Recipe, revision: Revision, tree: Tree
     ) -> RenderRecord:
-        evaluated = await self.renderer.render(recipe, tree)
-        written = decoded(evaluated)
-        kinds = served_kinds(written, self.live.kind, self.live.api_versions())
-        identity = app_identity(app.key, self.control_namespace)
-        artifact = assemble(
-            written, kinds, Owner(identity=identity, namespace=app.spec.destination.namespace)
-        )
-        source, repository = app.source, app.repository
-        if source is None or repository is None:
-            raise RenderError(Reason.INVALID_SPEC, "spec.source is missing")
-        looked = detect.looked_for(source, recipe.path, app.metadata.name, tree)
-        record = RenderRecord(
-            app=app.key,
-            repository=repository,
-            revision=revision,
-            recipe=recipe.fingerprint,
-            read_set={**evaluated.read_set, **looked},
-            digest=await self.artifacts.put(artifact.content),
-            objects=artifact.objects,
-            source_type=recipe.type,
-        )
+        made = await self.evaluate(app, recipe, revision, tree)
+        record = replace(made.record, digest=await self.artifacts.put(made.content))
         await self.renders.remember(record)
         return record
 
@@ -179,11 +140,3 @@ class Render:
             await self.apps.write(app, StatusWrite(status=status, remove_annotations=obeyed))
         except ClusterUnreachableError as error:
             raise Retry(f"status not written: {error}", after=_CLUSTER_BACK) from error
-
-
-def _override_unsupported(path: str) -> RenderError:
-    message = (
-        f"{path} overrides the source, which this version does not act on; "
-        "write its content into spec.source of the application and remove the file"
-    )
-    return RenderError(Reason.INVALID_SPEC, message, file=path)

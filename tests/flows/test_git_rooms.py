@@ -27,6 +27,7 @@ from bus.status import Reason
 from bus.verdicts import Retry
 from handlers.refresh.handler import Refresh
 from handlers.render.assemble import objects_of
+from handlers.render.evaluate.handler import Evaluate
 from handlers.render.handler import Render
 from playground.githost import GitHost, Login, Repository
 from tests.render.world import NAMESPACE, Cluster, Noon, Served
@@ -64,12 +65,10 @@ class Rooms:
         room = Render(
             apps=self.cluster.apps,
             git=self.git,
-            renderer=self.sandbox,
+            evaluate=Evaluate(renderer=self.sandbox, live=Served(), control_namespace=NAMESPACE),
             artifacts=self.artifacts,
             renders=self.renders,
-            live=Served(),
             clock=self.clock,
-            control_namespace=NAMESPACE,
         )
         return (await room(RefreshApp(app=app, hard=hard)))[0]
 

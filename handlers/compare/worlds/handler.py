@@ -39,6 +39,7 @@ from handlers.ports import (
     Renders,
 )
 from handlers.render.assemble import objects_of
+from handlers.render.recipe import RenderRecord
 
 T = TypeVar("T")
 
@@ -69,9 +70,18 @@ class Worlds:
 
     async def read(self, app: Application) -> World | None:
         """None where the desired state must be rendered first; ClusterUnreachableError."""
-        found = await self._find(app)
-        if found is None:
+        record = self.renders.recall(app.key)
+        content = await self.artifacts.get(record.digest) if record else None
+        if record is None or content is None:
             return None
+        return await self.beside(app, record, content)
+
+    async def beside(self, app: Application, record: RenderRecord, content: bytes) -> World:
+        """The live objects beside these manifests, which need not be the last that were rendered.
+
+        Raises ClusterUnreachableError.
+        """
+        found = self._found(app, record, content)
         comparison = compared(found, self._answers)
         asked = questions(comparison, found, deployed=_is_deployed(app, found))
         open_ = {key: one for key, one in asked.items() if one not in self._answers}
@@ -80,11 +90,7 @@ class Worlds:
             comparison = compared(found, self._answers)
         return joined(comparison, found)
 
-    async def _find(self, app: Application) -> Found | None:
-        record = self.renders.recall(app.key)
-        content = await self.artifacts.get(record.digest) if record else None
-        if record is None or content is None:
-            return None
+    def _found(self, app: Application, record: RenderRecord, content: bytes) -> Found:
         desired = objects_of(content)
         lives = {one.key: one for one in self.live.tracked(app.key)}
         wanted = {access.key(one) for one in desired}

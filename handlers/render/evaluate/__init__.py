@@ -1,0 +1,1 @@
+"""Evaluating a revision: the part of a render that remembers nothing."""
