@@ -77,7 +77,11 @@ class Agent:
         terms = LeaseTerms(
             namespace=settings.namespace, name=settings.lease.name, identity=self.identity
         )
-        await lead(self.parts.client, terms, self._act)
+        await lead(self.parts.client, terms, self._act, self._stand_by)
+
+    def _stand_by(self, holder: str) -> None:
+        """Ready from now on: what is missing is only the Lease, and another acts."""
+        self.parts.readiness.standby = f"another agent acts: {holder}"
 
     async def _act(self) -> None:
         self.parts.readiness.hold("lease")
@@ -92,15 +96,19 @@ class Agent:
         ready = self.parts.readiness
         ready.require("bus", self._bus_state)
         self.parts.metrics.bus_connected.set_function(lambda: float(self.parts.bus.is_connected))
-        ready.require("rooms", lambda: "" if self.acting.is_set() else "not open yet")
+        self.parts.metrics.acting.set_function(lambda: float(self.acting.is_set()))
+        ready.require("rooms", self._rooms_state, to_act=True)
         ready.require("live state", self._live_state)
-        ready.wait_for("lease", _NO_LEASE)
+        ready.wait_for("lease", _NO_LEASE, to_act=True)
         for name in _STORES:
             ready.wait_for(name, f"the {name}s are not listed yet")
 
     def _bus_state(self) -> str:
         connected = self.parts.bus.is_connected
         return "" if connected else "NATS is away; the agent reconnects by itself"
+
+    def _rooms_state(self) -> str:
+        return "" if self.acting.is_set() else "not open yet"
 
     def _live_state(self) -> str:
         return "" if self.parts.live.is_synced else "the cluster's objects are not listed yet"
