@@ -133,4 +133,4 @@ def _agent(ground: Ground) -> tuple[str, Child]:
         ready_within=120.0,
         stop_grace=30.0,
     )
-    return url, Child(program, answers_ok(f"{url}/readyz"))
+    return url, Child(program, answers_ok(f"{url}/leaderz"))

@@ -2,7 +2,8 @@
 
     POST /api/webhook   Argo CD's address for Git hosts
     GET  /healthz       200 as long as the process answers
-    GET  /readyz        200, or 503 with what is missing and why
+    GET  /readyz        200, or 503 with what is missing and why; a standby is ready, and says so
+    GET  /leaderz       200 where this agent acts, or 503 with what it waits for
     GET  /metrics       Prometheus text
 
 It serves nobody's browser and has no other routes. Bodies are cut off at the limit while they are
@@ -12,7 +13,7 @@ read.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -46,6 +47,7 @@ class FrontDoor:
         app.router.add_post("/api/webhook", self.webhook)
         app.router.add_get("/healthz", self.healthz)
         app.router.add_get("/readyz", self.readyz)
+        app.router.add_get("/leaderz", self.leaderz)
         app.router.add_get("/metrics", self.scrape)
         return app
 
@@ -61,11 +63,13 @@ class FrontDoor:
         return web.Response(text="ok\n")
 
     async def readyz(self, _: web.Request) -> web.Response:
-        missing = self.readiness.missing()
-        body = msgspec.json.encode({"ready": not missing, "missing": missing})
-        return web.Response(
-            status=503 if missing else 200, body=body, content_type="application/json"
-        )
+        missing, idle = self.readiness.missing(), self.readiness.idle()
+        told = {"ready": not missing, "acting": not idle, "missing": missing}
+        return _probed(not missing, {**told, "standby": self.readiness.standby if idle else ""})
+
+    async def leaderz(self, _: web.Request) -> web.Response:
+        idle = self.readiness.idle()
+        return _probed(not idle, {"acting": not idle, "missing": idle})
 
     async def scrape(self, _: web.Request) -> web.Response:
         return web.Response(body=self.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
@@ -98,6 +102,11 @@ class FrontDoor:
             body=msgspec.json.encode(told),
             content_type="application/json",
         )
+
+
+def _probed(good: bool, told: Mapping[str, object]) -> web.Response:  # noqa: FBT001  the verdict
+    body = msgspec.json.encode(told)
+    return web.Response(status=200 if good else 503, body=body, content_type="application/json")
 
 
 @asynccontextmanager

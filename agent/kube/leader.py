@@ -43,12 +43,22 @@ class LeaseTerms:
     retry: float = 2.0
 
 
-async def lead(client: KubeClient, terms: LeaseTerms, act: Callable[[], Awaitable[None]]) -> None:
+def _unheard(_holder: str) -> None:
+    """Nobody wants to know."""
+
+
+async def lead(
+    client: KubeClient,
+    terms: LeaseTerms,
+    act: Callable[[], Awaitable[None]],
+    waiting: Callable[[str], None] = _unheard,
+) -> None:
     """Wait until we lead, act, release. Raises LeadershipLostError when `act` had to be cancelled.
 
-    A failure of `act` itself comes in an ExceptionGroup, as of any task group.
+    `waiting` is told who leads instead. A failure of `act` itself comes in an ExceptionGroup, as of
+    any task group.
     """
-    contender = _Contender(client, terms)
+    contender = _Contender(client, terms, waiting)
     await contender.acquire()
     try:
         async with asyncio.TaskGroup() as group:
@@ -62,9 +72,12 @@ async def lead(client: KubeClient, terms: LeaseTerms, act: Callable[[], Awaitabl
 
 
 class _Contender:
-    def __init__(self, client: KubeClient, terms: LeaseTerms) -> None:
+    def __init__(
+        self, client: KubeClient, terms: LeaseTerms, waiting: Callable[[str], None]
+    ) -> None:
         self._client = client
         self._terms = terms
+        self._waiting = waiting
         self._collection = f"/apis/{API_VERSION}/namespaces/{terms.namespace}/leases"
         self._path = f"{self._collection}/{terms.name}"
         self._lease = Lease(metadata=LeaseMeta(name=terms.name, namespace=terms.namespace))
@@ -159,3 +172,4 @@ class _Contender:
         if holder != self._told:
             _log.warning("waiting: another agent leads", lease=self._terms.name, holder=holder)
             self._told = holder
+            self._waiting(holder)

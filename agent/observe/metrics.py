@@ -37,6 +37,7 @@ class Metrics:
     renders: Counter
     facts: Counter
     bus_connected: Gauge
+    acting: Gauge
 
     def text(self) -> bytes:
         """What a scrape gets."""
@@ -96,4 +97,5 @@ def make_metrics() -> Metrics:
         renders=make.counter("gitops_renders", "Renders; cached: nothing evaluated.", "cached"),
         facts=make.counter("gitops_facts", "Facts said.", "type"),
         bus_connected=make.gauge("gitops_bus_connected", "1 while NATS is connected."),
+        acting=make.gauge("gitops_acting", "1 while this agent acts, 0 for a standby."),
     )

@@ -125,5 +125,5 @@ async def _agent(
         stop_grace=20.0,
     )
     url = f"http://127.0.0.1:{port}"
-    async with Child(program, answers_ok(f"{url}/readyz")) as child:
+    async with Child(program, answers_ok(f"{url}/leaderz")) as child:
         yield Server(url=url, child=child)

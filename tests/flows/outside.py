@@ -49,7 +49,7 @@ class Outside:
         return [line for line in lines if line.get("event") == event]
 
     async def missing(self) -> Mapping[str, str]:
-        """What `/readyz` says is missing, and why; empty when ready."""
+        """What `/readyz` says is missing, and why; empty when ready, also as a standby."""
         async with (
             aiohttp.ClientSession(timeout=_TIMEOUT) as session,
             session.get(f"{self.url}/readyz") as answer,
@@ -58,9 +58,18 @@ class Outside:
             assert answer.status == (503 if told["missing"] else 200)
             return dict(told["missing"])
 
+    async def acts(self) -> bool:
+        async with (
+            aiohttp.ClientSession(timeout=_TIMEOUT) as session,
+            session.get(f"{self.url}/leaderz") as answer,
+        ):
+            return answer.status == 200
+
     async def until_ready(self) -> None:
+        """It acts: the Lease is its own and its rooms are open."""
+
         async def is_ready() -> bool:
-            return not await self.missing()
+            return await self.acts() and not await self.missing()
 
         await eventually(is_ready)
 

@@ -60,7 +60,7 @@ async def process(
         ready_within=60.0,
         stop_grace=30.0,
     )
-    child = Child(program, answers_ok(f"http://127.0.0.1:{port}/readyz"))
+    child = Child(program, answers_ok(f"http://127.0.0.1:{port}/leaderz"))
     await child.start()
     yield child
     await child.stop()

@@ -268,6 +268,29 @@ async def test_ready_when_nothing_is_missing(house: House) -> None:
     assert await house.get("/healthz") == (200, "ok\n")
 
 
+async def test_a_standby_is_ready_and_says_who_acts(house: House) -> None:
+    house.readiness.wait_for("lease", "waiting", to_act=True)
+    before = await house.get("/readyz")
+    house.readiness.standby = "another agent acts: first"
+
+    status, body = await house.get("/readyz")
+    acting, told = await house.get("/leaderz")
+
+    assert (before[0], status, acting) == (503, 200, 503)
+    assert json.loads(body)["standby"] == "another agent acts: first"
+    assert json.loads(told) == {"acting": False, "missing": {"lease": "waiting"}}
+
+
+async def test_a_standby_that_lacks_something_else_is_not_ready(house: House) -> None:
+    house.readiness.standby = "another agent acts: first"
+    house.readiness.wait_for("lease", "waiting", to_act=True)
+    house.readiness.require("bus", lambda: "NATS is away")
+
+    status, body = await house.get("/readyz")
+
+    assert (status, json.loads(body)["missing"]) == (503, {"bus": "NATS is away"})
+
+
 async def test_metrics_can_be_scraped(house: House) -> None:
     await house.push()
 
