@@ -1,0 +1,141 @@
+"""What lives in the cluster, seen at the service: agent and service, both real."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import delete
+
+from service.store.tables import instances, objects
+from tests.flows.administrator import Administrator, administrator
+from tests.flows.house import House
+from tests.service.world import World, open_service, settings
+from tests.support import eventually
+
+pytestmark = pytest.mark.flow
+
+LABELS = {"gitops.house/service": "shop", "gitops.house/environment": "production"}
+
+
+@pytest.fixture
+async def world(database_url: str) -> AsyncIterator[World]:
+    async with open_service(settings(database_url, roots_seconds=1.0)) as service:
+        yield World(service)
+
+
+@pytest.fixture
+async def admin(world: World) -> AsyncIterator[Administrator]:
+    async with administrator(world) as admin:
+        yield admin
+
+
+@pytest.fixture
+async def linked(quiet_house: House, world: World, tmp_path: Path) -> AsyncIterator[House]:
+    """The house acts, and is linked to the service."""
+    token = tmp_path / "token"
+    token.write_text(await world.token(await world.agent(region="eu")))
+    link = quiet_house.settings.link.model_copy(
+        update={"url": world.service.url, "token_file": token}
+    )
+    quiet_house.settings = quiet_house.settings.model_copy(update={"link": link})
+    async with quiet_house.running():
+        yield quiet_house
+
+
+def deployment(image: str, *, broken: bool = False) -> str:
+    """Two pods; broken ones never start, so that a rollout stays half way."""
+    fail = ', playground/fail: "true"' if broken else ""
+    return f"""
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: web}}
+spec:
+  replicas: 2
+  selector: {{matchLabels: {{app: web}}}}
+  template:
+    metadata: {{labels: {{app: web{fail}}}}}
+    spec: {{containers: [{{name: main, image: "{image}"}}]}}
+"""
+
+
+async def running(admin: Administrator) -> dict[str, tuple[int, int]]:
+    """Image -> instances, and how many of them are ready."""
+    found: dict[str, tuple[int, int]] = {}
+    for pod in await admin.items("/instances?service=shop&environment=production&region=eu"):
+        image = ",".join(pod["images"])
+        count, ready = found.get(image, (0, 0))
+        found[image] = (count + 1, ready + pod["ready"])
+    return found
+
+
+async def until_running(admin: Administrator, **wanted: tuple[int, int]) -> None:
+    images = {f"shop:{name[1:]}": counts for name, counts in wanted.items()}
+
+    async def seen() -> bool:
+        return await running(admin) == images
+
+    await eventually(seen, within=60, what=f"instances {images}")
+
+
+async def deliver(linked: House, admin: Administrator, manifest: str) -> str:
+    """The commit, which the agent was asked to look for."""
+    commit = linked.commit({"web/web.yaml": manifest})
+    (app,) = await admin.items("/applications?search=web")
+    await admin.order("POST", f"/applications/{app['id']}/refresh", {})
+    return commit
+
+
+async def start(linked: House, admin: Administrator) -> str:
+    """An application `web` with two pods; its commit."""
+    commit = linked.commit({"web/web.yaml": deployment("shop:1")})
+    policy: dict[str, Any] = {"automated": {}}
+    await linked.apply_app("web", "web", metadata={"labels": LABELS}, syncPolicy=policy)
+    await until_running(admin, v1=(2, 2))
+    return commit
+
+
+async def test_a_rollout_shows_the_pods_of_both_images_until_it_is_done(
+    linked: House, admin: Administrator
+) -> None:
+    commit = await start(linked, admin)
+    await linked.until_synced("web")
+    await eventually(lambda: revisions(admin, [commit]), what="the commit that runs")
+    pod = (await admin.items("/instances"))[0]
+    assert (pod["namespace"], pod["applicationName"]) == (linked.destination, "web")
+    assert pod["startedAt"]
+    await deliver(linked, admin, deployment("shop:2", broken=True))
+    await until_running(admin, v1=(2, 2), v2=(1, 0))
+    (service,) = await admin.items("/services")
+    assert (service["name"], service["environment"]) == ("shop", "production")
+    assert {it["image"]: it["ready"] for it in service["images"]} == {"shop:1": 2, "shop:2": 0}
+    assert (service["instances"], service["ready"]) == (3, 2)
+    last = await deliver(linked, admin, deployment("shop:3"))
+    await until_running(admin, v3=(2, 2))
+    await eventually(lambda: revisions(admin, [last]), what="the commit that runs")
+
+
+async def revisions(admin: Administrator, wanted: list[str]) -> bool:
+    (service,) = await admin.items("/services")
+    return bool(service["revisions"] == wanted)
+
+
+async def test_instances_that_the_service_lost_are_asked_for_again(
+    linked: House, admin: Administrator, world: World
+) -> None:
+    await start(linked, admin)
+    async with world.service.parts.engine.begin() as connection:
+        await connection.execute(delete(instances))
+        await connection.execute(delete(objects).where(objects.c.kind == "Instances"))
+    await until_running(admin, v1=(2, 2))
+
+
+async def test_instances_go_with_their_application(linked: House, admin: Administrator) -> None:
+    await start(linked, admin)
+    (app,) = await admin.items("/applications")
+    ended = await admin.order("DELETE", f"/applications/{app['id']}?cascade=true")
+    assert ended["phase"] == "succeeded", ended
+    await until_running(admin)
+    assert await admin.items("/services") == []
