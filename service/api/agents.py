@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import RowMapping, Select, func, select
@@ -14,6 +15,7 @@ from service.api.pages import Order, Page, PageQuery, rows_of
 from service.api.problem import DeniedError, not_found
 from service.api.sight import agent_place, visible_agents
 from service.api.status import AgentStatus, status_of, upgrade_for
+from service.projection.rebuild import rebuilding
 from service.store.tables import agent_keys, agents, applications, epochs
 
 VIEW, EDIT, DELETE = Permission.AGENT_VIEW, Permission.AGENT_EDIT, Permission.AGENT_DELETE
@@ -31,6 +33,13 @@ class Quarantine(Answer, frozen=True, kw_only=True):
     epoch: str
     reason: str
     since: str | None
+
+
+class Deletions(Answer, frozen=True, kw_only=True):
+    """So many objects are missing at once that nobody believes it yet."""
+
+    kinds: dict[str, int]
+    since: str
 
 
 class Agent(Answer, frozen=True, kw_only=True):
@@ -57,6 +66,10 @@ class Agent(Answer, frozen=True, kw_only=True):
     roots_at: str | None
     applications: int
     quarantined: Quarantine | None
+    deletions: Deletions | None
+    """Held by the guard against mass deletion: until a second look, or until they are accepted."""
+    rebuilding_since: str | None
+    """What it tells was dropped, and is being asked for again."""
     edition: int
     """Counts its changes here: what If-Match takes."""
 
@@ -155,8 +168,19 @@ def agent_of(row: RowMapping, call: Call) -> Agent:
         upgrade_available=upgrade_for(row["agent_version"]),
         edition=row["version"],
         quarantined=Quarantine(**quarantined) if quarantined else None,
+        deletions=_deletions(row["doubted"]),
+        rebuilding_since=text_of(
+            rebuilding(row["rebuilt_at"], call.now, in_step=row["roots_in_step"])
+        ),
         **{name: row[name] for name in _PLAIN},
     )
+
+
+def _deletions(doubted: Mapping[str, Any]) -> Deletions | None:
+    if not doubted:
+        return None
+    kinds = {kind: it["count"] for kind, it in doubted.items()}
+    return Deletions(kinds=kinds, since=min(it["since"] for it in doubted.values()))
 
 
 _PLAIN = (

@@ -12,6 +12,7 @@ from aiohttp import web
 from aiohttp.typedefs import Middleware
 
 from service.api import (
+    agent_care,
     agent_changes,
     agent_manifest,
     agents,
@@ -58,6 +59,7 @@ _NOUNS = (
     logs,
     tasks,
     agents,
+    agent_care,
     agent_changes,
     agent_manifest,
     connections,

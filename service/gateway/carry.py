@@ -82,7 +82,7 @@ class Carrier:
     async def _told(self, opened: Opened, effect: fx.Effect) -> None:
         match effect:
             case fx.Doubt():
-                await holdings.doubt(self.engine, opened.scope, effect.kind, effect.subjects)
+                await holdings.doubt(self.engine, opened.scope, effect, self.clock())
             case fx.Relay():
                 await self.streams.relay(opened.scope.agent_id, effect.part)
             case _:

@@ -31,6 +31,7 @@ from bus.link import (
 )
 from service.gateway import effects as fx
 from service.gateway import frames, outcomes
+from service.gateway import looking as look
 from service.gateway.link import HELLO_WITHIN, SILENT_BEATS, Link, Step, broken, ended
 from service.gateway.links import Wish
 from service.gateway.opening import Opened
@@ -117,12 +118,19 @@ def _over(link: Link, wanted: Wish) -> tuple[str, float]:
 def _wish_open(link: Link, wanted: Wish, now: float) -> Step:
     if wanted.believed:
         return outcomes.step(link, fx.Believed(), now)
+    if wanted.deletions:
+        return _accepted(link)
     if wanted.resync:
         kinds = dict(link.looking.roots)
         return Step(link=link, effects=(fx.CompareRoots(kinds=kinds),) if kinds else ())
     offers = wanted.offer and not link.quarantined
     effects = (fx.OfferTasks(),) if offers else ()
     return Step(link=link, frames=_passed_on(wanted), effects=effects)
+
+
+def _accepted(link: Link) -> Step:
+    looked, sent = look.accept(link.looking)
+    return Step(link=msgspec.structs.replace(link, looking=looked), frames=tuple(sent))
 
 
 def _passed_on(wanted: Wish) -> tuple[DownFrame, ...]:

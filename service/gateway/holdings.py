@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import select, update
+from sqlalchemy import cast, select, update
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from bus.link import Member, Root
 from bus.link.digest import root_of_members
-from service.gateway.effects import CompareMembers, MembersCompared
+from service.gateway.effects import CompareMembers, Doubt, MembersCompared
 from service.projection.reduce import FACT_KIND
 from service.projection.values import APPLICATION, Scope
 from service.store.changes import note
@@ -73,7 +74,8 @@ async def mark(engine: AsyncEngine, scope: Scope, now: datetime, *, in_step: boo
     mine = agents.c.id == scope.agent_id
     async with engine.begin() as connection:
         before = (await connection.execute(select(agents.c.roots_in_step).where(mine))).scalar_one()
-        values = {"roots_in_step": in_step, "roots_at": now}
+        values: dict[str, object] = {"roots_in_step": in_step, "roots_at": now}
+        values |= {"doubted": {}} if in_step else {}
         await connection.execute(update(agents).where(mine).values(values))
         if in_step:
             doubted = (applications.c.agent_id == scope.agent_id) & applications.c.suspect
@@ -84,14 +86,19 @@ async def mark(engine: AsyncEngine, scope: Scope, now: datetime, *, in_step: boo
             await note(connection, scope.account_id, "agent.changed", name, "", agent, body)
 
 
-async def doubt(engine: AsyncEngine, scope: Scope, kind: str, subjects: frozenset[str]) -> None:
-    """Shown as suspect, not removed."""
-    if kind != APPLICATION or scope.quarantined:
+async def doubt(engine: AsyncEngine, scope: Scope, doubted: Doubt, now: datetime) -> None:
+    """Shown as suspect and as held by the guard, not removed."""
+    if scope.quarantined:
         return
+    kind, subjects = doubted.kind, doubted.subjects
+    held = cast({kind: {"count": len(subjects), "since": now.isoformat()}}, JSONB)
     async with engine.begin() as connection:
-        named = (applications.c.namespace + "/" + applications.c.name).in_(subjects)
-        mine = applications.c.agent_id == scope.agent_id
-        await connection.execute(update(applications).where(mine, named).values(suspect=True))
+        if kind == APPLICATION:
+            named = (applications.c.namespace + "/" + applications.c.name).in_(subjects)
+            mine = applications.c.agent_id == scope.agent_id
+            await connection.execute(update(applications).where(mine, named).values(suspect=True))
+        this = update(agents).where(agents.c.id == scope.agent_id)
+        await connection.execute(this.values(doubted=agents.c.doubted.op("||")(held)))
         body = {"suspect": len(subjects)}
         name, agent = scope.agent, scope.agent_id
         await note(connection, scope.account_id, "agent.changed", name, "", agent, body)

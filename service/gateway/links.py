@@ -30,6 +30,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A renewed session: the link may live until then (seconds since 1970)."""
     believed: bool = False
     """The quarantined epoch is active now: a person accepted it."""
+    deletions: bool = False
+    """A person believes the many deletions that are held."""
     leaving: bool = False
     """This replica ends; never told to others."""
     resync: bool = False

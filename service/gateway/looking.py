@@ -3,7 +3,7 @@
 A kind whose root differs is looked at as a whole: when its 256 buckets have arrived, what differs
 is asked for. What is missing there is asked for as well, because missing is not deleted: only the
 tombstone that answers is. If much is missing at once (more than a fifth, and more than ten), even
-that has to wait until a second complete look misses the same.
+that has to wait until a second complete look misses the same, or until a person accepts it.
 """
 
 from __future__ import annotations
@@ -85,6 +85,14 @@ def decide(
     looking = msgspec.structs.replace(looking, doubted=doubted, wanted=wanted)
     doubt = None if sure else Doubt(kind=seen.kind, subjects=seen.missing)
     return looking, list(_asks(seen.kind, asked)), doubt
+
+
+def accept(looking: Looking) -> tuple[Looking, list[WantBodies]]:
+    """A person says that what is missing is gone: ask for it now, so that tombstones can answer."""
+    held = {kind: subjects for kind, subjects in looking.doubted.items() if subjects}
+    wanted = {kind: looking.wanted.get(kind, frozenset()) | it for kind, it in held.items()}
+    looking = msgspec.structs.replace(looking, doubted={}, wanted={**looking.wanted, **wanted})
+    return looking, [frame for kind, subjects in held.items() for frame in _asks(kind, subjects)]
 
 
 def take_bodies(looking: Looking, bodies: Bodies) -> Looking:

@@ -78,6 +78,7 @@ async def _take_over(
         "agent_version": clip(hello.version, 64),
         "capabilities": [clip(word, 64) for word in hello.capabilities[:64]],
         "allowed": hello.allowed,
+        "doubted": {},
     }
     mine = (agents.c.id == caller.agent_id) & (agents.c.state == "enrolled")
     taken = update(agents).where(mine).values(values).returning(agents)

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+import aiohttp
 from pydantic import SecretStr
 from sqlalchemy import Table, insert, select
 
 from bus.ids import new_id
 from service.app import Service, now, open_service
+from service.auth.secrets import API_TOKEN, hash_of, new_secret
 from service.gateway.enrolment import new_token
 from service.settings import ServiceSettings
-from service.store.tables import accounts, agents
+from service.store.tables import accounts, agents, api_tokens, principals
 from tests.service.client import Identity, Keys, enrol
 
 
@@ -42,6 +44,28 @@ class World:
     async def enrolled(self, name: str = "prod", **columns: Any) -> Identity:
         agent_id = await self.agent(name, **columns)
         return await enrol(self.service.url, await self.token(agent_id), Keys())
+
+    async def again(self, agent_id: str) -> Identity:
+        """The agent with keys of a new enrolment."""
+        return await enrol(self.service.url, await self.token(agent_id), Keys())
+
+    async def call(self, method: str, path: str) -> tuple[int, Any]:
+        """Of the API, as the first user."""
+        token = new_secret(API_TOKEN)
+        async with self.service.parts.engine.begin() as connection:
+            admin = (await connection.execute(select(principals))).one()
+            row = {"id": new_id(), "account_id": admin.account_id, "principal_id": admin.id}
+            await connection.execute(
+                insert(api_tokens).values(**row, name="test", hash=hash_of(token))
+            )
+        headers = {"Authorization": f"Bearer {token}"}
+        body = {} if method == "POST" else None
+        url = f"{self.service.url}/api/v1{path}"
+        async with (
+            aiohttp.ClientSession(headers=headers) as http,
+            http.request(method, url, json=body) as answer,
+        ):
+            return answer.status, await answer.json(content_type=None)
 
     async def rows(self, table: Table) -> list[Any]:
         async with self.service.parts.engine.connect() as connection:

@@ -57,6 +57,8 @@ viewer  GET /agents/{id}/manifest
 viewer  GET /agents/{id}/sealing-key
 editor  POST /agents/{id}/enrolment-token
 editor  POST /agents/{id}/revoke
+editor  POST /agents/{id}/rebuild
+editor  POST /agents/{id}/deletions/accept
 editor  POST /agents/{id}/epochs/{epoch}/accept
 editor  POST /agents/{id}/epochs/{epoch}/reject
 viewer  GET /repositories

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import pytest
 
-from bus.link import Beat, Item, WantBodies, WantBuckets
+from bus.link import Beat, Item, WantBodies
 from service.app import now
 from service.gateway import epochs as believing
-from service.projection.rebuild import drop_cache
 from service.store.tables import agents, applications, epochs, facts, objects
 from tests.service.client import Identity, Outbox, application, connect, resync
 from tests.service.world import World
@@ -218,28 +214,6 @@ async def test_an_older_outbox_that_comes_back_has_to_be_believed_anew(world: Wo
     states = {row.epoch: row.state for row in await world.rows(epochs)}
     assert states == {older.epoch: "active", newer.epoch: "retired"}
     assert len(await names(world)) == MANY
-
-
-async def test_the_dropped_cache_is_rebuilt_from_the_agent(world: World) -> None:
-    identity = await world.enrolled()
-    outbox = await told(world, identity)
-    before = _plain(await world.rows(applications))
-    async with connect(identity) as link:
-        await link.hello(identity, outbox.epoch)
-        await resync(link, outbox)
-        async with world.service.parts.engine.begin() as connection:
-            await drop_cache(connection, (await world.rows(agents))[0].id)
-        assert await names(world) == set()
-        question = await link.until(WantBuckets)
-        for answer in outbox.answers(question):
-            await link.send(answer)
-        await resync(link, outbox)
-    assert await in_step(world)
-    assert _plain(await world.rows(applications)) == before
-
-
-def _plain(rows: Sequence[Any]) -> list[tuple[Any, ...]]:
-    return sorted(tuple(row)[:20] for row in rows)
 
 
 async def test_a_shorter_outbox_goes_on_from_its_own_end(world: World) -> None:

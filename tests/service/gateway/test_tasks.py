@@ -23,7 +23,8 @@ from bus.link import (
     TaskResult,
 )
 from service.app import now
-from service.gateway.offering import AT_ONCE, LOST_AFTER
+from service.gateway.ladder import LOST_AFTER
+from service.gateway.offering import AT_ONCE
 from service.gateway.streams import Piece, Streams
 from service.gateway.sweep import sweep
 from service.gateway.tasks import NewTask
