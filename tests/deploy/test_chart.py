@@ -107,10 +107,33 @@ async def test_namespaces_are_created_only_where_that_is_allowed(sandbox: Sandbo
     assert verbs(await chart(sandbox, "no-new-namespaces")) == read
 
 
-async def test_a_rollout_never_waits_for_the_lease_of_the_old_agent(sandbox: Sandbox) -> None:
+async def test_the_new_agent_is_warm_before_the_old_one_ends(sandbox: Sandbox) -> None:
+    """A standby is ready, so neither waits for the other."""
     for variant in ("defaults", "own-ways"):
         agent = the("Deployment", await chart(sandbox, variant), "-agent")
-        assert agent["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"] == "100%"
+        assert agent["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
+
+
+async def test_the_one_that_acts_can_be_drained(sandbox: Sandbox) -> None:
+    for variant in ("defaults", "own-ways"):
+        budget = the("PodDisruptionBudget", await chart(sandbox, variant))
+        assert budget["spec"]["maxUnavailable"] == 1
+
+
+async def test_an_agent_that_only_looks_writes_nothing_at_its_destinations(
+    sandbox: Sandbox,
+) -> None:
+    role = the("ClusterRole", await chart(sandbox, "looking"))
+    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}
+
+
+async def test_ports_out_of_the_usual_are_let_out(sandbox: Sandbox) -> None:
+    def ports(objects: tuple[Object, ...]) -> set[int]:
+        rules = the("NetworkPolicy", objects, "-agent")["spec"]["egress"]
+        return {port["port"] for rule in rules for port in rule["ports"]}
+
+    more = ports(await chart(sandbox, "looking")) - ports(await chart(sandbox, "defaults"))
+    assert more == {3128, 8443}
 
 
 @every_variant
@@ -155,6 +178,8 @@ def try_nats_with(config: str, folder: Path) -> None:
         ({"nats": {"credentialsSecret": "x"}}, "expected nats.url"),
         ({"redis": {"url": "redis://:password@host"}}, "/redis/url'"),
         ({"link": {"url": "http://gitops.example"}}, "/link/url'"),
+        ({"link": {"limits": {"readOnly": True}}}, "/link/limits/readOnly'"),
+        ({"proxy": {"url": "http://me:password@proxy"}}, "/proxy/url'"),
         ({"redis": {"url": "redis://host", "urlSecret": "x"}}, "expected one of them"),
     ],
 )

@@ -18,6 +18,15 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
         }
     },
     "linked": {"link": {"url": "https://gitops.example", "caSecret": "gitops-ca", "manage": True}},
+    "looking": {
+        "destinations": {"write": False, "createNamespaces": False},
+        "link": {
+            "url": "https://gitops.example:8443",
+            "logs": False,
+            "limits": {"readOnly": "true", "maxPerMinute": "60"},
+        },
+        "proxy": {"url": "http://proxy.example:3128", "except": "git.example"},
+    },
     "redis-here": {"redis": {"enabled": True}},
     "own-redis": {"redis": {"url": "rediss://redis.example:6380/1"}},
     "secret-redis": {"redis": {"urlSecret": "redis-url"}},

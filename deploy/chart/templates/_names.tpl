@@ -25,3 +25,8 @@ capabilities: {drop: [ALL]}
 {{- end }}
 {{- define "house.own-nats" -}}{{ if not .Values.nats.url }}yes{{ end }}{{- end }}
 {{- define "house.own-redis" -}}{{ if and .Values.redis.enabled (not .Values.redis.url) (not .Values.redis.urlSecret) }}yes{{ end }}{{- end }}
+{{- /* Where a URL leads to, if that is none of the usual ports: `{port: 3128}, `. */ -}}
+{{- define "house.port-of" -}}
+{{- $port := regexFind ":[0-9]+$" (urlParse .).host | trimPrefix ":" }}
+{{- if and $port (not (has $port (list "443" "6443" "80" "22" "4222" "6379"))) }}, {port: {{ $port }}}{{ end }}
+{{- end }}

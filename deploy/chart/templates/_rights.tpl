@@ -1,7 +1,9 @@
 {{- /* The verbs that the agent uses: apply is patch and, of what is not there yet, create;
        update is for Replace=true, delete for prune. */ -}}
 {{- define "house.read" -}}[get, list, watch]{{- end }}
-{{- define "house.write" -}}[get, list, watch, create, update, patch, delete]{{- end }}
+{{- define "house.write" -}}
+{{ if .Values.destinations.write }}[get, list, watch, create, update, patch, delete]{{ else }}{{ include "house.read" . }}{{ end }}
+{{- end }}
 {{- define "house.destination-rules" -}}
 {{- range .Values.managed }}
 - apiGroups: {{ toJson .apiGroups }}
@@ -17,8 +19,10 @@
 - apiGroups: [""]
   resources: [events]
   verbs: [get, list]
+{{- if .Values.link.logs }}
 - apiGroups: [""]
   resources: [pods/log]
   verbs: [get]
+{{- end }}
 {{- end }}
 {{- end }}
