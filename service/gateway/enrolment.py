@@ -1,8 +1,9 @@
 """Enrolment: a one-time token becomes a public key that this agent is known by.
 
 The token is burnt in the transaction that stores the key, so two agents with one token cannot both
-succeed. The signature is checked before the database is asked: an unknown token takes as long as a
-known one. Keys of an earlier enrolment are retired.
+succeed. Who has lost the answer asks again: the same key with the same token is told the same, for
+as long as the token lives. The signature is checked before the database is asked: an unknown token
+takes as long as a known one. Keys of an earlier enrolment are retired.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from bus.ids import new_id
 from bus.link import Enrol, Enrolled, proof
+from service.audit import book
+from service.audit.record import Entry, Source
 from service.gateway.ladder import AgentStatus
 from service.gateway.links import Wish, wish
 from service.gateway.problems import LinkRefusedError
@@ -60,32 +63,28 @@ class Enrolment:
     engine: AsyncEngine
     clock: Callable[[], datetime]
 
-    async def __call__(self, ask: Enrol) -> Enrolled:
-        """Raises LinkRefusedError: nothing was changed then."""
+    async def __call__(self, ask: Enrol, address: str = "") -> Enrolled:
+        """Raises LinkRefusedError: nothing was changed then, but the audit."""
         _check_proof(ask)
         async with self.engine.begin() as connection:
-            found = await self._token(connection, ask)
-            key_id = await self._store(connection, found, ask)
+            found = await _find(connection, ask)
+            key_id = await _key_given(connection, found, ask, self.clock())
+            problem = None if key_id else _problem(found, ask, self.clock())
+            if problem is None:
+                key_id = key_id or await self._store(connection, found, ask, address)
+            else:
+                await self._record(connection, found, address, problem)
+        if problem is not None:
+            raise problem
         log.info("agent enrolled", agent=found.agent_name, key=key_id)
         return Enrolled(account=found.account_name, agent=found.agent_name, key_id=key_id)
 
-    async def _token(self, connection: AsyncConnection, ask: Enrol) -> Row[Any]:
-        digest = token_hash(ask.token)
-        row = (await connection.execute(_token_query(digest))).one_or_none()
-        usable = row is not None and row.used_at is None and row.expires_at > self.clock()
-        same = hmac.compare_digest(digest, row.hash if row is not None else "0" * 64)
-        if row is None or not usable or not same or row.state == "revoked":
-            detail = "The token is unknown, used already, expired, or of a revoked agent."
-            raise LinkRefusedError(403, "token", detail, _REMEDY)
-        if row.cluster_uid and row.cluster_uid != ask.cluster_uid:
-            detail = "The token was made for another cluster."
-            raise LinkRefusedError(403, "cluster", detail, _REMEDY)
-        return row
-
-    async def _store(self, connection: AsyncConnection, found: Row[Any], ask: Enrol) -> str:
+    async def _store(
+        self, connection: AsyncConnection, found: Row[Any], ask: Enrol, address: str
+    ) -> str:
         now, agent_id, key_id = self.clock(), found.agent_id, new_id()
-        token = enrolment_tokens.c.id == found.id
-        await connection.execute(update(enrolment_tokens).where(token).values(used_at=now))
+        token = update(enrolment_tokens).where(enrolment_tokens.c.id == found.id)
+        await connection.execute(token.values(used_at=now, used_by=ask.public_key))
         await retire_keys(connection, agent_id, now)
         key = {"public_key": ask.public_key, "sealing_key": ask.sealing_key}
         await connection.execute(insert(agent_keys).values(id=key_id, agent_id=agent_id, **key))
@@ -95,10 +94,33 @@ class Enrolment:
             "agent_version": ask.version[:_VERSION_LENGTH],
         }
         await connection.execute(update(agents).where(agents.c.id == agent_id).values(values))
+        await self._record(connection, found, address)
         body = {"state": "enrolled"}
         name = found.agent_name
         await note(connection, found.account_id, "agent.changed", name, "", agent_id, body)
         return key_id
+
+    async def _record(
+        self,
+        connection: AsyncConnection,
+        found: Row[Any],
+        address: str,
+        problem: LinkRefusedError | None = None,
+    ) -> None:
+        entry = Entry(
+            account=found.account_id,
+            id=new_id(),
+            time=self.clock(),
+            actor=f"agent/{found.agent_name}",
+            address=address[:64],
+            action="agent.enrolled",
+            resource=f"agent/{found.agent_name}",
+            decision="denied" if problem else "allowed",
+            outcome="refused" if problem else "done",
+            source=Source.AGENT,
+            detail={"rule": problem.rule} if problem else {},
+        )
+        await book.record(connection, entry)
 
 
 async def revoke(connection: AsyncConnection, agent_id: str, now: datetime) -> None:
@@ -128,6 +150,44 @@ def _check_proof(ask: Enrol) -> None:
         raise LinkRefusedError(403, "proof", detail, remedy)
 
 
+async def _find(connection: AsyncConnection, ask: Enrol) -> Row[Any]:
+    """The token with its agent, locked."""
+    digest = token_hash(ask.token)
+    row = (await connection.execute(_token_query(digest))).one_or_none()
+    if not hmac.compare_digest(digest, row.hash if row is not None else "0" * 64) or row is None:
+        raise _unusable()
+    return row
+
+
+async def _key_given(
+    connection: AsyncConnection, found: Row[Any], ask: Enrol, now: datetime
+) -> str:
+    """What this key was told when it gave this token before; empty: it did not."""
+    if found.used_by != ask.public_key or found.state == "revoked" or found.expires_at <= now:
+        return ""
+    query = select(agent_keys.c.id).where(
+        agent_keys.c.agent_id == found.agent_id,
+        agent_keys.c.public_key == ask.public_key,
+        agent_keys.c.retired_at.is_(None),
+    )
+    return (await connection.execute(query)).scalar_one_or_none() or ""
+
+
+def _problem(found: Row[Any], ask: Enrol, now: datetime) -> LinkRefusedError | None:
+    """Why this token does not serve this agent."""
+    if found.used_at is not None or found.expires_at <= now or found.state == "revoked":
+        return _unusable()
+    if found.cluster_uid and found.cluster_uid != ask.cluster_uid:
+        detail = "The token was made for another cluster."
+        return LinkRefusedError(403, "cluster", detail, _REMEDY)
+    return None
+
+
+def _unusable() -> LinkRefusedError:
+    detail = "The token is unknown, used already, expired, or of a revoked agent."
+    return LinkRefusedError(403, "token", detail, _REMEDY)
+
+
 def _token_query(digest: str) -> Any:
     tokens = enrolment_tokens
     joined = tokens.join(agents, agents.c.id == tokens.c.agent_id).join(
@@ -140,6 +200,7 @@ def _token_query(digest: str) -> Any:
             tokens.c.cluster_uid,
             tokens.c.expires_at,
             tokens.c.used_at,
+            tokens.c.used_by,
             tokens.c.agent_id,
             agents.c.state,
             agents.c.account_id,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -48,7 +49,8 @@ class Gateway:
     doorman: Doorman
 
     async def enrol(self, request: web.Request) -> web.Response:
-        return await self._answer(request, Enrol, self.enrolment)
+        answer = partial(self.enrolment, address=request.remote or "")
+        return await self._answer(request, Enrol, answer)
 
     async def challenge(self, request: web.Request) -> web.Response:
         return await self._answer(request, ChallengeRequest, self.sessions.challenge)

@@ -12,7 +12,7 @@ from bus.link import Beat, Fenced, Session, SessionRequest
 from service.app import now
 from service.gateway.enrolment import revoke
 from service.gateway.keys import SigningKeys
-from service.store.tables import agent_keys, agents, enrolment_tokens, service_keys
+from service.store.tables import agent_keys, agents, audit, enrolment_tokens, service_keys
 from tests.service.client import (
     Identity,
     Keys,
@@ -33,6 +33,56 @@ async def test_a_token_works_once(world: World) -> None:
     with pytest.raises(RefusedError) as refused:
         await enrol(world.service.url, token, Keys())
     assert (refused.value.status, refused.value.rule) == (403, "token")
+
+
+async def test_who_has_lost_the_answer_gets_it_again(world: World) -> None:
+    token, keys = await world.token(await world.agent()), Keys()
+    first = await enrol(world.service.url, token, keys)
+    assert await enrol(world.service.url, token, keys) == first
+    assert len(await world.rows(agent_keys)) == 1
+    await open_session(first)
+
+
+async def test_at_once_the_same_key_is_told_the_same(world: World) -> None:
+    token, keys = await world.token(await world.agent()), Keys()
+    async with asyncio.TaskGroup() as tasks:
+        asked = [
+            tasks.create_task(enrol(world.service.url, token, keys), name=f"ask {n}")
+            for n in range(3)
+        ]
+    assert len({it.result().key_id for it in asked}) == 1
+
+
+async def test_a_lost_answer_is_not_repeated_when_the_token_is_over(world: World) -> None:
+    token, keys = await world.token(await world.agent()), Keys()
+    await enrol(world.service.url, token, keys)
+    async with world.service.parts.engine.begin() as connection:
+        await connection.execute(enrolment_tokens.update().values(expires_at=now()))
+    with pytest.raises(RefusedError):
+        await enrol(world.service.url, token, keys)
+
+
+async def test_a_lost_answer_is_not_repeated_when_another_enrolled_since(world: World) -> None:
+    agent_id, keys = await world.agent(), Keys()
+    token = await world.token(agent_id)
+    await enrol(world.service.url, token, keys)
+    await enrol(world.service.url, await world.token(agent_id), Keys())
+    with pytest.raises(RefusedError):
+        await enrol(world.service.url, token, keys)
+
+
+async def test_enrolments_and_their_refusals_are_in_the_audit(world: World) -> None:
+    token = await world.token(await world.agent())
+    await enrol(world.service.url, token, Keys())
+    with pytest.raises(RefusedError):
+        await enrol(world.service.url, token, Keys())
+    records = [row for row in await world.rows(audit) if row.action == "agent.enrolled"]
+    assert [(it.decision, it.actor) for it in records] == [
+        ("allowed", "agent/prod"),
+        ("denied", "agent/prod"),
+    ]
+    assert {it.address for it in records} == {"127.0.0.1"}
+    assert token not in str(records)
 
 
 async def test_of_two_agents_with_one_token_one_succeeds(world: World) -> None:
