@@ -7,7 +7,8 @@ refused. What the arguments of each kind hold:
     refresh    hard                 rollback   historyId, prune
     put        kind, manifest (Application), or kind, name, spec and secretRef or sealed
     delete     kind, cascade        refs       url
-    live       group, kind, namespace, name    (manifests, diff, tree: none)
+    live       group, kind, namespace, name    manifests  revision   (tree: none)
+    diff       revision; a preview as sync or rollback, with preview
     events     group, kind, namespace, name    logs       pod, container, tail, follow
 """
 

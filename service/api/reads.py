@@ -1,4 +1,4 @@
-"""What only the agent can answer: tree, diff, manifests, live objects, events, refs, a preview.
+"""What only the agent can answer: tree, diff, manifests, live objects, events, refs.
 
 A read is a task like any other. The answer is waited for without holding a connection; where the
 agent takes longer, the caller gets 202 and the task, and the change feed tells when it has ended.
@@ -19,8 +19,7 @@ from bus.link import TaskKind, TaskPhase
 from service.access.permissions import Permission
 from service.api import applications as apps
 from service.api.call import Call
-from service.api.commands import Sync
-from service.api.endpoint import Answer, Endpoint, Given, Handler, Nothing
+from service.api.endpoint import Endpoint, Given, Handler, Nothing
 from service.api.fields import Text
 from service.api.orders import Accepted, row_of, task_of
 from service.api.problem import ProblemError
@@ -28,7 +27,7 @@ from service.api.serve import HEADERS
 from service.api.status import AgentStatus
 from service.gateway.tasks import Ended, NewTask
 
-VIEW, SYNC = Permission.APPLICATION_VIEW, Permission.APPLICATION_SYNC
+VIEW = Permission.APPLICATION_VIEW
 WAIT_SECONDS = 10.0
 _NOT_AFTER = timedelta(seconds=60)
 _STATUS = {
@@ -64,16 +63,10 @@ class EventsQuery(Given, frozen=True, kw_only=True, omit_defaults=True):
     uid: Text = ""
 
 
-class ManifestsQuery(Given, frozen=True, kw_only=True, omit_defaults=True):
+class RevisionQuery(Given, frozen=True, kw_only=True, omit_defaults=True):
+    """Any branch, tag or commit; what is rendered now where it is left out."""
+
     revision: Annotated[str, msgspec.Meta(max_length=253)] = ""
-
-
-class Preview(Answer, frozen=True, kw_only=True):
-    """Objects as `group/kind/namespace/name`."""
-
-    create: list[str]
-    change: list[str]
-    prune: list[str]
 
 
 async def get_tree(call: Call, given: Nothing) -> web.Response:
@@ -81,12 +74,12 @@ async def get_tree(call: Call, given: Nothing) -> web.Response:
     return await _read(call, TaskKind.TREE, given)
 
 
-async def get_manifests(call: Call, given: ManifestsQuery) -> web.Response:
+async def get_manifests(call: Call, given: RevisionQuery) -> web.Response:
     """The desired state, rendered and redacted."""
     return await _read(call, TaskKind.MANIFESTS, given)
 
 
-async def get_diff(call: Call, given: Nothing) -> web.Response:
+async def get_diff(call: Call, given: RevisionQuery) -> web.Response:
     """Desired beside live, object by object, with the fields that differ."""
     return await _read(call, TaskKind.DIFF, given)
 
@@ -99,14 +92,6 @@ async def get_live(call: Call, given: ObjectQuery) -> web.Response:
 async def get_events(call: Call, given: EventsQuery) -> web.Response:
     """Kubernetes events, the newest first."""
     return await _read(call, TaskKind.EVENTS, given)
-
-
-async def preview_sync(call: Call, given: Sync) -> Preview:
-    """What a sync would create, change and prune; nothing is done."""
-    row = await apps.find(call, call.id, SYNC)
-    arguments = {**msgspec.to_builtins(given), "preview": True}
-    ended = await ask(call, row, TaskKind.DIFF, arguments, within=20.0)
-    return preview_of(_body(ended), prune=given.prune)
 
 
 async def ask(
@@ -139,20 +124,6 @@ async def ask(
     return ended
 
 
-def preview_of(body: Any, *, prune: bool) -> Preview:
-    """From the diff: no live object is created, no desired one is pruned."""
-    objects = body.get("objects", []) if isinstance(body, Mapping) else []
-    made: dict[str, list[str]] = {"create": [], "change": [], "prune": []}
-    for it in objects:
-        if it.get("live") is None:
-            made["create"].append(it["key"])
-        elif it.get("desired") is None:
-            made["prune"].extend([it["key"]] if prune else [])
-        elif it.get("modified"):
-            made["change"].append(it["key"])
-    return Preview(**made)
-
-
 async def _read(call: Call, kind: TaskKind, given: Any) -> web.Response:
     row = await apps.find(call, call.id, VIEW)
     ended = await ask(call, row, kind, msgspec.to_builtins(given), within=WAIT_SECONDS)
@@ -161,13 +132,14 @@ async def _read(call: Call, kind: TaskKind, given: Any) -> web.Response:
 
 async def answered(call: Call, ended: Ended) -> web.Response:
     if ended.phase.final:
-        return _response(200, _body(ended))
+        return _response(200, body_of(ended))
     async with call.tools.parts.engine.connect() as connection:
         row = await row_of(replace(call, connection=connection), ended.id)
     return _response(202, Accepted(task=task_of(row)))
 
 
-def _body(ended: Ended) -> Any:
+def body_of(ended: Ended) -> Any:
+    """What the agent answered; raises the problem where there is no answer."""
     if ended.phase is TaskPhase.SUCCEEDED:
         return ended.result
     if not ended.phase.final:
@@ -218,16 +190,8 @@ def _get(noun: str, handler: Handler, takes: type[Given] = Nothing) -> Endpoint:
 
 ENDPOINTS = (
     _get("tree", get_tree),
-    _get("manifests", get_manifests, ManifestsQuery),
-    _get("diff", get_diff),
+    _get("manifests", get_manifests, RevisionQuery),
+    _get("diff", get_diff, RevisionQuery),
     _get("live", get_live, ObjectQuery),
     _get("events", get_events, EventsQuery),
-    Endpoint(
-        method="POST",
-        path="/applications/{id}/sync/preview",
-        needs=SYNC,
-        handler=preview_sync,
-        takes=Sync,
-        gives=Preview,
-    ),
 )

@@ -40,6 +40,7 @@ viewer  GET /applications/{id}/history
 viewer  GET /applications/{id}/pushes
 deployer POST /applications/{id}/sync
 deployer POST /applications/{id}/sync/preview
+deployer POST /applications/{id}/rollback/preview
 deployer POST /applications/{id}/refresh
 deployer POST /applications/{id}/terminate
 deployer POST /applications/{id}/rollback

@@ -141,7 +141,46 @@ async def test_a_preview_says_what_would_happen(world: World) -> None:
     async with asyncio.TaskGroup() as group:
         reading = group.create_task(mira.call("POST", path, {"prune": True}))
         await world.answer(result={"objects": objects})
-    assert reading.result().body == {"create": ["a"], "change": ["b"], "prune": ["c"]}
+    body = reading.result().body
+    assert (body["create"], body["change"], body["prune"]) == (["a"], ["b"], ["c"])
+
+
+async def test_a_preview_of_a_rollback_says_what_the_agent_would_decide(world: World) -> None:
+    id_ = await app(world)
+    mira = await world.person("deployer")
+    intents = [
+        {"key": "a", "action": "change"},
+        {"key": "b", "action": "skip", "note": "ignored (no prune)"},
+        {"key": "c", "action": "refuse", "note": "not permitted"},
+        {"key": "d", "action": "what a newer agent says"},
+    ]
+    path = f"/applications/{id_}/rollback/preview"
+    async with asyncio.TaskGroup() as group:
+        reading = group.create_task(mira.call("POST", path, {"historyId": 3}))
+        await world.answer(result={"revision": "abc", "objects": [], "intents": intents})
+    assert reading.result().body == {
+        "revision": "abc",
+        "create": [],
+        "change": ["a"],
+        "prune": [],
+        "skip": [{"key": "b", "note": "ignored (no prune)"}],
+        "refuse": [{"key": "c", "note": "not permitted"}],
+    }
+    (task,) = await world.rows("tasks")
+    assert (task.kind, task.arguments["historyId"]) == ("diff", 3)
+
+
+async def test_an_option_that_the_agent_refuses_is_told_with_its_name(world: World) -> None:
+    id_ = await app(world)
+    mira = await world.person("deployer")
+    path = f"/applications/{id_}/sync/preview"
+    async with asyncio.TaskGroup() as group:
+        reading = group.create_task(mira.call("POST", path, {"options": ["Force=true"]}))
+        await world.answer("failed", code="unsupported", message="sync option 'Force=true' ...")
+    assert reading.result().status == 422
+    assert "Force=true" in reading.result().body["detail"]
+    (task,) = await world.rows("tasks")
+    assert task.arguments["options"] == ["Force=true"]
 
 
 @pytest.mark.parametrize(
