@@ -40,12 +40,15 @@ from agent.bridge.sources import (
     connection_source,
     instances_source,
     project_source,
+    trust_source,
 )
 from agent.bridge.states import States
 from agent.bridge.tasks import TaskDesk
+from agent.bridge.trust import trust_of
 from agent.bridge.websocket import websocket
 from agent.clock import SystemClock
 from agent.parts import Parts
+from agent.rooms import evaluate_of
 from bus.ids import new_id
 from bus.link import PROTOCOL, Hello
 from handlers.application.application import Metadata
@@ -53,6 +56,7 @@ from handlers.ports import ApplyRefusedError, ClusterUnreachableError
 from handlers.report.instances import INSTANCES
 from handlers.report.items import APPLICATION, CLUSTER, REPOSITORY
 from handlers.report.redaction import Redaction
+from handlers.trust.trusted import CERTIFICATE, KEY
 
 log = structlog.get_logger()
 
@@ -96,6 +100,7 @@ class _Bridge:
             index=parts.live.index,
             control_namespace=parts.settings.namespace,
         )
+        self._trust = trust_of(parts.settings.namespace, self._changed)
         self._states = States(
             sources=self._sources(), redaction=self._redaction(), clock=SystemClock()
         )
@@ -136,11 +141,13 @@ class _Bridge:
             tasks.create_task(desk.run(), name="task-desk")
             tasks.create_task(self._components.watch(self._recorder.changed), name="components")
             tasks.create_task(self._running.watch(self._recorder.changed), name="instances")
+            tasks.create_task(self._trust.watch(parts.client), name="trust")
             await self._book.known.wait()
             tasks.create_task(connect.run(), name="link")
 
     def _sources(self) -> tuple[Source[Any], ...]:
         applications, secrets = self._parts.applications, self._parts.secrets
+        namespace = self._parts.settings.namespace
         return (
             application_source(applications),
             project_source(applications),
@@ -148,7 +155,11 @@ class _Bridge:
             connection_source(CLUSTER, secrets),
             component_source(self._components),
             instances_source(self._running),
+            *(trust_source(kind, self._trust, namespace) for kind in (CERTIFICATE, KEY)),
         )
+
+    def _changed(self, kind: str, subject: str) -> None:
+        self._recorder.changed(kind, subject)
 
     def _indexed(self, kind: str, subject: str) -> None:
         self._recorder.changed(kind, subject)
@@ -210,6 +221,7 @@ class _Bridge:
             artifacts=parts.artifacts,
             renders=parts.renders,
             worlds=parts.worlds,
+            evaluate=evaluate_of(parts),
             endings=self._endings,
             secrets=parts.secrets,
             redaction=self._redaction,

@@ -30,7 +30,7 @@ def status_saying(app: Application, found: tuple[Condition, ...], now: str) -> A
 
 
 def condition_of(error: RepositoryError | RenderError) -> Condition:
-    return Condition(type=ConditionType.COMPARISON_ERROR, message=_message(error))
+    return Condition(type=ConditionType.COMPARISON_ERROR, message=message_of(error))
 
 
 def rendered(app: Application, record: RenderRecord, *, cached: bool) -> ManifestsRendered:
@@ -58,7 +58,7 @@ def failed(
         app=app.key,
         project=app.spec.project,
         reason=error.reason,
-        message=_message(error),
+        message=message_of(error),
         revision=revision,
     )
     if isinstance(error, RepositoryError):
@@ -66,7 +66,7 @@ def failed(
     return replace(fact, file=error.file, line=error.line)
 
 
-def _message(error: RepositoryError | RenderError) -> str:
+def message_of(error: RepositoryError | RenderError) -> str:
     """With the place in front where the sentence does not name it."""
     if isinstance(error, RepositoryError) or not error.file or error.file in error.message:
         return error.message

@@ -15,7 +15,7 @@ from agent.bridge.results import Results
 from bus.events import SyncApp
 from bus.identity import AppKey
 from bus.jetstream import Bus, BusSettings
-from bus.link import Cancel, Offer, Task, TaskKind, TaskPhase
+from bus.link import Cancel, Offer, Task, TaskKind, TaskPhase, TaskResult
 from tests.bridge.farend import FarEnd, quiet
 from tests.flows.house import House, config_map, is_synced
 from tests.support import eventually
@@ -106,6 +106,55 @@ async def test_options_are_of_one_sync_and_what_cannot_be_done_is_refused_by_nam
     assert operation["sync"]["syncOptions"] == ["Prune=false"]
     assert still_there is not None
     assert await linked.get("configmaps/b") is None
+
+
+async def test_any_revision_can_be_looked_at_before_it_is_synced(
+    linked: House, far: FarEnd
+) -> None:
+    first = linked.commit({"web/a.yaml": config_map("a", v="1"), "web/b.yaml": config_map("b")})
+    async with linked.running() as agent:
+        await far.connected()
+        await linked.apply_app("web", "web")
+        await linked.until(is_out_of_sync, app="web")
+        subject = f"{linked.namespace}/web"
+        await far.do(task(TaskKind.SYNC, subject))
+        changed = {"web/a.yaml": config_map("a", v="2"), "web/b.yaml": None}
+        linked.commit({**changed, "web/c.yaml": config_map("c")})
+        await far.do(task(TaskKind.REFRESH, subject))
+        await linked.until(is_out_of_sync, app="web")
+        await far.do(task(TaskKind.SYNC, subject, prune=True))
+        status = (await linked.app("web"))["status"]
+        rendered = agent.parts.renders.recall(AppKey(linked.namespace, "web"))
+        back = task(TaskKind.DIFF, subject, historyId=0, prune=True, preview=True)
+        rollback = await far.do(back)
+        kept = await far.do(task(TaskKind.DIFF, subject, revision=first, preview=True))
+        manifests = await far.do(task(TaskKind.MANIFESTS, subject, revision=first[:8]))
+        assert (await linked.app("web"))["status"] == status
+        assert agent.parts.renders.recall(AppKey(linked.namespace, "web")) == rendered
+    assert rollback.body["revision"] == first
+    assert intents_of(rollback) == {"a": "change", "b": "create", "c": "prune"}
+    assert intents_of(kept) == {"a": "change", "b": "create", "c": "skip"}
+    assert sorted(names_of(manifests)) == ["a", "b"]
+
+
+async def test_a_revision_that_cannot_be_looked_at_says_why(linked: House, far: FarEnd) -> None:
+    linked.commit({"web/a.yaml": config_map("a")})
+    bad = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: [\n"
+    broken = linked.commit({"web/a.yaml": bad})
+    linked.commit({"web/a.yaml": config_map("a")})
+    async with linked.running():
+        await far.connected()
+        await linked.apply_app("web", "web")
+        await linked.until(is_out_of_sync, app="web")
+        subject = f"{linked.namespace}/web"
+        invalid = await far.do(task(TaskKind.DIFF, subject, revision=broken, preview=True))
+        unknown = await far.do(task(TaskKind.DIFF, subject, revision="v9", preview=True))
+        never = await far.do(task(TaskKind.DIFF, subject, historyId=7, preview=True))
+        option = await far.do(task(TaskKind.DIFF, subject, options=["Force=true"], preview=True))
+    assert (invalid.code, unknown.code, never.code) == ("invalid", "not_found", "not_found")
+    assert "web/a.yaml" in invalid.message
+    assert "v9" in unknown.message
+    assert (option.code, "Force=true" in option.message) == ("unsupported", True)
 
 
 async def test_reads_tell_what_is_there_and_nothing_that_is_secret(
@@ -314,6 +363,14 @@ async def test_where_it_cannot_be_known_whether_a_sync_was_done_a_person_is_aske
         await results.begin(wanted.id, "2026-01-01T00:00:00+00:00")
         ended = await far.do(wanted)
     assert ended.phase is TaskPhase.UNKNOWN
+
+
+def intents_of(preview: TaskResult) -> dict[str, str]:
+    return {one["key"].rpartition("/")[2]: one["action"] for one in preview.body["intents"]}
+
+
+def names_of(manifests: TaskResult) -> list[str]:
+    return [one["metadata"]["name"] for one in manifests.body["manifests"]]
 
 
 def is_noted(house: House, note: dict[str, str]) -> bool:

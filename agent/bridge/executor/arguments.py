@@ -31,16 +31,20 @@ class Object(Arguments, frozen=True, kw_only=True):
 
 
 class Sync(Arguments, frozen=True, kw_only=True):
-    """Also of a preview (a diff), which says what a sync of this kind would do.
-
-    `options` stand in place of the Application's, for this operation only.
-    """
+    """`options` stand in place of the Application's, for this operation only."""
 
     revision: str = ""
     prune: bool = False
     dry_run: bool = False
     resources: tuple[Object, ...] = ()
     options: tuple[str, ...] = ()
+
+
+class Preview(Sync, frozen=True, kw_only=True):
+    """Of a diff: at `revision` or at an entry of the history; `preview` asks what would be done."""
+
+    history_id: int | None = None
+    preview: bool = False
 
 
 class Refresh(Arguments, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from typing import Any
 
 from agent.bridge.doing import Doing, TaskFailedError
 from agent.bridge.executor import arguments
+from agent.bridge.executor.desired import deployed_revision
 from agent.bridge.executor.tools import Tools, app_key
 from bus.events import Event, RefreshNow, SyncApp, TerminateOperation
 from bus.identity import ResourceKey, Revision
@@ -58,16 +59,11 @@ class Commands:
         if policy is not None and policy.automated is not None:
             text = f"{app.key} syncs by itself and would undo a rollback: turn that off first"
             raise TaskFailedError("conflict", text)
-        entry = next((one for one in app.status.history if one.id == said.history_id), None)
-        if entry is None:
-            known = ", ".join(str(one.id) for one in app.status.history) or "none"
-            text = f"{app.key} has no history entry {said.history_id}; there are {known}"
-            raise TaskFailedError("not_found", text)
         command = SyncApp(
             id=task.id,
             actor=task.actor,
             app=app.key,
-            revision=Revision(entry.revision),
+            revision=deployed_revision(app, said.history_id),
             prune=said.prune,
             dry_run=said.dry_run,
         )

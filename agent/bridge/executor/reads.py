@@ -13,6 +13,8 @@ import msgspec
 
 from agent.bridge.doing import Doing, TaskFailedError
 from agent.bridge.executor import arguments
+from agent.bridge.executor.desired import Desired, deployed_revision
+from agent.bridge.executor.intents import Intent, intents
 from agent.bridge.executor.nodes import nodes_of
 from agent.bridge.executor.tools import Tools
 from agent.kube.paths import item
@@ -27,7 +29,6 @@ from handlers.render.assemble import objects_of
 from handlers.report.items import LARGEST
 from handlers.report.redaction import Redaction
 
-_NOT_RENDERED = "its manifests are not rendered yet: refresh it, and look at its conditions"
 _UNMODIFIED = (State.SAME, State.LEAVING)
 
 
@@ -38,33 +39,30 @@ class Reads:
     async def manifests(self, task: Task, _doing: Doing) -> object:
         app = self.tools.app(task)
         said = arguments.read(task, arguments.Manifests)
-        record = self.tools.renders.recall(app.key)
-        content = await self.tools.artifacts.get(record.digest) if record else None
-        if record is None or content is None:
-            raise TaskFailedError("not_found", f"{app.key}: {_NOT_RENDERED}")
-        if said.revision and said.revision != record.revision:
-            text = f"only revision {record.revision} is rendered here"
-            raise TaskFailedError("unsupported", text)
-        return {"revision": record.revision, "manifests": list(objects_of(content))}
+        made = await Desired(self.tools).at(app, said.revision)
+        return {"revision": made.record.revision, "manifests": list(objects_of(made.content))}
 
     async def diff(self, task: Task, _doing: Doing) -> object:
-        """Of all objects that differ, or as a preview of those that a sync is to be about."""
+        """Of all objects that differ, or of those named; a preview also says what a sync would do.
+
+        At whatever revision: one that is not rendered is rendered to be looked at.
+        """
         app = self.tools.app(task)
-        said = arguments.read(task, arguments.Sync)
-        world = await self._world(app)
-        target = app.source.target_revision if app.source else ""
-        if said.revision not in ("", target, world.record.revision):
-            text = f"only revision {world.record.revision} is rendered here"
-            raise TaskFailedError("unsupported", text)
+        said = arguments.read(task, arguments.Preview)
+        arguments.check_options(said)
+        made = await Desired(self.tools).at(app, _revision(app, said))
+        world = await self.tools.worlds.beside(app, made.record, made.content)
         redaction = self.tools.redaction()
-        wanted = {ResourceKey(it.group, it.kind, it.namespace, it.name) for it in said.resources}
-        pairs = [
-            pair
-            for pair in world.pairs
-            if pair.state not in _UNMODIFIED and (not wanted or pair.key in wanted)
-        ]
-        objects = [_difference(pair, redaction) for pair in pairs]
-        return {"revision": world.record.revision, "objects": fitting(objects)}
+        objects = [_difference(pair, redaction) for pair in _differing(world, said)]
+        answer = {"revision": world.record.revision, "objects": fitting(objects)}
+        return {**answer, "intents": self._intents(app, world, said)} if said.preview else answer
+
+    def _intents(
+        self, app: Application, world: World, said: arguments.Preview
+    ) -> tuple[Intent, ...]:
+        space = ResourceKey("", "Namespace", "", app.spec.destination.namespace)
+        there = self.tools.live.get(space) is not None
+        return intents(app, world, said, has_namespace=there)
 
     async def live(self, task: Task, _doing: Doing) -> object:
         app = self.tools.app(task)
@@ -75,17 +73,21 @@ class Reads:
         raw = await self.tools.client.get(item(self._kind(key), key.namespace, key.name))
         return msgspec.json.decode(raw)
 
-    async def _world(self, app: Application) -> World:
-        world = await self.tools.worlds.read(app)
-        if world is None:
-            raise TaskFailedError("not_found", f"{app.key}: {_NOT_RENDERED}")
-        return world
-
     def _kind(self, key: ResourceKey) -> KindInfo:
         kind = self.tools.live.kind(key.group, key.kind)
         if kind is None:
             raise TaskFailedError("not_found", f"the cluster serves no {key.kind} of {key.group}")
         return kind
+
+
+def _revision(app: Application, said: arguments.Preview) -> str:
+    return said.revision if said.history_id is None else deployed_revision(app, said.history_id)
+
+
+def _differing(world: World, said: arguments.Preview) -> list[Pair]:
+    wanted = {ResourceKey(it.group, it.kind, it.namespace, it.name) for it in said.resources}
+    pairs = (one for one in world.pairs if one.state not in _UNMODIFIED)
+    return [one for one in pairs if not wanted or one.key in wanted]
 
 
 def fitting(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from bus.link import Task
 from handlers.application.application import Application
 from handlers.compare.worlds.handler import Worlds
 from handlers.ports import Artifacts, Clock
+from handlers.render.evaluate.handler import Evaluate
 from handlers.report.redaction import Redaction
 
 
@@ -33,6 +34,7 @@ class Tools:
     artifacts: Artifacts
     renders: RenderStore
     worlds: Worlds
+    evaluate: Evaluate
     endings: Endings
     secrets: Secrets
     redaction: Callable[[], Redaction]
