@@ -24,6 +24,7 @@ from agent.kube.watch import KindWatch
 from agent.observe.lag import watch_lag
 from agent.parts import Parts
 from agent.store import feeds
+from agent.store.certificates import certificates_of
 
 log = structlog.get_logger()
 
@@ -88,6 +89,7 @@ class Agent:
         await self.parts.live.synced()
         for listed in self._listed.values():
             await listed.wait()
+        await self.parts.certificates.known.wait()
         warn_of_unproven(read_secrets(self.parts.secrets.setting))
         await act(self.parts, self.stop, self.acting)
 
@@ -125,6 +127,9 @@ class Agent:
             feed.listed = partial(self._have_listed, subject.name)
             watch = KindWatch(parts.client, subject, feed)
             yield f"watch {subject.name} of {namespace}", watch.run()
+        subject = certificates_of(namespace)
+        trust = KindWatch(parts.client, subject, parts.certificates, parts.certificates.on_state)
+        yield f"watch {subject.name}", trust.run()
         yield "live state", parts.live.run()
         yield "loop lag", watch_lag(parts.metrics.loop_lag)
 

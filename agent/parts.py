@@ -36,6 +36,7 @@ from agent.sandbox.pool import Sandbox
 from agent.settings import Settings
 from agent.store.applications import Applications
 from agent.store.artifacts import ArtifactStore
+from agent.store.certificates import Certificates
 from agent.store.patching import ApplicationPatches
 from agent.store.recent import RecentArtifacts
 from agent.store.redis import RedisArtifacts
@@ -61,6 +62,7 @@ class Parts:
     cluster: KubeCluster
     applications: Applications
     secrets: Secrets
+    certificates: Certificates
     artifacts: RecentArtifacts
     renders: RenderStore
     worlds: Worlds
@@ -81,7 +83,8 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
         stack.callback(spans.close)
         bus = await stack.enter_async_context(open_bus(settings))
         sandbox = await stack.enter_async_context(_sandbox(settings))
-        mirrors = await stack.enter_async_context(_mirrors(state, secrets))
+        certificates = Certificates()
+        mirrors = await stack.enter_async_context(_mirrors(state, secrets, certificates))
         client = await stack.enter_async_context(_client(settings, metrics))
         index = LiveIndex(settings.namespace)
         known = _known_secrets(settings, index, secrets)
@@ -105,6 +108,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
             cluster=cluster,
             applications=applications,
             secrets=secrets,
+            certificates=certificates,
             artifacts=artifacts,
             renders=renders,
             worlds=Worlds(
@@ -142,8 +146,9 @@ def _sandbox(settings: Settings) -> Sandbox:
     return Sandbox(sandbox_binary(chosen.binary), limits)
 
 
-def _mirrors(state: Path, secrets: Secrets) -> Mirrors:
-    return Mirrors(MirrorSettings(folder=state / "mirrors"), SecretCredentials(secrets.all))
+def _mirrors(state: Path, secrets: Secrets, certificates: Certificates) -> Mirrors:
+    settings = MirrorSettings(folder=state / "mirrors")
+    return Mirrors(settings, SecretCredentials(secrets.all), certificates.for_url)
 
 
 @asynccontextmanager

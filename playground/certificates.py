@@ -1,7 +1,8 @@
-"""The few keys and certificates a control plane on loopback needs, thrown away with its folder."""
+"""The few keys and certificates that servers on loopback need, thrown away with their folder."""
 
 import datetime as dt
 import ipaddress
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,6 +60,19 @@ def make_client_pair(authority: Authority, folder: Path, user: str, group: str) 
         x509.ExtendedKeyUsage([x509.oid.ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False
     )
     return _write(builder.sign(authority.key, hashes.SHA256()), key, folder / user)
+
+
+def serving(
+    authority: Authority, folder: Path, *, clients: Authority | None = None
+) -> ssl.SSLContext:
+    """What a server on loopback speaks TLS with; `clients`: who must have signed its clients."""
+    pair = make_serving_pair(authority, folder, ())
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(pair.certificate_file, pair.key_file)
+    if clients is not None:
+        context.load_verify_locations(clients.certificate_file)
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
 
 
 def make_signing_key(file: Path) -> Path:

@@ -10,6 +10,7 @@ import base64
 import hmac
 import shutil
 import socket
+import ssl
 from collections.abc import Coroutine
 from pathlib import Path
 from types import TracebackType
@@ -28,10 +29,11 @@ _BODY_LIMIT = 1 << 30
 
 
 class GitHost:
-    """`async with GitHost(folder)` serves the repositories below the folder."""
+    """`async with GitHost(folder)` serves the repositories below the folder; by TLS if told how."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, tls: ssl.SSLContext | None = None) -> None:
         self.folder = folder
+        self._tls = tls
         self._port = free_port()
         self._repositories: dict[str, Repository] = {}
         self._deliveries = Deliveries()
@@ -41,7 +43,7 @@ class GitHost:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self._port}"
 
     def create(self, name: str, *, branch: str = "main", login: Login | None = None) -> Repository:
         """An empty repository; `login` is asked for on every request."""
@@ -91,7 +93,10 @@ class GitHost:
         application.router.add_route("*", "/{path:.+}", self._serve)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self._port, reuse_address=True).start()
+        site = web.TCPSite(
+            self._runner, "127.0.0.1", self._port, reuse_address=True, ssl_context=self._tls
+        )
+        await site.start()
 
     async def _close(self) -> None:
         runner, self._runner = self._runner, None

@@ -27,9 +27,15 @@ class Ended:
 
 
 async def run_git(
-    arguments: tuple[str, ...], environment: Mapping[str, str], deadline: float
+    arguments: tuple[str, ...],
+    environment: Mapping[str, str],
+    deadline: float,
+    files: tuple[int, ...] = (),
 ) -> Ended:
-    """Run `git` with exactly `environment`. TimeoutError at the deadline, when it is gone."""
+    """Run `git` with exactly `environment`. TimeoutError at the deadline, when it is gone.
+
+    `files` are open ones that it inherits under their numbers.
+    """
     process = await asyncio.create_subprocess_exec(
         "git",
         *arguments,
@@ -37,6 +43,7 @@ async def run_git(
         stdout=DEVNULL,
         stderr=PIPE,
         env=dict(environment),
+        pass_fds=files,
         start_new_session=True,
     )
     try:

@@ -23,8 +23,6 @@ ANY_USER = "x-access-token"
 """Hosts that take a token as password want some user name beside it, and do not read it."""
 
 _NOT_ACTED_ON = (
-    "tlsClientCertData",
-    "tlsClientCertKey",
     "githubAppID",
     "gcpServiceAccountKey",
     "useAzureWorkloadIdentity",
@@ -61,6 +59,10 @@ class Credential:
     insecure: bool = False
     """Do not verify the server's certificate."""
     proxy: str = field(default="", repr=False)
+    no_proxy: str = ""
+    certificate: str = field(default="", repr=False)
+    """With which we introduce ourselves to the server's TLS, in PEM; `key` is its private key."""
+    key: str = field(default="", repr=False)
     ignored: tuple[str, ...] = ()
     """Fields of the Secret that this version does not act on."""
     problem: str = ""
@@ -132,7 +134,20 @@ def credential_for(secrets: Iterable[Secret], url: str) -> Credential | None:
     if lent is None:
         return mine
     theirs = _read(lent)
-    return replace(theirs, insecure=mine.insecure, proxy=mine.proxy) if mine else theirs
+    return _lent(theirs, mine) if mine else theirs
+
+
+def _lent(theirs: Credential, mine: Credential) -> Credential:
+    """Their login, and of our own Secret the way to the server."""
+    shown = mine if mine.certificate else theirs
+    return replace(
+        theirs,
+        insecure=mine.insecure,
+        proxy=mine.proxy,
+        no_proxy=mine.no_proxy,
+        certificate=shown.certificate,
+        key=shown.key,
+    )
 
 
 def _typed(secrets: Iterable[Secret], kind: str) -> Iterable[Secret]:
@@ -157,6 +172,9 @@ def _read(secret: Secret) -> Credential:
         bearer_token=data.get("bearerToken", ""),
         insecure=insecure in _TRUE,
         proxy=data.get("proxy", ""),
+        no_proxy=data.get("noProxy", ""),
+        certificate=data.get("tlsClientCertData", ""),
+        key=data.get("tlsClientCertKey", ""),
         ignored=tuple(name for name in _NOT_ACTED_ON if data.get(name)),
         problem=_problem(data, insecure),
     )
@@ -167,6 +185,8 @@ def _problem(data: Mapping[str, str], insecure: str) -> str:
         return "it holds an SSH key, and this version speaks HTTPS only; use username and password"
     if insecure not in (*_TRUE, *_FALSE):
         return "its field insecure is neither true nor false"
+    if bool(data.get("tlsClientCertData")) != bool(data.get("tlsClientCertKey")):
+        return "of tlsClientCertData and tlsClientCertKey it holds one; a client needs both"
     said = "".join(data.get(name, "") for name in ("username", "password", "bearerToken"))
     if any(character in said for character in "\r\n\0"):
         return "its user name, password or token holds a line break; store it without one"

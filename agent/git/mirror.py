@@ -20,16 +20,15 @@ import pygit2
 from agent.git.changes import changed_paths
 from agent.git.command import Ended, run_git
 from agent.git.commits import commit_of
+from agent.git.failures import failure, has_no_head, overdue
 from agent.git.refs import branches_and_tags, nearby, resolve
 from agent.git.transport import (
     ALL_REFS,
     HEAD_REF,
     Remote,
-    failure,
     fetch_arguments,
     fetch_environment,
-    has_no_head,
-    overdue,
+    papers_of,
 )
 from agent.git.tree import GitTree, Objects
 from bus.events import Commit
@@ -121,10 +120,11 @@ class Mirror:
     async def _git(self, remote: Remote, arguments: tuple[str, ...]) -> Ended:
         """Raises RepositoryError where Git did not come to an end by itself."""
         seconds = self._fetch_seconds
-        environment = fetch_environment(remote, os.environ, seconds)
         ended: Ended | None = None
         try:
-            ended = await run_git(arguments, environment, seconds)
+            with papers_of(remote) as shown:
+                environment = fetch_environment(remote, os.environ, seconds, shown)
+                ended = await run_git(arguments, environment, seconds, shown.files)
         except TimeoutError as error:
             raise overdue(remote, seconds) from error
         except OSError as error:

@@ -8,6 +8,7 @@ same repository. Whoever waited for a fetch that began after he asked has what h
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -15,9 +16,10 @@ from typing import Self
 import structlog
 
 from agent.git.credentials import CredentialSource, split_user
+from agent.git.failures import unusable
 from agent.git.mirror import Mirror, open_mirror
 from agent.git.refs import is_commit, is_range
-from agent.git.transport import Remote, unusable
+from agent.git.transport import Remote
 from bus.events import Commit
 from bus.identity import RepositoryKey, Revision
 from bus.status import Reason
@@ -39,9 +41,16 @@ class MirrorSettings:
 class Mirrors:
     """Implements handlers.ports.Git and Commits; `async with` closes the mirrors."""
 
-    def __init__(self, settings: MirrorSettings, credentials: CredentialSource) -> None:
+    def __init__(
+        self,
+        settings: MirrorSettings,
+        credentials: CredentialSource,
+        authority: Callable[[str], str] = lambda _: "",
+    ) -> None:
+        """`authority`: URL -> the certificates in PEM by which its server is trusted."""
         self._settings = settings
         self._credentials = credentials
+        self._authority = authority
         self._mirrors: dict[RepositoryKey, Mirror] = {}
         self._opening = asyncio.Lock()
         self._told: set[str] = set()
@@ -117,7 +126,7 @@ class Mirrors:
     def _remote(self, url: str) -> Remote:
         clean, written = split_user(url)
         credential = self._credentials.for_url(clean) or written
-        remote = Remote(url=clean, credential=credential)
+        remote = Remote(url=clean, credential=credential, authority=self._authority(clean))
         if credential and credential.problem:
             raise unusable(remote, credential.problem)
         if credential and credential.ignored and credential.secret not in self._told:

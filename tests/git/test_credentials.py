@@ -85,8 +85,10 @@ def test_the_header(data: dict[str, str], header: str) -> None:
         ({"sshPrivateKey": "-----BEGIN"}, "SSH"),
         ({"insecure": "perhaps"}, "insecure"),
         ({"username": "kim", "password": "p\nHost: evil"}, "line break"),
+        ({"tlsClientCertData": "-----BEGIN"}, "needs both"),
+        ({"tlsClientCertKey": "-----BEGIN"}, "needs both"),
     ],
-    ids=["ssh key", "boolean", "line break"],
+    ids=["ssh key", "boolean", "line break", "certificate alone", "key alone"],
 )
 def test_a_secret_that_cannot_be_used_says_why(data: dict[str, str], says: str) -> None:
     found = credential_for([repository(**data)], URL)
@@ -95,9 +97,22 @@ def test_a_secret_that_cannot_be_used_says_why(data: dict[str, str], says: str) 
 
 
 def test_what_is_not_acted_on_is_listed() -> None:
-    found = credential_for([repository(tlsClientCertData="x", depth="1")], URL)
+    found = credential_for([repository(enableLfs="true", depth="1")], URL)
     assert found is not None
-    assert found.ignored == ("tlsClientCertData", "depth")
+    assert found.ignored == ("enableLfs", "depth")
+
+
+def test_a_borrowed_user_goes_with_the_repository_s_own_certificate() -> None:
+    theirs = {"tlsClientCertData": "theirs", "tlsClientCertKey": "theirs-too"}
+    bot = lent("host", "https://git.example", username="bot", **theirs)
+    own = repository(tlsClientCertData="mine", tlsClientCertKey="mine-too", noProxy="example")
+    found = credential_for([bot, own], URL)
+    assert found is not None
+    assert (found.username, found.certificate, found.key) == ("bot", "mine", "mine-too")
+    assert found.no_proxy == "example"
+    found = credential_for([bot, repository()], URL)
+    assert found is not None
+    assert (found.certificate, found.key) == ("theirs", "theirs-too")
 
 
 def test_nothing_shows_a_password() -> None:

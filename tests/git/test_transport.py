@@ -1,10 +1,15 @@
-"""What a fetch is given, and what is told about its failure."""
+"""What a fetch is given."""
 
-import pytest
+from pathlib import Path
 
 from agent.git.credentials import Credential
-from agent.git.transport import ALL_REFS, Remote, failure, fetch_arguments, fetch_environment
-from bus.status import Reason
+from agent.git.transport import (
+    ALL_REFS,
+    Remote,
+    fetch_arguments,
+    fetch_environment,
+    papers_of,
+)
 
 REMOTE = Remote(
     url="https://git.example/x.git",
@@ -25,6 +30,26 @@ def test_the_credential_travels_as_a_header_in_the_environment() -> None:
     assert f"Authorization: Basic {HEADER}" in values
 
 
+def test_papers_are_named_to_git_and_travel_as_open_files() -> None:
+    credential = Credential(certificate="ours", key="hide-me", no_proxy="inside.example")
+    remote = Remote(url="https://git.example/x.git", credential=credential, authority="theirs")
+    with papers_of(remote) as shown:
+        environment = fetch_environment(remote, {"GIT_SSL_CAINFO": "/etc/ambient"}, 30, shown)
+        kept = [Path(path).read_text() for path in (shown.authority, shown.certificate, shown.key)]
+        assert kept == ["theirs", "ours", "hide-me"]
+        assert environment["GIT_SSL_CAINFO"] == shown.authority
+        assert {shown.certificate, shown.key} <= set(environment.values())
+    assert environment["no_proxy"] == environment["NO_PROXY"] == "inside.example"
+    assert "hide-me" not in str(environment)
+
+
+def test_without_papers_the_authorities_of_this_machine_count() -> None:
+    with papers_of(REMOTE) as shown:
+        assert shown.files == ()
+        environment = fetch_environment(REMOTE, {"GIT_SSL_CAINFO": "/etc/ambient"}, 30, shown)
+    assert environment["GIT_SSL_CAINFO"] == "/etc/ambient"
+
+
 def test_the_user_s_configuration_and_prompts_are_switched_off() -> None:
     environment = fetch_environment(REMOTE, {"HOME": "/home/kim", "GIT_ASKPASS": "x"}, 30)
     assert environment["GIT_TERMINAL_PROMPT"] == "0"
@@ -33,55 +58,3 @@ def test_the_user_s_configuration_and_prompts_are_switched_off() -> None:
     assert environment["GIT_ALLOW_PROTOCOL"] == "http:https"
     assert "GIT_ASKPASS" not in environment
     assert environment["HOME"] != "/home/kim"
-
-
-@pytest.mark.parametrize(
-    ("complaint", "reason"),
-    [
-        ("fatal: Authentication failed for 'x'", Reason.CREDENTIALS_REFUSED),
-        ("fatal: could not read Username for 'x': disabled", Reason.CREDENTIALS_REFUSED),
-        ("fatal: The requested URL returned error: 403", Reason.CREDENTIALS_REFUSED),
-        ("fatal: repository 'x' not found", Reason.REPOSITORY_UNREACHABLE),
-        ("fatal: Failed to connect to x port 1: refused", Reason.REPOSITORY_UNREACHABLE),
-        ("fatal: SSL certificate problem: expired", Reason.REPOSITORY_UNREACHABLE),
-        ("", Reason.REPOSITORY_UNREACHABLE),
-    ],
-)
-def test_reasons(complaint: str, reason: Reason) -> None:
-    error = failure(REMOTE, complaint)
-    assert error.reason is reason
-    assert REMOTE.url in error.message
-    assert "argocd/x" in error.message
-
-
-def test_another_protocol_is_refused_with_a_remedy() -> None:
-    error = failure(REMOTE, "fatal: transport 'ssh' not allowed")
-    assert "over https" in error.message
-
-
-def test_a_server_that_repeats_the_credential_is_not_quoted() -> None:
-    said = f"remote: you sent {HEADER}\nfatal: 'https://kim:hide-me@git.example' hide-me {HEADER}"
-    message = failure(REMOTE, said).message
-    assert "hide-me" not in message
-    assert HEADER not in message
-
-
-def test_the_same_cause_reads_the_same() -> None:
-    first = failure(REMOTE, "fatal: Failed to connect to x port 1 after 3 ms: refused")
-    second = failure(REMOTE, "fatal: Failed to connect to x port 1 after 87 ms: refused")
-    assert first.message == second.message
-
-
-@pytest.mark.parametrize(
-    ("credential", "said"),
-    [
-        (REMOTE.credential, "the server refused this login (credentials of Secret argocd/x)"),
-        (None, "the server asks for a login (no Secret fits this URL)"),
-    ],
-    ids=["with a Secret", "without"],
-)
-def test_a_login_that_git_would_prompt_for_is_said_in_our_words(
-    credential: Credential | None, said: str
-) -> None:
-    complaint = "fatal: could not read Username for 'https://x': terminal prompts disabled"
-    assert said in failure(Remote(url=REMOTE.url, credential=credential), complaint).message

@@ -1,0 +1,103 @@
+"""What the failure of a fetch means, and what to tell a person about it. Pure.
+
+Git and its libraries say in many words what went wrong; the reason, the remedy and a sentence that
+reads the same each time are made of them here. Nothing secret is quoted.
+"""
+
+from __future__ import annotations
+
+import re
+
+from agent.git.transport import Remote
+from bus.status import Reason
+from handlers.ports import RepositoryError
+
+_LONGEST_CAUSE = 300
+CERTIFICATES = "argocd-tls-certs-cm"
+_CHANGING = re.compile(r" after \d+ ms| CAfile: \S+ CRLfile: \S+| from /dev/fd/\d+")
+"""The same cause must read the same each time, or every try is news to the Application."""
+_USER_IN_URL = re.compile(r"(?<=://)[^/@\s]+@")
+_REFUSED = (
+    "authentication failed",
+    "could not read username",
+    "could not read password",
+    "invalid credentials",
+    "returned error: 401",
+    "returned error: 403",
+)
+_WANTS_LOGIN = "terminal prompts disabled"
+"""Git's word for a 401, also where the login that was refused came from us."""
+_WANTS_CERTIFICATE = ("alert", "handshake fail", "x.509 key", "client certificate")
+"""How OpenSSL and GnuTLS say that a server refused the greeting, or that ours cannot be read."""
+_BROKEN_OFF = ("non-properly terminated", "unexpected eof", "reset by peer", "getpeername")
+"""A server of TLS 1.3 refuses after the greeting, by going away."""
+_ABSENT = ("not found", "does not appear to be a git repository", "returned error: 404")
+
+
+def has_no_head(complaint: str) -> bool:
+    """The remote is empty, or its HEAD names a branch that is not there."""
+    return "couldn't find remote ref HEAD" in complaint
+
+
+def failure(remote: Remote, complaint: str) -> RepositoryError:
+    """What to tell a person about a fetch that ended with `complaint`."""
+    lowered = complaint.lower()
+    refused = any(word in lowered for word in _REFUSED)
+    reason = Reason.CREDENTIALS_REFUSED if refused else Reason.REPOSITORY_UNREACHABLE
+    return _error(reason, remote, _cause(remote, complaint), _remedy(remote, lowered))
+
+
+def _remedy(remote: Remote, said: str) -> str:
+    def says(words: tuple[str, ...]) -> bool:
+        return any(word in said for word in words)
+
+    if says(_REFUSED):
+        return "Check user name and password or token of the Secret, and its rights"
+    if says(_ABSENT):
+        return "Check the URL, and that these credentials may read it"
+    if "not allowed" in said:
+        return "This version reads repositories over https (or http) only: change the URL"
+    if says(_WANTS_CERTIFICATE) or (remote.url.startswith("https:") and says(_BROKEN_OFF)):
+        fields = "tlsClientCertData and tlsClientCertKey"
+        return f"The server may want a certificate of ours: check {fields} of the Secret"
+    if "certificate" in said or "ssl" in said:
+        place = f"ConfigMap {CERTIFICATES}, key {remote.host}"
+        signer = "if a private authority has signed it, put that authority's certificate into"
+        return f"Check the server's certificate; {signer} {place}"
+    return "Check that the server is up and can be reached from here; it is tried again"
+
+
+def overdue(remote: Remote, seconds: float) -> RepositoryError:
+    cause = f"no end within {seconds:g} s, given up"
+    remedy = "Check the server's load and the way to it; it is tried again"
+    return _error(Reason.REPOSITORY_UNREACHABLE, remote, cause, remedy)
+
+
+def unusable(remote: Remote, problem: str) -> RepositoryError:
+    return _error(Reason.CREDENTIALS_REFUSED, remote, problem, "Mend the Secret")
+
+
+def _error(reason: Reason, remote: Remote, cause: str, remedy: str) -> RepositoryError:
+    secret = remote.credential.secret if remote.credential else ""
+    who = f"credentials of Secret {secret}" if secret else "no Secret fits this URL"
+    return RepositoryError(reason, f"{remote.url} cannot be fetched: {cause} ({who}). {remedy}.")
+
+
+def _cause(remote: Remote, complaint: str) -> str:
+    """Git's own last words, without what must not be shown."""
+    lines = [line.strip() for line in complaint.splitlines() if line.strip()]
+    told = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    text = (told or lines or ["git said nothing"])[-1]
+    for hidden in remote.credential.hidden if remote.credential else ():
+        text = text.replace(hidden, "***")
+    if _WANTS_LOGIN in text:
+        return _login_refused(remote)
+    text = _CHANGING.sub("", text.removeprefix("fatal:").removeprefix("error:").strip())
+    text = _USER_IN_URL.sub("", text)
+    return text[:_LONGEST_CAUSE]
+
+
+def _login_refused(remote: Remote) -> str:
+    if remote.credential is None or remote.credential.anonymous:
+        return "the server asks for a login"
+    return "the server refused this login"

@@ -1,0 +1,85 @@
+"""What is told about a fetch that failed."""
+
+import pytest
+
+from agent.git.credentials import Credential
+from agent.git.failures import failure
+from agent.git.transport import Remote
+from bus.status import Reason
+from tests.git.test_transport import HEADER, REMOTE
+
+
+@pytest.mark.parametrize(
+    ("complaint", "reason"),
+    [
+        ("fatal: Authentication failed for 'x'", Reason.CREDENTIALS_REFUSED),
+        ("fatal: could not read Username for 'x': disabled", Reason.CREDENTIALS_REFUSED),
+        ("fatal: The requested URL returned error: 403", Reason.CREDENTIALS_REFUSED),
+        ("fatal: repository 'x' not found", Reason.REPOSITORY_UNREACHABLE),
+        ("fatal: Failed to connect to x port 1: refused", Reason.REPOSITORY_UNREACHABLE),
+        ("fatal: SSL certificate problem: expired", Reason.REPOSITORY_UNREACHABLE),
+        ("", Reason.REPOSITORY_UNREACHABLE),
+    ],
+)
+def test_reasons(complaint: str, reason: Reason) -> None:
+    error = failure(REMOTE, complaint)
+    assert error.reason is reason
+    assert REMOTE.url in error.message
+    assert "argocd/x" in error.message
+
+
+def test_another_protocol_is_refused_with_a_remedy() -> None:
+    error = failure(REMOTE, "fatal: transport 'ssh' not allowed")
+    assert "over https" in error.message
+
+
+def test_a_server_that_repeats_the_credential_is_not_quoted() -> None:
+    said = f"remote: you sent {HEADER}\nfatal: 'https://kim:hide-me@git.example' hide-me {HEADER}"
+    message = failure(REMOTE, said).message
+    assert "hide-me" not in message
+    assert HEADER not in message
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "Failed to connect to x port 1 after 3 ms: refused",
+        "verification failed. CAfile: /dev/fd/3 CRLfile: none",
+        "could not load PEM client certificate from /dev/fd/3, no start line",
+    ],
+    ids=["time", "authority", "certificate"],
+)
+def test_the_same_cause_reads_the_same(first: str) -> None:
+    second = first.replace("3 ms", "87 ms").replace("fd/3", "fd/41")
+    assert failure(REMOTE, first).message == failure(REMOTE, second).message
+
+
+@pytest.mark.parametrize(
+    ("complaint", "remedy"),
+    [
+        ("server certificate verification failed.", "ConfigMap argocd-tls-certs-cm, key git.exam"),
+        ("SSL certificate problem: unable to get local issuer", "ConfigMap argocd-tls-certs-cm"),
+        ("GnuTLS recv error (-110): The TLS connection was non-properly terminated.", "of ours"),
+        ("OpenSSL: tlsv13 alert certificate required, errno 0", "of ours"),
+        ("error reading X.509 key or certificate file", "of ours"),
+    ],
+)
+def test_a_greeting_that_failed_says_which_certificate_to_look_at(
+    complaint: str, remedy: str
+) -> None:
+    assert remedy in failure(REMOTE, f"fatal: {complaint}").message
+
+
+@pytest.mark.parametrize(
+    ("credential", "said"),
+    [
+        (REMOTE.credential, "the server refused this login (credentials of Secret argocd/x)"),
+        (None, "the server asks for a login (no Secret fits this URL)"),
+    ],
+    ids=["with a Secret", "without"],
+)
+def test_a_login_that_git_would_prompt_for_is_said_in_our_words(
+    credential: Credential | None, said: str
+) -> None:
+    complaint = "fatal: could not read Username for 'https://x': terminal prompts disabled"
+    assert said in failure(Remote(url=REMOTE.url, credential=credential), complaint).message
