@@ -11,6 +11,7 @@ import logging
 import re
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, TextIO
 
 import orjson
@@ -29,7 +30,10 @@ _SECRET_TEXT = re.compile(
     r"[^\s\"',;&]+",
     re.IGNORECASE,
 )
+_MARKS = ("bearer", "basic", "passw", "token", "secret", "api")
+"""A text of ASCII without any of these, in whatever case, says no secret by name."""
 _DEEPEST = 8
+_NAMES_KNOWN = 4096
 
 
 def configure(level: str = "info", form: str = "auto", stream: TextIO | None = None) -> None:
@@ -52,7 +56,13 @@ def redact(_: object, __: str, event: EventDict) -> EventDict:
 
 
 def redact_secrets(text: str) -> str:
-    return _SECRET_TEXT.sub(rf"\g<before>{MASK}", redact_text(text))
+    """The dear pattern is tried only where one of its words stands: every field comes here."""
+    text = redact_text(text) if "://" in text else text
+    if text.isascii():
+        lowered = text.lower()
+        if not any(mark in lowered for mark in _MARKS):
+            return text
+    return _SECRET_TEXT.sub(rf"\g<before>{MASK}", text)
 
 
 def _before() -> list[Processor]:
@@ -93,9 +103,11 @@ def _take_in_libraries(out: TextIO, *, console: bool, least: int) -> None:
 
 
 def _masked(name: str, value: object, depth: int = 0) -> object:
-    if (name and _SECRET_NAME.search(name) and not name.endswith("_file")) or depth > _DEEPEST:
+    if depth > _DEEPEST or _is_secret_name(name):
         return MASK
     match value:
+        case str():
+            return value if name.startswith("_") else redact_secrets(value)
         case Mapping():
             return {key: _masked(str(key), inner, depth + 1) for key, inner in value.items()}
         case list() | tuple() | set() | frozenset():
@@ -104,3 +116,9 @@ def _masked(name: str, value: object, depth: int = 0) -> object:
             return value
         case _:
             return value if name.startswith("_") else redact_secrets(str(value))
+
+
+@lru_cache(maxsize=_NAMES_KNOWN)
+def _is_secret_name(name: str) -> bool:
+    """The names of fields are few and come again with every line."""
+    return _SECRET_NAME.search(name) is not None and not name.endswith("_file")

@@ -91,6 +91,23 @@ def test_secrets_are_masked(fields: dict[str, Any]) -> None:
     assert "hush" not in str(redact(None, "info", fields))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "BASIC hush",
+        "a Bearer\thush",
+        "PassWd=hush",
+        "x-SeCret: hush",
+        "API_KEY : hush",
+        "refreshToKen=hush",
+        pytest.param("pa\u017f\u017fword=hush", id="long s"),
+        pytest.param("to\u212aen=hush", id="Kelvin"),
+    ],
+)
+def test_words_that_tell_a_secret_are_found_in_every_case(text: str) -> None:
+    assert "hush" not in redact_secrets(text)
+
+
 def test_the_name_of_a_secret_object_stays() -> None:
     fields = {"secret": "argocd/repo-shop", "message": "credentials of Secret argocd/repo-shop"}
 
