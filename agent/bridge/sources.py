@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from agent.bridge.trust import Trust
 from agent.git.credentials import SECRET_TYPE, Secret
 from agent.store.applications import Applications
 from agent.store.secrets import Secrets
@@ -32,6 +33,8 @@ from handlers.report.items import (
     project_item,
 )
 from handlers.report.redaction import Redaction
+from handlers.report.trust import trusted_item
+from handlers.trust.trusted import Trusted
 
 T = TypeVar("T")
 _SECRET_KINDS = {"repository": REPOSITORY, "cluster": CLUSTER}
@@ -46,6 +49,8 @@ class Source(Generic[T]):
     get: Callable[[str], T | None]
     version: Callable[[T], str]
     shape: Callable[[T, Stamp, Redaction], Item]
+    known: Callable[[], bool] = lambda: True
+    """Whether what is found is all there is; until then nothing is said of the kind."""
 
 
 def application_source(applications: Applications) -> Source[Application]:
@@ -85,6 +90,23 @@ def component_source(components: Callable[[], Mapping[str, Component]]) -> Sourc
 
 def instances_source(running: Callable[[], Mapping[str, Instances]]) -> Source[Instances]:
     return _of(INSTANCES, running, _value_version, instances_item)
+
+
+def trust_source(kind: str, trust: Trust, namespace: str) -> Source[Trusted]:
+    def shape(found: Trusted, stamp: Stamp, redaction: Redaction) -> Item:
+        return trusted_item(found, namespace, stamp, redaction)
+
+    def get(subject: str) -> Trusted | None:
+        return trust.found(kind).get(subject)
+
+    return Source(
+        kind=kind,
+        all=lambda: trust.found(kind),
+        get=get,
+        version=_value_version,
+        shape=shape,
+        known=lambda: trust.known(kind),
+    )
 
 
 def connection_of(secret: Secret) -> Connection:

@@ -31,7 +31,8 @@ class States:
 
     @property
     def kinds(self) -> Sequence[str]:
-        return tuple(source.kind for source in self.sources)
+        """Those of which everything is known: the rest cannot be compared yet."""
+        return tuple(source.kind for source in self.sources if source.known())
 
     def item(self, kind: str, subject: str) -> Item:
         """The state, or a tombstone where there is no such object."""

@@ -41,7 +41,7 @@ NOUNS = (
     ),
     Noun(
         path="certificates",
-        kind="Certificate",
+        kind="RepositoryCertificate",
         view=P.CERT_VIEW,
         edit=P.CERT_EDIT,
         delete=P.CERT_DELETE,
@@ -78,18 +78,25 @@ class NewConnection(Given, frozen=True, kw_only=True):
     type: Annotated[str, msgspec.Meta(max_length=63)] = ""
     project: Annotated[str, msgspec.Meta(max_length=63)] = ""
     text: Annotated[str, msgspec.Meta(max_length=100_000)] = ""
-    """A public certificate, known hosts or a public GnuPG key."""
+    """A public certificate, lines of known hosts (type `ssh`) or a public GnuPG key."""
     spec: dict[str, Any] = {}
     secret_ref: SecretRef | None = None
     sealed: Annotated[str, msgspec.Meta(max_length=100_000)] | None = None
 
 
 class Connection(Answer, frozen=True, kw_only=True):
+    """`subType` to `expiresAt` are of certificates, known hosts and keys; empty where unknown."""
+
     id: str
     agent: dict[str, str]
     name: str
     url: str
     type: str
+    sub_type: str
+    fingerprint: str
+    info: str
+    """The subject of a certificate, the owner of a key."""
+    expires_at: str
     project: str
     status: str
     message: str

@@ -58,7 +58,7 @@ async def put_connection(noun: Noun, call: Call, raw: dict[str, Any]) -> Accepte
     if given.secret_ref is not None and given.sealed is not None:
         raise invalid("sealed", "expected either secretRef or sealed", rule="one-of")
     agent = await _agent(call, given.agent, noun)
-    name = given.name or given.url
+    name = given.name or given.url or (noun.path if given.text else "")
     if not name:
         raise invalid("name", "expected a name or a url", rule="required")
     body = msgspec.to_builtins(given)
@@ -151,14 +151,23 @@ def _connection(row: RowMapping) -> Connection:
     return Connection(
         id=_id(row),
         agent={"id": row["agent_id"], "name": row["agent_name"]},
-        name=str(spec.get("name") or body.get("name") or row["subject"]),
-        url=str(spec.get("url") or spec.get("repo") or spec.get("server") or ""),
-        type=str(spec.get("type") or ""),
+        name=_first(spec, "name", "serverName", "keyId") or str(body.get("name") or row["subject"]),
+        url=_first(spec, "url", "repo", "server"),
+        type=_first(spec, "type"),
+        sub_type=_first(spec, "subType"),
+        fingerprint=_first(spec, "fingerprint"),
+        info=_first(spec, "info"),
+        expires_at=_first(spec, "expiresAt"),
         project=row["project"],
-        status=str(state.get("status") or ""),
-        message=str(state.get("message") or ""),
+        status=_first(state, "status") or ("Failed" if spec.get("problem") else ""),
+        message=_first(state, "message") or _first(spec, "problem"),
         as_of=text_of(row["as_of"]),
     )
+
+
+def _first(said: Mapping[str, Any], *names: str) -> str:
+    """The first of them that says anything."""
+    return next((str(said[name]) for name in names if said.get(name)), "")
 
 
 def _id(row: RowMapping) -> str:

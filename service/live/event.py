@@ -126,6 +126,6 @@ _OF_KIND = {
     "Instances": Permission.APPLICATION_VIEW,
     "Repository": Permission.REPOSITORY_VIEW,
     "Cluster": Permission.CLUSTER_VIEW,
-    "Certificate": Permission.CERT_VIEW,
+    "RepositoryCertificate": Permission.CERT_VIEW,
     "GnuPGKey": Permission.GPGKEY_VIEW,
 }

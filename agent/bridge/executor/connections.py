@@ -1,4 +1,4 @@
-"""Connections: repositories, clusters, certificates and keys, as Argo CD keeps them.
+"""Connections: repositories and clusters, as Argo CD keeps them; trusting.py has the rest.
 
 A credential comes sealed to our key, or is taken from a Secret of the control namespace that its
 owner has marked with the label `gitops-house.io/credential: "true"`: the service may not name any
@@ -20,6 +20,7 @@ import orjson
 from agent.bridge.doing import TaskFailedError
 from agent.bridge.executor.arguments import Put, SecretRef
 from agent.bridge.executor.tools import Tools
+from agent.bridge.executor.trusting import Trusting
 from agent.bridge.sealed import FIELDS, SealedBoxError, opened
 from agent.git.credentials import SECRET_TYPE
 from agent.kube.errors import NotFoundError
@@ -28,8 +29,6 @@ from handlers.manifest import access
 
 USABLE = "gitops-house.io/credential"
 _TYPES = {"Repository": "repository", "RepositoryCredentials": "repo-creds", "Cluster": "cluster"}
-_CERTIFICATES, _HOSTS = "argocd-tls-certs-cm", "argocd-ssh-known-hosts-cm"
-_GPG = "argocd-gpg-keys-cm"
 _SPEC = frozenset({"enableOCI", "insecure", "enableLfs", "forceHttpBasicAuth", "noProxy", "depth"})
 _NAME = re.compile(r"[A-Za-z0-9.:_-]{1,253}")
 
@@ -41,20 +40,14 @@ class Connections:
     async def put(self, said: Put) -> object:
         if said.kind in _TYPES:
             return await self._put_secret(said)
-        name, data = _public(said)
-        await self._patch_map(name, data)
-        return {"configMap": name}
+        return await Trusting(self.tools.client, self.tools.namespace).put(said)
 
     async def delete(self, kind: str, subject: str) -> object:
-        """By `namespace/name` of the Secret, or the key in its ConfigMap."""
+        """By `namespace/name` of the Secret, or of what is trusted as it is listed."""
         name = subject.rpartition("/")[2]
         if kind in _TYPES:
             return await self._delete_secret(kind, name)
-        config_map = {"Certificate": _CERTIFICATES, "GnuPGKey": _GPG}.get(kind)
-        if config_map is None:
-            raise TaskFailedError("unsupported", f"this version deletes no {kind}")
-        await self._patch_map(config_map, {name: None})
-        return {"deleted": True}
+        return await Trusting(self.tools.client, self.tools.namespace).delete(kind, name)
 
     async def _put_secret(self, said: Put) -> object:
         address = said.url or str(said.spec.get("server", ""))
@@ -108,21 +101,6 @@ class Connections:
         fields = {"password": data.get(reference.key)} if reference.key else data
         return {name: _decoded(value) for name, value in fields.items() if name in FIELDS and value}
 
-    async def _patch_map(self, name: str, data: Mapping[str, str | None]) -> None:
-        path = f"/api/v1/namespaces/{self.tools.namespace}/configmaps"
-        try:
-            await self.tools.client.merge_patch(f"{path}/{name}", {"data": data})
-        except NotFoundError:
-            kept = {key: value for key, value in data.items() if value is not None}
-            labels = {"app.kubernetes.io/part-of": "argocd"}
-            body = {
-                "apiVersion": "v1",
-                "kind": "ConfigMap",
-                "metadata": {"name": name, "labels": labels},
-                "data": kept,
-            }
-            await self.tools.client.create(path, orjson.dumps(body))
-
     def _known(self, kind: str, address: str) -> str:
         """The Secret that is for this address already."""
         wanted = normalise_url(address)
@@ -143,18 +121,6 @@ def _plain(said: Put, address: str) -> dict[str, str]:
     data = {where: address, "name": said.name, "type": said.type, "project": said.project}
     settings = {name: _text(said.spec[name]) for name in _SPEC & said.spec.keys()}
     return {name: value for name, value in {**data, **settings}.items() if value}
-
-
-def _public(said: Put) -> tuple[str, dict[str, str | None]]:
-    """The ConfigMap, and what to put into it."""
-    if not said.text or "PRIVATE KEY" in said.text:
-        raise TaskFailedError("invalid", "text: expected a public certificate, key or known hosts")
-    if said.kind == "Certificate" and said.type == "ssh":
-        return _HOSTS, {"ssh_known_hosts": said.text}
-    name = said.name or (urlsplit(said.url).hostname or said.url)
-    if said.kind not in ("Certificate", "GnuPGKey") or not _NAME.fullmatch(name):
-        raise TaskFailedError("invalid", "expected kind Certificate or GnuPGKey, and its name")
-    return (_CERTIFICATES if said.kind == "Certificate" else _GPG), {name: said.text}
 
 
 def _text(value: Any) -> str:

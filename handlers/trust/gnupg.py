@@ -1,0 +1,136 @@
+"""`argocd-gpg-keys-cm`: key id -> an ASCII-armoured public key (RFC 9580), described. Pure.
+
+Only what a list shows is read: the packet of the key itself and its first user id. Nothing is
+verified here.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from handlers.trust.trusted import KEY, Trusted
+
+_BEGIN = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
+_END = "-----END PGP PUBLIC KEY BLOCK-----"
+_PUBLIC_KEY, _USER_ID, _SECRET_KEY = 6, 13, 5
+_ALGORITHMS = {1: "rsa", 17: "dsa", 19: "ecdsa", 22: "ed25519", 27: "ed25519", 28: "ed448"}
+_MAIL = re.compile(r"\s*<[^>]*>|\S+@\S+")
+_LONG_ID = 16
+
+
+class PublicKey(msgspec.Struct, frozen=True, kw_only=True):
+    fingerprint: str
+    """Hexadecimal, upper case."""
+    key_id: str
+    algorithm: str
+    owner: str
+    """Without the mail address."""
+
+
+def gnupg_keys(data: Mapping[str, str]) -> Iterator[Trusted]:
+    for key_id, armoured in sorted(data.items()):
+        yield _described(key_id, armoured)
+
+
+def public_key(armoured: str) -> PublicKey:
+    """Raises ValueError, which quotes nothing of the key."""
+    try:
+        packets = list(_packets(_unarmoured(armoured)))
+    except (binascii.Error, IndexError) as error:
+        raise ValueError("the key is cut off or damaged") from error
+    if not packets or packets[0][0] != _PUBLIC_KEY:
+        raise ValueError("it does not begin with a public key")
+    if any(tag == _SECRET_KEY for tag, _ in packets):
+        raise ValueError("it holds a private key")
+    return _key(packets[0][1], next((body for tag, body in packets if tag == _USER_ID), b""))
+
+
+def _unarmoured(text: str) -> bytes:
+    """Without headers, which end with an empty line, and checksum."""
+    _, begin, rest = text.partition(_BEGIN)
+    inner, end, _ = rest.partition(_END)
+    if not begin or not end:
+        raise ValueError("no ASCII-armoured public key")
+    lines = [line.strip() for line in inner.splitlines()[1:]]
+    body = lines[lines.index("") + 1 :] if "" in lines else lines
+    return base64.b64decode("".join(line for line in body if line[:1] != "="), validate=True)
+
+
+def _described(key_id: str, armoured: str) -> Trusted:
+    try:
+        key = public_key(armoured)
+    except ValueError as error:
+        return Trusted(kind=KEY, name=key_id, key_id=key_id, problem=str(error))
+    problem = "" if key.key_id.endswith(key_id.upper()) else f"it is the key {key.key_id}"
+    return Trusted(
+        kind=KEY,
+        name=key_id,
+        key_id=key.key_id,
+        type=key.algorithm,
+        fingerprint=key.fingerprint,
+        info=key.owner,
+        problem=problem,
+    )
+
+
+def _key(body: bytes, user_id: bytes) -> PublicKey:
+    if len(body) < 8:
+        raise ValueError("the key is cut off or damaged")
+    if body[0] == 4:
+        fingerprint = hashlib.sha1(b"\x99" + len(body).to_bytes(2, "big") + body)  # noqa: S324  the specification's own
+        digest = fingerprint.hexdigest().upper()
+        key_id = digest[-_LONG_ID:]
+    elif body[0] == 6:
+        digest = hashlib.sha256(b"\x9b" + len(body).to_bytes(4, "big") + body).hexdigest().upper()
+        key_id = digest[:_LONG_ID]
+    else:
+        raise ValueError(f"a key of version {body[0]}, which is not read here")
+    owner = _MAIL.sub("", user_id.decode(errors="replace")).strip()
+    return PublicKey(fingerprint=digest, key_id=key_id, algorithm=_algorithm(body), owner=owner)
+
+
+def _algorithm(body: bytes) -> str:
+    word = _ALGORITHMS.get(body[5], "unknown")
+    return f"rsa{int.from_bytes(body[6:8], 'big')}" if word == "rsa" and body[0] == 4 else word
+
+
+def _packets(raw: bytes) -> Iterator[tuple[int, bytes]]:
+    """Tag and body of each; raises IndexError where it ends too early."""
+    at = 0
+    while at < len(raw):
+        head = raw[at]
+        if not head & 0x80:
+            raise ValueError("the key is cut off or damaged")
+        if head & 0x40:
+            tag, (length, begin) = head & 0x3F, _new_length(raw, at + 1)
+        else:
+            tag, (length, begin) = (head & 0x3C) >> 2, _old_length(raw, at)
+        if begin + length > len(raw):
+            raise IndexError
+        yield tag, raw[begin : begin + length]
+        at = begin + length
+
+
+def _old_length(raw: bytes, at: int) -> tuple[int, int]:
+    """Of a header's body, and where that begins."""
+    size = (1, 2, 4, 0)[raw[at] & 3]
+    begin = at + 1 + size
+    length = int.from_bytes(raw[at + 1 : begin], "big") if size else len(raw) - begin
+    return length, begin
+
+
+def _new_length(raw: bytes, at: int) -> tuple[int, int]:
+    first = raw[at]
+    if first < 192:
+        return first, at + 1
+    if first < 224:
+        return ((first - 192) << 8) + raw[at + 1] + 192, at + 2
+    if first < 255:
+        raise ValueError("a key in parts, which is not read here")
+    return int.from_bytes(raw[at + 1 : at + 5], "big"), at + 5
