@@ -6,6 +6,8 @@ import type * as t from "./types";
 const enc = encodeURIComponent;
 const post = <T>(path: string, body: unknown = {}) => request<T>(path, { method: "POST", body });
 const remove = (path: string, query: Query = {}) => request<unknown>(path, { method: "DELETE", query });
+/** The longest page that the service gives. */
+const MOST = 500;
 const list = <T>(path: string, query: Query = {}) => request<t.Page<T>>(path, { query });
 
 export const session = {
@@ -31,7 +33,8 @@ export const applications = {
   live: (id: string, query: Query) => answer<t.JsonObject>(`/applications/${enc(id)}/live`, query),
   events: (id: string, query: Query) =>
     answer<{ items: t.KubernetesEvent[] }>(`/applications/${enc(id)}/events`, query),
-  timeline: (id: string) => list<t.Fact>(`/applications/${enc(id)}/timeline`, { limit: 200 }),
+  timeline: (id: string, cursor = "") =>
+    list<t.Fact>(`/applications/${enc(id)}/timeline`, { limit: 200, cursor }),
   history: (id: string) => list<t.HistoryEntry>(`/applications/${enc(id)}/history`),
   pushes: (id: string) => list<t.Push>(`/applications/${enc(id)}/pushes`),
   sync: (id: string, ask: t.SyncRequest) => post<{ task: t.Task }>(`/applications/${enc(id)}/sync`, ask),
@@ -53,8 +56,19 @@ export const fleet = {
   drifts: (query: Query) => list<t.Drift>("/drifts", query),
 };
 
+export const places = {
+  services: (query: Query = {}) => list<t.ServiceCell>("/services", { limit: MOST, ...query }),
+  instances: (query: Query) => list<t.Instance>("/instances", query),
+};
+
+export const filters = {
+  list: () => list<t.SavedFilter>("/filters", { limit: MOST }),
+  save: (body: { name: string; query: string; shared: boolean }) => post<t.SavedFilter>("/filters", body),
+  remove: (id: string) => remove(`/filters/${enc(id)}`),
+};
+
 export const agents = {
-  list: () => list<t.Agent>("/agents", { limit: 500 }),
+  list: () => list<t.Agent>("/agents", { limit: MOST }),
   create: (body: { name: string; environment: string; region: string; labels: t.Labels }) =>
     post<t.Agent>("/agents", body),
   token: (id: string) => post<{ token: string; expiresAt: string }>(`/agents/${enc(id)}/enrolment-token`),
@@ -69,7 +83,7 @@ export const agents = {
 export type ConnectionNoun = "repositories" | "clusters" | "certificates" | "keys";
 
 export const connections = {
-  list: (noun: ConnectionNoun) => list<t.Connection>(`/${noun}`, { limit: 500 }),
+  list: (noun: ConnectionNoun) => list<t.Connection>(`/${noun}`, { limit: MOST }),
   add: (noun: ConnectionNoun, body: t.JsonObject) => post<{ task: t.Task }>(`/${noun}`, body),
   remove: (noun: ConnectionNoun, id: string) => remove(`/${noun}/${enc(id)}`),
 };
@@ -80,14 +94,18 @@ export const audit = {
     request<{ ok: boolean; entries: number; brokenAt: number | null; reason: string }>("/audit/verify"),
 };
 
-export type AccessNoun = "organisations" | "projects" | "principals" | "roles" | "bindings";
+export type AccessNoun =
+  "organisations" | "projects" | "principals" | "roles" | "resource-groups" | "bindings";
 
 export const access = {
-  organisations: () => list<t.Organisation>("/organisations"),
-  projects: () => list<t.Project>("/projects"),
-  principals: () => list<t.Principal>("/principals"),
-  roles: () => list<t.Role>("/roles"),
-  bindings: () => list<t.Binding>("/bindings"),
+  organisations: () => list<t.Organisation>("/organisations", { limit: MOST }),
+  projects: () => list<t.Project>("/projects", { limit: MOST }),
+  principals: () => list<t.Principal>("/principals", { limit: MOST }),
+  roles: () => list<t.Role>("/roles", { limit: MOST }),
+  groups: () => list<t.ResourceGroup>("/resource-groups", { limit: MOST }),
+  bindings: () => list<t.Binding>("/bindings", { limit: MOST }),
+  changeGroup: ({ id, version }: t.ResourceGroup, labels: t.Labels) =>
+    request<t.ResourceGroup>(`/resource-groups/${enc(id)}`, { method: "PATCH", body: { labels, version } }),
   tokens: (principal: string) => list<t.Token>(`/principals/${enc(principal)}/tokens`),
   create: (noun: AccessNoun, body: t.JsonObject) => post<unknown>(`/${noun}`, body),
   remove: (noun: AccessNoun, id: string) => remove(`/${noun}/${enc(id)}`),

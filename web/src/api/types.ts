@@ -204,6 +204,49 @@ export interface FleetThen {
   }[];
 }
 
+/** A pod that runs for an application; `agent` is its name, `application` an id; `revision`: what was synced. */
+export interface Instance {
+  uid: string;
+  agent: string;
+  application: string;
+  applicationName: string;
+  service: string;
+  environment: string;
+  region: string;
+  namespace: string;
+  pod: string;
+  images: string[];
+  revision: string;
+  ready: boolean;
+  startedAt: string | null;
+}
+
+/** What runs of a service in one environment. */
+export interface ServiceCell {
+  name: string;
+  environment: string;
+  regions: string[];
+  applications: number;
+  instances: number;
+  ready: number;
+  healthy: number;
+  outOfSync: number;
+  /** Two of one service are a rollout under way, or two applications. */
+  images: { image: string; instances: number; ready: number }[];
+  revisions: string[];
+  /** Instances beyond what an agent tells. */
+  leftOut: number;
+}
+
+/** A name for filters of the list of applications, as they stand in the address bar. */
+export interface SavedFilter {
+  id: string;
+  name: string;
+  query: string;
+  shared: boolean;
+  own: boolean;
+}
+
 export interface Drift {
   id: string;
   agent: string;
@@ -358,6 +401,15 @@ export interface Binding {
   role: string;
   organisation: string | null;
   project: string | null;
+  resourceGroup: string | null;
+}
+
+/** Applications by their labels, to narrow a binding to. */
+export interface ResourceGroup {
+  id: string;
+  name: string;
+  labels: Labels;
+  version: number;
 }
 
 export interface Webhook {

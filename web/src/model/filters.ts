@@ -70,6 +70,13 @@ export function build(filters: Filters): UrlQuery {
   return query;
 }
 
+/** As it stands in the address bar; what is saved under a name. */
+export function asText(filters: Filters): string {
+  return new URLSearchParams(build(filters)).toString();
+}
+
+export const same = (one: Filters, other: Filters): boolean => asText(one) === asText(other);
+
 export function isFiltered(filters: Filters): boolean {
   return Object.keys(build({ ...filters, sort: "worst", view: "table" })).length > 0;
 }

@@ -14,6 +14,9 @@ const SAME: [type: string, schema: string][] = [
   ["Fact", "TimelineFact"],
   ["Fleet", "Fleet"],
   ["FleetThen", "FleetThen"],
+  ["Instance", "Instance"],
+  ["ServiceCell", "ServiceOf"],
+  ["SavedFilter", "service.api.filters.Filter"],
   ["Drift", "DriftEntry"],
   ["Agent", "Agent"],
   ["Task", "Task"],
@@ -27,6 +30,7 @@ const SAME: [type: string, schema: string][] = [
   ["Token", "Token"],
   ["Role", "Role"],
   ["Binding", "Binding"],
+  ["ResourceGroup", "Group"],
   ["Webhook", "Webhook"],
   ["Delivery", "Delivery"],
 ];
