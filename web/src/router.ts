@@ -31,6 +31,12 @@ const routes: RouteRecordRaw[] = [
     meta: { title: "Application" },
   },
   {
+    path: "/services",
+    name: "services",
+    component: () => import("./pages/ServicesPage.vue"),
+    meta: { title: "Services" },
+  },
+  {
     path: "/timeline",
     name: "timeline",
     component: () => import("./pages/TimelinePage.vue"),
@@ -68,7 +74,7 @@ const routes: RouteRecordRaw[] = [
     meta: { title: "Audit" },
   },
   {
-    path: "/settings/:section(organisations|projects|members|roles|tokens|webhooks)?",
+    path: "/settings/:section(organisations|projects|members|roles|groups|tokens|webhooks)?",
     name: "settings",
     component: () => import("./pages/SettingsPage.vue"),
     props: true,

@@ -14,13 +14,15 @@ export function rows(cells: readonly FleetCell[], environment: string, region: s
   const chosen = cells.filter(
     (cell) => (!environment || cell.environment === environment) && (!region || cell.region === region),
   );
-  const names = [...new Set(chosen.map((cell) => cell.environment))].sort(
-    (a, b) => rank(a) - rank(b) || a.localeCompare(b),
-  );
-  return names.map((name) => ({
+  return byRank(chosen.map((cell) => cell.environment)).map((name) => ({
     environment: name,
     cells: chosen.filter((cell) => cell.environment === name),
   }));
+}
+
+/** Each once, production first. */
+export function byRank(environments: readonly string[]): string[] {
+  return [...new Set(environments)].sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
 }
 
 function rank(environment: string): number {

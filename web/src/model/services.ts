@@ -1,0 +1,33 @@
+/* Services down, environments across: what runs of each. */
+import type { ServiceCell } from "@/api/types";
+import { byRank } from "./fleet";
+
+export interface ServiceRow {
+  name: string;
+  applications: number;
+  /** By environment. */
+  cells: Map<string, ServiceCell>;
+}
+
+/** Rows by name; environments in the order in which trouble matters. */
+export function serviceTable(cells: readonly ServiceCell[]): { environments: string[]; rows: ServiceRow[] } {
+  const rows = new Map<string, ServiceRow>();
+  for (const cell of cells) {
+    const row = rows.get(cell.name) ?? { name: cell.name, applications: 0, cells: new Map() };
+    row.applications += cell.applications;
+    row.cells.set(cell.environment, cell);
+    rows.set(cell.name, row);
+  }
+  return {
+    environments: byRank(cells.map((cell) => cell.environment)),
+    rows: [...rows.values()].sort((a, b) => a.name.localeCompare(b.name)),
+  };
+}
+
+/** What needs a person first: pods that are not ready, then applications that are not healthy. */
+export function cellTone(cell: ServiceCell): "good" | "warn" | "bad" | "off" {
+  const ill = cell.healthy < cell.applications;
+  if (!cell.instances) return ill ? "warn" : "off";
+  if (!cell.ready) return "bad";
+  return cell.ready < cell.instances || ill ? "warn" : "good";
+}

@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import type { ServiceCell } from "@/api/types";
+import { cellTone, serviceTable } from "@/model/services";
+
+function cell(name: string, environment: string, part: Partial<ServiceCell> = {}): ServiceCell {
+  const counts = { applications: 1, instances: 2, ready: 2, healthy: 1, outOfSync: 0, leftOut: 0 };
+  return { name, environment, regions: [], images: [], revisions: [], ...counts, ...part };
+}
+
+describe("services by environment", () => {
+  const table = serviceTable([
+    cell("web", "dev"),
+    cell("payments", "dev"),
+    cell("payments", "prod", { applications: 2 }),
+  ]);
+
+  it("stand by name, with the applications of all environments", () =>
+    expect(table.rows.map((row) => [row.name, row.applications])).toEqual([
+      ["payments", 3],
+      ["web", 1],
+    ]));
+  it("have production first", () => expect(table.environments).toEqual(["prod", "dev"]));
+  it("have no cell where they are not", () => expect(table.rows[1]?.cells.get("prod")).toBeUndefined());
+});
+
+describe("the tone of a cell", () => {
+  it.each([
+    ["good", {}],
+    ["warn", { ready: 1 }],
+    ["warn", { healthy: 0 }],
+    ["bad", { ready: 0 }],
+    ["off", { instances: 0, ready: 0 }],
+  ] as const)("is %s for %o", (tone, part) => expect(cellTone(cell("web", "dev", part))).toBe(tone));
+});
