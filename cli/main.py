@@ -112,6 +112,9 @@ SERVICE = Group(
         "migrate": Verb(
             module="cli.service", function="migrate", summary="Bring the tables up to date."
         ),
+        "rotate-signing-key": Verb(
+            module="cli.signing_key", summary="A new key signs the agents' sessions."
+        ),
     },
 )
 

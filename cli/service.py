@@ -19,7 +19,7 @@ log = structlog.get_logger()
 
 def run_service() -> int:
     """Serve until told to stop; the first start prints the first user's password, once."""
-    settings = _settings()
+    settings = load_settings()
     if settings is None:
         return EXIT_CODE
     return uvloop.run(_run(settings))
@@ -27,7 +27,7 @@ def run_service() -> int:
 
 def migrate() -> int:
     """Bring the tables up to date; safe beside running replicas, which wait for each other."""
-    settings = _settings()
+    settings = load_settings()
     if settings is None:
         return EXIT_CODE
     migrate_database(settings.database_url.get_secret_value())
@@ -35,7 +35,8 @@ def migrate() -> int:
     return 0
 
 
-def _settings() -> ServiceSettings | None:
+def load_settings() -> ServiceSettings | None:
+    """None where they cannot be used, and that was said."""
     try:
         settings = load()
     except InvalidServiceSettingsError as error:

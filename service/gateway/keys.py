@@ -1,23 +1,25 @@
 """The service's own signing keys: they sign the sessions of agents and open nothing else.
 
-Kept in a table of their own, so that every replica accepts what another signed. The newest signs;
-an older one is accepted until it is retired: rotation is `rotate`, and `retire` a session's
-lifetime later. A stolen one is useless after `retire`.
+Kept in a table of their own and read each time, so that every replica accepts what another signed
+and a rotation needs to be told to nobody. The newest signs; an older one is accepted until
+`retired_at`, which rotation sets to when the last session that it signed is over, or to now where
+it was stolen.
 """
 
 from __future__ import annotations
 
 import base64
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
 from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import OctKey
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from bus.ids import new_id
@@ -32,6 +34,7 @@ _LOCK = 0x67740003
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SigningKeys:
     engine: AsyncEngine
+    clock: Callable[[], datetime]
 
     async def sign(self, claims: dict[str, Any]) -> str:
         async with self.engine.begin() as connection:
@@ -47,24 +50,23 @@ class SigningKeys:
                 continue
         return None
 
-    async def rotate(self) -> str:
-        """The id of a new key, which signs from now on."""
-        async with self.engine.begin() as connection:
-            return (await _make(connection))[0]
-
-    async def retire(self, before: datetime, now: datetime) -> None:
-        """Refuse what older keys signed; the newest stays."""
-        old = (service_keys.c.created_at < before) & service_keys.c.retired_at.is_(None)
-        async with self.engine.begin() as connection:
-            newest = (await _newest(connection))[0]
-            spare = old & (service_keys.c.id != newest)
-            await connection.execute(update(service_keys).where(spare).values(retired_at=now))
-
     async def _accepted(self) -> list[bytes]:
-        query = select(service_keys.c.secret).where(service_keys.c.retired_at.is_(None))
+        retired_at = service_keys.c.retired_at
+        accepted = retired_at.is_(None) | (retired_at > self.clock())
+        query = select(service_keys.c.secret).where(accepted)
         async with self.engine.connect() as connection:
             rows = (await connection.execute(query.order_by(service_keys.c.id.desc()))).scalars()
         return [base64.b64decode(row) for row in rows]
+
+
+async def rotate(connection: AsyncConnection, overlap: timedelta, now: datetime) -> str:
+    """The id of a new key, which signs from now on; older ones are accepted for so long."""
+    await connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+    await connection.execute(delete(service_keys).where(service_keys.c.retired_at <= now))
+    retired_at, until = service_keys.c.retired_at, now + overlap
+    later = update(service_keys).where(retired_at.is_(None) | (retired_at > until))
+    await connection.execute(later.values(retired_at=until))
+    return (await _make(connection))[0]
 
 
 async def _newest(connection: AsyncConnection) -> tuple[str, bytes]:

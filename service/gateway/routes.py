@@ -114,7 +114,7 @@ def _gateway(parts: Parts) -> Gateway:
         enrolment=Enrolment(engine=engine, clock=clock),
         sessions=Sessions(
             engine=engine,
-            keys=SigningKeys(engine=engine),
+            keys=SigningKeys(engine=engine, clock=clock),
             clock=clock,
             lifetime=settings.session_seconds,
             account=settings.account,

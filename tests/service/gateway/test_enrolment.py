@@ -11,8 +11,7 @@ import pytest
 from bus.link import Beat, Fenced, Session, SessionRequest
 from service.app import now
 from service.gateway.enrolment import revoke
-from service.gateway.keys import SigningKeys
-from service.store.tables import agent_keys, agents, audit, enrolment_tokens, service_keys
+from service.store.tables import agent_keys, agents, audit, enrolment_tokens
 from tests.service.client import (
     Identity,
     Keys,
@@ -201,23 +200,6 @@ async def test_a_renewed_session_is_told_to_the_link(database_url: str) -> None:
                 await open_session(identity)
                 await link.send(Beat(sent_at=1.0, echo=1.0))
                 ended = (await link.until(Beat)).sent_at
-
-
-async def test_a_token_of_a_retired_signing_key_is_refused(world: World) -> None:
-    identity = await world.enrolled()
-    keys = SigningKeys(engine=world.service.parts.engine)
-    old = (await open_session(identity)).token
-    await keys.rotate()
-    new = (await open_session(identity)).token
-    async with connect(identity, old):
-        pass
-    await keys.retire(before=now(), now=now())
-    async with connect(identity, new):
-        pass
-    with pytest.raises(aiohttp.WSServerHandshakeError):
-        async with connect(identity, old):
-            pass
-    assert len(await world.rows(service_keys)) == 2
 
 
 async def test_revocation_cuts_the_live_link_and_refuses_a_new_session(world: World) -> None:
