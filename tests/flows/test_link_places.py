@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import delete
 
 from service.store.tables import instances, objects
-from tests.flows.administrator import Administrator, administrator
+from tests.flows.administrator import Administrator
 from tests.flows.house import House
-from tests.service.world import World, open_service, settings
+from tests.flows.linked import Linked, linked_house
 from tests.support import eventually
 
 pytestmark = pytest.mark.flow
@@ -21,28 +21,9 @@ LABELS = {"gitops.house/service": "shop", "gitops.house/environment": "productio
 
 
 @pytest.fixture
-async def world(database_url: str) -> AsyncIterator[World]:
-    async with open_service(settings(database_url, roots_seconds=1.0)) as service:
-        yield World(service)
-
-
-@pytest.fixture
-async def admin(world: World) -> AsyncIterator[Administrator]:
-    async with administrator(world) as admin:
-        yield admin
-
-
-@pytest.fixture
-async def linked(quiet_house: House, world: World, tmp_path: Path) -> AsyncIterator[House]:
-    """The house acts, and is linked to the service."""
-    token = tmp_path / "token"
-    token.write_text(await world.token(await world.agent(region="eu")))
-    link = quiet_house.settings.link.model_copy(
-        update={"url": world.service.url, "token_file": token}
-    )
-    quiet_house.settings = quiet_house.settings.model_copy(update={"link": link})
-    async with quiet_house.running():
-        yield quiet_house
+async def linked(quiet_house: House, database_url: str, tmp_path: Path) -> AsyncIterator[Linked]:
+    async with linked_house(quiet_house, database_url, tmp_path) as linked:
+        yield linked
 
 
 def deployment(image: str, *, broken: bool = False) -> str:
@@ -80,39 +61,40 @@ async def until_running(admin: Administrator, **wanted: tuple[int, int]) -> None
     await eventually(seen, within=60, what=f"instances {images}")
 
 
-async def deliver(linked: House, admin: Administrator, manifest: str) -> str:
+async def deliver(linked: Linked, manifest: str) -> str:
     """The commit, which the agent was asked to look for."""
-    commit = linked.commit({"web/web.yaml": manifest})
-    (app,) = await admin.items("/applications?search=web")
-    await admin.order("POST", f"/applications/{app['id']}/refresh", {})
+    commit = linked.house.commit({"web/web.yaml": manifest})
+    (app,) = await linked.admin.items("/applications?search=web")
+    await linked.admin.order("POST", f"/applications/{app['id']}/refresh", {})
     return commit
 
 
-async def start(linked: House, admin: Administrator) -> str:
+async def start(linked: Linked) -> str:
     """An application `web` with two pods; its commit."""
-    commit = linked.commit({"web/web.yaml": deployment("shop:1")})
+    house = linked.house
+    commit = house.commit({"web/web.yaml": deployment("shop:1")})
     policy: dict[str, Any] = {"automated": {}}
-    await linked.apply_app("web", "web", metadata={"labels": LABELS}, syncPolicy=policy)
-    await until_running(admin, v1=(2, 2))
+    await house.apply_app("web", "web", metadata={"labels": LABELS}, syncPolicy=policy)
+    await until_running(linked.admin, v1=(2, 2))
     return commit
 
 
 async def test_a_rollout_shows_the_pods_of_both_images_until_it_is_done(
-    linked: House, admin: Administrator
+    linked: Linked,
 ) -> None:
-    commit = await start(linked, admin)
-    await linked.until_synced("web")
+    admin, commit = linked.admin, await start(linked)
+    await linked.house.until_synced("web")
     await eventually(lambda: revisions(admin, [commit]), what="the commit that runs")
     pod = (await admin.items("/instances"))[0]
-    assert (pod["namespace"], pod["applicationName"]) == (linked.destination, "web")
+    assert (pod["namespace"], pod["applicationName"]) == (linked.house.destination, "web")
     assert pod["startedAt"]
-    await deliver(linked, admin, deployment("shop:2", broken=True))
+    await deliver(linked, deployment("shop:2", broken=True))
     await until_running(admin, v1=(2, 2), v2=(1, 0))
     (service,) = await admin.items("/services")
     assert (service["name"], service["environment"]) == ("shop", "production")
     assert {it["image"]: it["ready"] for it in service["images"]} == {"shop:1": 2, "shop:2": 0}
     assert (service["instances"], service["ready"]) == (3, 2)
-    last = await deliver(linked, admin, deployment("shop:3"))
+    last = await deliver(linked, deployment("shop:3"))
     await until_running(admin, v3=(2, 2))
     await eventually(lambda: revisions(admin, [last]), what="the commit that runs")
 
@@ -122,18 +104,17 @@ async def revisions(admin: Administrator, wanted: list[str]) -> bool:
     return bool(service["revisions"] == wanted)
 
 
-async def test_instances_that_the_service_lost_are_asked_for_again(
-    linked: House, admin: Administrator, world: World
-) -> None:
-    await start(linked, admin)
-    async with world.service.parts.engine.begin() as connection:
+async def test_instances_that_the_service_lost_are_asked_for_again(linked: Linked) -> None:
+    await start(linked)
+    async with linked.world.service.parts.engine.begin() as connection:
         await connection.execute(delete(instances))
         await connection.execute(delete(objects).where(objects.c.kind == "Instances"))
-    await until_running(admin, v1=(2, 2))
+    await until_running(linked.admin, v1=(2, 2))
 
 
-async def test_instances_go_with_their_application(linked: House, admin: Administrator) -> None:
-    await start(linked, admin)
+async def test_instances_go_with_their_application(linked: Linked) -> None:
+    await start(linked)
+    admin = linked.admin
     (app,) = await admin.items("/applications")
     ended = await admin.order("DELETE", f"/applications/{app['id']}?cascade=true")
     assert ended["phase"] == "succeeded", ended
