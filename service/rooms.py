@@ -14,6 +14,7 @@ from typing import Any
 
 from aiohttp import web
 
+from service.forwarded import forwarded
 from service.parts import Parts
 
 BODY_LIMIT = 1 << 20
@@ -27,7 +28,8 @@ _ROOMS = (
 
 
 def application(parts: Parts) -> web.Application:
-    wares = [ware for room in _rooms("middlewares") for ware in room(parts)]
+    believed = forwarded(parts.settings.trusted_proxies)
+    wares = [believed, *(ware for room in _rooms("middlewares") for ware in room(parts))]
     app = web.Application(client_max_size=BODY_LIMIT, middlewares=wares)
     app.on_shutdown.append(_leaving(parts))
     for routes in _rooms("routes"):

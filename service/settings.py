@@ -7,12 +7,21 @@ agents) stands in the database, not here. No setting is a credential of a cluste
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from service.forwarded import Network
 
 PREFIX = "GITOPS_SERVICE_"
+
+
+def _listed(value: object) -> object:
+    """`a, b` -> (`a`, `b`)."""
+    if not isinstance(value, str):
+        return value
+    return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
 class InvalidServiceSettingsError(Exception):
@@ -62,8 +71,19 @@ class ServiceSettings(BaseSettings):
     secure_cookies: bool = Field(
         default=False, description="Session cookies only over HTTPS; set it behind TLS."
     )
+    trusted_proxies: Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_listed)] = Field(
+        default=(),
+        description=(
+            "Networks, as `10.0.0.0/8,fd00::/8`, of the proxies in front: only of them"
+            " `X-Forwarded-For` is believed, by the audit and by the limits of rate."
+        ),
+    )
     webhooks_inside: bool = Field(
-        default=False, description="Webhooks may go to private, link-local and loopback addresses."
+        default=False,
+        description=(
+            "Customers' webhooks may go to private, link-local and loopback addresses: set it only"
+            " where everybody who may make a webhook may reach those anyway."
+        ),
     )
     static_folder: Path | None = Field(
         default=None, description="The built dashboard; unset: the one in the package."

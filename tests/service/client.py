@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -170,10 +170,12 @@ class Connection:
 
 
 @asynccontextmanager
-async def connect(identity: Identity, token: str = "") -> AsyncIterator[Connection]:
+async def connect(
+    identity: Identity, token: str = "", headers: Mapping[str, str] | None = None
+) -> AsyncIterator[Connection]:
     """Before its Hello."""
     token = token or (await open_session(identity)).token
-    headers = {"Authorization": f"Bearer {token}"}
+    headers = {"Authorization": f"Bearer {token}", **(headers or {})}
     async with (
         aiohttp.ClientSession(timeout=_TIMEOUT) as http,
         http.ws_connect(
