@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from agent.ingress.apps import asks_for as asks_for_app
-from agent.ingress.apps import goodbye
+from agent.ingress.apps import asks_for_project, goodbye
 from agent.ingress.live import asks_for as asks_for_change
 from agent.ingress.pending import PendingAsks
 from agent.kube.index import LiveChange, LiveIndex
 from agent.observe.metrics import Metrics
 from agent.store.applications import Applications
 from bus.identity import AppKey
-from handlers.application.application import Application
+from handlers.application.application import Application, AppProject
 from handlers.manifest.tracking import app_identity
 
 
@@ -32,17 +32,22 @@ class Hearing:
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        listeners = self.applications.listener, self.index.listener
-        self.applications.listener, self.index.listener = self._app_changed, self._live_changed
+        apps, index = self.applications, self.index
+        listeners = apps.listener, apps.project_listener, index.listener
+        apps.listener, apps.project_listener = self._app_changed, self._project_changed
+        index.listener = self._live_changed
         for app in self.applications.all():
             self._app_changed(None, app)
         try:
             yield
         finally:
-            self.applications.listener, self.index.listener = listeners
+            apps.listener, apps.project_listener, index.listener = listeners
 
     def _app_changed(self, before: Application | None, after: Application | None) -> None:
         self.pending.put(*asks_for_app(before, after), *goodbye(before, after))
+
+    def _project_changed(self, before: AppProject | None, after: AppProject | None) -> None:
+        self.pending.put(*asks_for_project(before, after, self.applications.all()))
 
     def _live_changed(self, change: LiveChange) -> None:
         self._count(change)

@@ -7,11 +7,11 @@ the status and takes the refresh annotation and `.operation` away, says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from bus.events import AppDeleted, DeleteApp, Event, RefreshApp, StepOperation
 from bus.status import OperationPhase
-from handlers.application.application import Application
+from handlers.application.application import Application, AppProject
 from handlers.render.outcome import asked_refresh
 
 HARD = "hard"
@@ -24,6 +24,18 @@ def asks_for(before: Application | None, after: Application | None) -> tuple[Eve
     if after.deleting:
         return (DeleteApp(app=after.key),) if _deletion_changed(before, after) else ()
     return (*_refresh(before, after), *_step(before, after))
+
+
+def asks_for_project(
+    before: AppProject | None, after: AppProject | None, apps: Iterable[Application]
+) -> tuple[RefreshApp, ...]:
+    """Who lives by the rules of a project that changed: what it denied may be permitted now."""
+    project = after or before
+    if project is None or (before and after and before.spec == after.spec):
+        return ()
+    name = project.metadata.name
+    mine = (app for app in apps if (app.spec.project or "default") == name)
+    return tuple(RefreshApp(app=app.key) for app in mine if not app.deleting)
 
 
 def goodbye(before: Application | None, after: Application | None) -> tuple[AppDeleted, ...]:

@@ -39,6 +39,9 @@ _CLOCK = SystemClock()
 Listener = Callable[[Application | None, Application | None], None]
 """Called with what an Application was and is; None where it was not there."""
 
+ProjectListener = Callable[[AppProject | None, AppProject | None], None]
+"""Called with what an AppProject was and is."""
+
 Indexed = Callable[[str, str], None]
 """Called with kind and `namespace/name` of whatever changed in the index, by our own writes too."""
 
@@ -50,10 +53,11 @@ class Patching(Protocol):
 
 
 class Applications:
-    """Index by key and by repository; `listener` hears of changes that others made."""
+    """Index by key and by repository; the listeners hear of changes that others made."""
 
     def __init__(self, patching: Patching, clock: Clock = _CLOCK) -> None:
         self.listener: Listener = _nobody
+        self.project_listener: ProjectListener = _nobody
         self.indexed: Indexed = _no_matter
         self._patching = patching
         self._clock = clock
@@ -144,13 +148,16 @@ class Applications:
         except msgspec.ValidationError as error:
             log.warning("project is malformed and not used", error=str(error))
             return
+        before = self._projects.get(project.metadata.name)
         self._projects[project.metadata.name] = project
         self._tell_project(project)
+        self.project_listener(before, project)
 
     def remove_project(self, name: str) -> None:
         gone = self._projects.pop(name, None)
         if gone is not None:
             self._tell_project(gone)
+            self.project_listener(gone, None)
 
     def keep_projects(self, names: set[str]) -> None:
         for name in set(self._projects) - names:
@@ -204,7 +211,7 @@ def _is_command(info: Mapping[str, str]) -> bool:
     return info.get("name") == COMMAND_ID
 
 
-def _nobody(before: Application | None, after: Application | None) -> None:
+def _nobody(before: object, after: object) -> None:
     """Until somebody listens."""
 
 

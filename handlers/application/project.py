@@ -56,12 +56,12 @@ def permitted(
     """Whether an object may be applied or removed; `destination.namespace` is the object's own."""
     spec = project.spec
     if not kind.namespaced:
-        allowed = _listed(spec.cluster_resource_whitelist, kind, name)
-        return allowed and not _listed(spec.cluster_resource_blacklist, kind, name)
+        allowed = listed(spec.cluster_resource_whitelist, kind, name)
+        return allowed and not listed(spec.cluster_resource_blacklist, kind, name)
     allow = spec.namespace_resource_whitelist
-    if allow is not None and not _listed(allow, kind, name):
+    if allow is not None and not listed(allow, kind, name):
         return False
-    if _listed(spec.namespace_resource_blacklist, kind, name):
+    if listed(spec.namespace_resource_blacklist, kind, name):
         return False
     return destination_permitted(project, destination)
 
@@ -112,7 +112,7 @@ def _both_names(wanted: Destination) -> tuple[str, str]:
     return wanted.server, wanted.name
 
 
-def _listed(rules: Iterable[GroupKindRule], kind: ServedKind, name: str) -> bool:
+def listed(rules: Iterable[GroupKindRule], kind: ServedKind, name: str) -> bool:
     return any(
         matches(rule.group, kind.group)
         and matches(rule.kind, kind.kind)

@@ -52,7 +52,12 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     said: ResourceState
     desired: Manifest | None = None
     live: LiveObject | None = None
-    permitted: bool = True
+    denied: str = ""
+    """Why the project does not permit it; empty where it does."""
+
+    @property
+    def permitted(self) -> bool:
+        return not self.denied
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,8 +89,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     desired: Sequence[Manifest]
     lives: Mapping[ResourceKey, LiveObject]
     identity: str
-    forbidden: frozenset[ResourceKey] = frozenset()
-    """What the project does not permit: neither applied nor pruned."""
+    denied: Mapping[ResourceKey, str] = {}
+    """What the project does not permit, and why: neither applied nor pruned."""
 
     @property
     def wanted(self) -> Mapping[ResourceKey, Manifest]:
@@ -134,10 +139,10 @@ def joined(comparison: Comparison, found: Found) -> World:
             said=said,
             desired=wanted.get(said.key),
             live=found.lives.get(said.key),
-            permitted=said.key not in found.forbidden,
+            denied=found.denied.get(said.key, ""),
         )
         for said in comparison.resources
-        if not said.hook and (said.key in wanted or said.key not in found.forbidden)
+        if not said.hook and (said.key in wanted or said.key not in found.denied)
     )
     hooks = tuple(one for one in found.desired if is_hook(one))
     return World(record=found.record, pairs=pairs, hooks=hooks)

@@ -19,6 +19,7 @@ from handlers.application.spec import InitiatedBy, Operation, SyncOperation, Syn
 from handlers.application.status import OperationState
 from handlers.application.unsupported import SKIP_RECONCILE
 from handlers.sync import heal
+from handlers.sync.denied import permits_otherwise
 from handlers.sync.transitions import under_way
 
 
@@ -33,6 +34,8 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
     """Changed or missing."""
     extra: tuple[ResourceKey, ...] = ()
     """Objects that Git no longer has, and that may be pruned."""
+    denied: frozenset[str] = frozenset()
+    """Why the project does not permit what Git has."""
 
 
 class Skip(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +54,8 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
 def decide(app: Application, outlook: Outlook, now: datetime) -> Skip | Start:
     policy = auto_sync(app.spec)
     last = last_attempt(app, outlook.revision)
+    if last is not None and permits_otherwise(last, outlook.denied):
+        last = None
     if policy is None or app.metadata.annotations.get(SKIP_RECONCILE) == "true":
         return _never(app) or _skip(
             Reason.AUTO_SYNC_OFF, "auto-sync is off; set spec.syncPolicy.automated or sync by hand"

@@ -100,7 +100,8 @@ class Abandon:
         app = self.apps.get(fact.app)
         if app is None or app.deleting or self._is_rendered(app):
             return ()
-        state = failed_to_start(app, fact.message, self.clock.now())
+        final = fact.reason is Reason.INVALID_SPEC
+        state = failed_to_start(app, fact.message, self.clock.now(), final=final)
         if state is None:
             return ()
         status = replace(app.status, operation_state=state)

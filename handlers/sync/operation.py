@@ -62,6 +62,8 @@ class Restart(msgspec.Struct, frozen=True):
 class Finish(msgspec.Struct, frozen=True):
     phase: OperationPhase
     message: str
+    final: bool = False
+    """Another try would end the same: somebody must change something first."""
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -82,7 +84,7 @@ def next_move(state: OperationState, view: View) -> Move:
     results = {key_of(one): one for one in results_of(state)}
     refused = failures(results[key] for key in results.keys() - _planned(view.steps))
     if refused:
-        return Finish(OperationPhase.FAILED, _failed(refused))
+        return Finish(OperationPhase.FAILED, _failed(refused), final=True)
     for step in view.steps:
         move = _in_step(step, results, view)
         if move is not None:

@@ -20,6 +20,7 @@ def outlook(app: Application, world: World) -> Outlook:
         differing=tuple(
             one.key for one in world.pairs if one.state in _DIFFERING or not one.permitted
         ),
+        denied=frozenset(one.denied for one in world.pairs if one.denied),
         extra=tuple(one.key for one in world.of(State.EXTRA) if _may_go(app, one)),
     )
 

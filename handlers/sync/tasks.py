@@ -95,11 +95,7 @@ def _untouched(
     task: Task, pair: Pair, sync: SyncOperation, options: SyncOptions
 ) -> ResourceResult | None:
     if not pair.permitted:
-        message = (
-            f"{pair.key.kind} is not permitted here by the application's project; "
-            "see its destinations and its lists of kinds"
-        )
-        return result(task, ResultStatus.SYNC_FAILED, message)
+        return result(task, ResultStatus.SYNC_FAILED, pair.denied)
     if task.action is not Action.PRUNE or pair.live is None:
         return None
     if sync_options_of(pair.live.manifest, options).prune is not Consent.YES:

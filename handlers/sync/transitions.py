@@ -50,9 +50,9 @@ def finished(state: OperationState, end: Finish, now: datetime) -> OperationStat
 
     Who terminates an operation does not want another try.
     """
-    terminated = state.phase == OperationPhase.TERMINATING
+    over = end.final or state.phase == OperationPhase.TERMINATING
     failed = end.phase is not OperationPhase.SUCCEEDED
-    if failed and not terminated and policy_of(state).allows(state.retry_count):
+    if failed and not over and policy_of(state).allows(state.retry_count):
         return _again(state, end, now)
     tries = f" (after {state.retry_count} retries)" if failed and state.retry_count else ""
     return replace(state, phase=end.phase, message=end.message + tries, finished_at=written(now))
@@ -91,7 +91,9 @@ def repinned(state: OperationState, revision: Revision) -> OperationState:
     )
 
 
-def failed_to_start(app: Application, message: str, now: datetime) -> OperationState | None:
+def failed_to_start(
+    app: Application, message: str, now: datetime, *, final: bool = False
+) -> OperationState | None:
     """The operation that is wanted or under way, ended before its desired state was known."""
     state = under_way(app)
     if state is None and app.operation is not None:
@@ -99,7 +101,7 @@ def failed_to_start(app: Application, message: str, now: datetime) -> OperationS
         state = begun(app, app.operation, Revision(wanted), now)
     if state is None:
         return None
-    return finished(state, Finish(OperationPhase.ERROR, message), now)
+    return finished(state, Finish(OperationPhase.ERROR, message, final), now)
 
 
 def under_way(app: Application) -> OperationState | None:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from agent.ingress.apps import asks_for, goodbye
+from agent.ingress.apps import asks_for, asks_for_project, goodbye
 from bus.events import AppDeleted, DeleteApp, Event, RefreshApp, StepOperation
 from bus.identity import AppKey
-from handlers.application.application import REFRESH_ANNOTATION, Application, Metadata
+from handlers.application.application import (
+    REFRESH_ANNOTATION,
+    Application,
+    AppProject,
+    AppProjectSpec,
+    Metadata,
+)
 from handlers.application.spec import ApplicationSpec, Operation, Source, SyncOperation
 from handlers.application.status import ApplicationStatus, OperationState, SyncState
 
@@ -108,3 +114,24 @@ def test_the_end_of_an_application_is_said_by_whoever_sees_it_go(
     before: Application | None, after: Application | None, said: tuple[Event, ...]
 ) -> None:
     assert goodbye(before, after) == said
+
+
+LIMITED = AppProject(metadata=Metadata(name="web", namespace="argocd"))
+OPEN = replace(LIMITED, spec=AppProjectSpec(source_repos=("*",)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(LIMITED, OPEN), (None, LIMITED), (LIMITED, None)],
+    ids=["changed", "made", "gone"],
+)
+def test_a_projects_rules_are_looked_at_again_by_who_lives_by_them(
+    before: AppProject | None, after: AppProject | None
+) -> None:
+    assert asks_for_project(before, after, [OTHER_SPEC]) == (REFRESH,)
+    assert asks_for_project(before, after, [APP]) == ()
+
+
+def test_a_project_that_says_the_same_asks_nobody() -> None:
+    listed_again = replace(LIMITED, metadata=replace(LIMITED.metadata, resource_version="9"))
+    assert asks_for_project(LIMITED, listed_again, [OTHER_SPEC]) == ()

@@ -58,7 +58,7 @@ def live(written: Mapping[str, Any], *, app: str = "web", **parts: Any) -> LiveO
 def found(
     desired: tuple[Mapping[str, Any], ...],
     lives: tuple[LiveObject, ...] = (),
-    forbidden: frozenset[ResourceKey] = frozenset(),
+    denied: Mapping[ResourceKey, str] = {},
 ) -> Found:
     record = RenderRecord(
         app=APP,
@@ -75,16 +75,16 @@ def found(
         desired=[stamp(one, "web") for one in desired],
         lives={one.key: one for one in lives},
         identity="web",
-        forbidden=forbidden,
+        denied=denied,
     )
 
 
 def world(
     desired: tuple[Mapping[str, Any], ...],
     lives: tuple[LiveObject, ...] = (),
-    forbidden: frozenset[ResourceKey] = frozenset(),
+    denied: Mapping[ResourceKey, str] = {},
 ) -> World:
-    seen = found(desired, lives, forbidden)
+    seen = found(desired, lives, denied)
     return joined(compared(seen, {}), seen)
 
 

@@ -47,8 +47,16 @@ def outlook(
     differing: tuple[ResourceKey, ...] = (CHANGED,),
     extra: tuple[ResourceKey, ...] = (),
     desired: int = 2,
+    denied: frozenset[str] = frozenset(),
 ) -> Outlook:
-    return Outlook(status=status, revision=NEW, desired=desired, differing=differing, extra=extra)
+    return Outlook(
+        status=status,
+        revision=NEW,
+        desired=desired,
+        differing=differing,
+        extra=extra,
+        denied=denied,
+    )
 
 
 SYNCED = outlook(SyncStatus.SYNCED, differing=())
@@ -150,3 +158,36 @@ def test_what_a_person_must_solve_is_an_error(which: str, error: bool) -> None: 
     answer = decide(given, seen, NOW)
     assert isinstance(answer, Skip)
     assert answer.is_error is error
+
+
+def denied(message: str) -> dict[str, Any]:
+    """The status after a sync that the project did not permit."""
+    status = last("Failed")
+    refused = {"kind": "Secret", "name": "s", "status": "SyncFailed", "message": message}
+    status["operationState"]["syncResult"]["resources"] = [refused]
+    return status
+
+
+RULE, OTHER_RULE = "Secret is not permitted here: a", "Secret is not permitted here: b"
+
+
+def test_what_a_project_denied_is_not_tried_again_while_it_does() -> None:
+    seen = outlook(denied=frozenset({RULE}))
+    answer = decide(app(status=denied(RULE)), seen, NOW)
+    assert isinstance(answer, Skip)
+    assert answer.reason is Reason.ALREADY_ATTEMPTED
+
+
+@pytest.mark.parametrize("now", [frozenset[str](), frozenset({OTHER_RULE})], ids=["open", "other"])
+def test_what_a_project_denied_is_tried_when_its_rules_are_others(now: frozenset[str]) -> None:
+    """As a whole, not as a heal: nothing of this revision has been deployed."""
+    answer = decide(app(status=denied(RULE)), outlook(denied=now), NOW)
+    assert isinstance(answer, Start)
+    assert answer.operation.sync is not None
+    assert answer.operation.sync.resources == ()
+
+
+def test_another_failure_is_not_forgiven_by_a_rule() -> None:
+    status = denied("quota exceeded")
+    answer = decide(app(status=status), outlook(denied=frozenset({RULE})), NOW)
+    assert isinstance(answer, Skip)

@@ -133,6 +133,11 @@ def test_a_failed_operation_is_tried_again_after_its_back_off() -> None:
     assert next_move(state, later) == Restart()
 
 
+def test_what_another_try_cannot_mend_is_not_tried_again() -> None:
+    state = finished(start(retry=5), Finish(OperationPhase.FAILED, "refused", final=True), NOW)
+    assert (state.phase, state.message) == (OperationPhase.FAILED, "refused")
+
+
 def test_retries_end_at_their_limit() -> None:
     end = Finish(OperationPhase.FAILED, "refused")
     state = finished(restarted(finished(start(retry=1), end, NOW)), end, NOW)

@@ -57,11 +57,12 @@ def test_an_object_that_says_so_is_never_pruned() -> None:
 
 
 def test_what_the_project_forbids_fails_the_operation_before_anything_is_sent() -> None:
-    work = work_of(world((A, B), forbidden=frozenset({key("b")})), PRUNING, PLAIN)
+    work = work_of(world((A, B), denied={key("b"): "not permitted"}), PRUNING, PLAIN)
     state = told(begun(application(), Operation(), REVISION, NOW), work.settled)
     move = next_move(state, View(steps=plan(work.tasks), now=NOW))
     assert isinstance(move, Finish)
     assert "not permitted" in move.message
+    assert move.final
 
 
 def test_a_missing_namespace_is_created_before_everything_once() -> None:

@@ -30,13 +30,13 @@ WORLDS: dict[str, tuple[World, SyncStatus, dict[str, State]]] = {
         SyncStatus.OUT_OF_SYNC,
         {"a": State.CHANGED},
     ),
-    "forbidden": (
-        world((A,), (live(A),), frozenset({key("a")})),
+    "denied": (
+        world((A,), (live(A),), {key("a"): "not permitted"}),
         SyncStatus.OUT_OF_SYNC,
         {"a": State.SAME},
     ),
-    "forbidden extra": (
-        world((A,), (live(A), live(B)), frozenset({key("b")})),
+    "denied extra": (
+        world((A,), (live(A), live(B)), {key("b"): "not permitted"}),
         SyncStatus.SYNCED,
         {"a": State.SAME},
     ),

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from bus.identity import ResourceKey
 from bus.status import OperationPhase
 from handlers.application.application import Application
-from handlers.application.project import permitted
+from handlers.application.denials import denial, no_project
 from handlers.compare.change import Outcome, Verdict
 from handlers.compare.diff import changes_after_dry_run, same_after_dry_run
 from handlers.compare.normalise import sent
@@ -101,26 +101,26 @@ class Worlds:
             desired=desired,
             lives=lives,
             identity=app_identity(app.key, self.control_namespace),
-            forbidden=self._forbidden(app, wanted | lives.keys()),
+            denied=self._denied(app, wanted | lives.keys()),
         )
 
-    def _forbidden(
+    def _denied(
         self, app: Application, keys: AbstractSet[ResourceKey]
-    ) -> frozenset[ResourceKey]:
+    ) -> Mapping[ResourceKey, str]:
         project = self.apps.project(app.spec.project)
         if project is None:
-            return frozenset(keys)
+            return dict.fromkeys(keys, no_project(app.spec.project))
         there = app.spec.destination
-        return frozenset(
-            key
-            for key in keys
-            if not permitted(
+        found = {
+            key: denial(
                 project,
                 Scope(key.group, key.kind, bool(key.namespace)),
                 name=key.name,
                 destination=replace(there, namespace=key.namespace),
             )
-        )
+            for key in keys
+        }
+        return {key: why for key, why in found.items() if why}
 
     async def _ask(self, asked: Mapping[ResourceKey, Question], found: Found) -> None:
         at_once = asyncio.Semaphore(_AT_ONCE)

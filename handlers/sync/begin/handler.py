@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from bus.events import Event, RefreshApp
 from bus.identity import Revision
-from bus.status import OperationPhase
+from bus.status import ConditionType, OperationPhase
 from handlers.application import times
 from handlers.application.application import Application
 from handlers.application.conditions import blocking
@@ -87,7 +87,7 @@ class Begin:
         self, app: Application, wanted: Operation, world: World
     ) -> Run | Sequence[Event]:
         if problem := operation_problem(app, wanted):
-            return await self._cannot_start(app, problem)
+            return await self._cannot_start(app, problem, final=True)
         revision = world.record.revision
         if wanted.sync and wanted.sync.revision and app.source:
             try:
@@ -98,7 +98,9 @@ class Begin:
             return (RefreshApp(app=app.key),)
         blocks = blocking(app.status.conditions)
         if blocks:
-            return await self._cannot_start(app, f"{blocks[0].type}: {blocks[0].message}")
+            said = f"{blocks[0].type}: {blocks[0].message}"
+            final = blocks[0].type == ConditionType.INVALID_SPEC_ERROR
+            return await self._cannot_start(app, said, final=final)
         run = self._begin(app, wanted, world, revision)
         return replace(run, taken=wanted)
 
@@ -110,8 +112,11 @@ class Begin:
         run = Run(app=app, state=state, world=world, began=now)
         return run.say(started(run))
 
-    async def _cannot_start(self, app: Application, message: str) -> Sequence[Event]:
-        state = failed_to_start(app, message, self.clock.now())
+    async def _cannot_start(
+        self, app: Application, message: str, *, final: bool = False
+    ) -> Sequence[Event]:
+        """`final`: it is not tried again whatever its retry policy says."""
+        state = failed_to_start(app, message, self.clock.now(), final=final)
         if state is None:
             return ()
         change = replace(app.status, operation_state=state)
