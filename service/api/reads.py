@@ -102,7 +102,10 @@ async def ask(
     *,
     within: float,
 ) -> Ended:
-    """Submits, gives the connection back and waits; `row` is an application with its agent."""
+    """Asks, gives the connection back and waits; `row` is an application with its agent.
+
+    Equal questions that are asked at once are one task.
+    """
     check_there(row, call)
     new = NewTask(
         account_id=call.account,
@@ -116,7 +119,7 @@ async def ask(
         not_after=call.now + _NOT_AFTER,
     )
     tasks = call.tools.parts.tasks
-    id_ = await tasks.submit(call.connection, new)
+    id_ = await tasks.share(call.connection, new)
     await call.release()
     ended = await tasks.result(id_, within)
     if ended is None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
-from sqlalchemy import RowMapping, insert, select, update
+from sqlalchemy import RowMapping, cast, func, insert, select, update
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from bus.ids import new_id
@@ -24,6 +25,9 @@ from service.store import signals
 from service.store.changes import note
 from service.store.signals import Signals
 from service.store.tables import tasks
+
+_SHARED = timedelta(seconds=30)
+"""An older question that is not answered may never be."""
 
 
 class NewTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +86,22 @@ class Tasks:
         )
         return task_id
 
+    async def share(self, connection: AsyncConnection, new: NewTask) -> str:
+        """A read: its id, or that of an equal one that somebody asked for a moment ago.
+
+        Ten people who look at one application are one question to its agent. Who may see the
+        answer has been decided for each of them.
+        """
+        await same_question(connection, new)
+        mine = (tasks.c.account_id == new.account_id) & (tasks.c.agent_id == new.agent_id)
+        same = (tasks.c.kind == new.kind) & (tasks.c.subject == new.subject)
+        same &= tasks.c.arguments == cast(new.arguments, JSONB)
+        open_ = tasks.c.phase.in_([it for it in TaskPhase if not it.final])
+        young = tasks.c.created_at > self.clock() - _SHARED
+        query = select(tasks.c.id).where(mine, same, open_, young).order_by(tasks.c.id).limit(1)
+        known: str | None = await connection.scalar(query)
+        return known or await self.submit(connection, new)
+
     async def cancel(self, connection: AsyncConnection, task_id: str) -> TaskPhase | None:
         """Ends a queued task; asks the agent to end a begun one. The phase now, None: no task."""
         query = select(tasks.c.phase, tasks.c.agent_id).where(tasks.c.id == task_id)
@@ -125,6 +145,13 @@ class Tasks:
             if found is None or found.phase.final:
                 return found
             await changed.wait()
+
+
+async def same_question(connection: AsyncConnection, new: NewTask) -> None:
+    """Who asks the same takes turns, until the commit."""
+    words = (new.agent_id, new.kind, new.subject, new.arguments)
+    question = msgspec.json.encode(words, order="sorted").decode()
+    await connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(question, 1))))
 
 
 async def end(
