@@ -1,16 +1,18 @@
 """Writes what is made from code, whenever the code changes: definitions and the base's agent.
 
 The CustomResourceDefinitions come from the types of handlers/application, for the base and for the
-chart; base/agent.yaml is the chart with its default values, so that the two cannot disagree.
+chart; base/agent.yaml is the chart with its default values, and what the service makes its
+manifests from is the chart with all choices taken, so that they cannot disagree.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import yaml
 
 from agent.sandbox import Sandbox
@@ -18,6 +20,18 @@ from cli.sandbox import open_sandbox
 from deploy import render
 from handlers.application.crd import definitions
 
+_SHIPPED = Path("..", "service", "api", "install")
+_EVERYTHING: Mapping[str, Any] = {
+    "imagePullSecrets": [{"name": "pull"}],
+    "link": {
+        "url": "https://service",
+        "caSecret": "ca",
+        "manage": True,
+        "limits": {"readOnly": "true"},
+    },
+    "proxy": {"url": "http://proxy"},
+}
+"""Every choice that the service's wizard offers, taken; see service/api/install/made.py."""
 _FROM_TYPES = "# Made from handlers/application by deploy/generate.py; do not edit.\n"
 _FROM_CHART = "# Made from deploy/chart by deploy/generate.py; do not edit.\n"
 
@@ -28,7 +42,11 @@ async def files(sandbox: Sandbox) -> Mapping[Path, str]:
     for name, definition in definitions().items():
         found[Path("base", "crds", f"{name}.yaml")] = text_of(definition)
         found[Path("chart", "definitions", f"{name}.yaml")] = text_of(definition)
-    found[Path("base", "agent.yaml")] = _FROM_CHART + await _agent(sandbox)
+    agent = await render.chart(sandbox, {"crds": {"install": False}}, render.NAMESPACE)
+    found[Path("base", "agent.yaml")] = _FROM_CHART + "---\n".join(map(_yaml, agent))
+    found[_SHIPPED / "base.json"] = _json([_namespace(), *agent])
+    fullest = await render.chart(sandbox, _EVERYTHING, render.NAMESPACE)
+    found[_SHIPPED / "fullest.json"] = _json(fullest)
     return found
 
 
@@ -36,11 +54,13 @@ def text_of(definition: Mapping[str, Any]) -> str:
     return _FROM_TYPES + _yaml(definition)
 
 
-async def _agent(sandbox: Sandbox) -> str:
-    """Without definitions: the base has them in files of their own."""
-    values = {"crds": {"install": False}}
-    objects = await render.chart(sandbox, values, render.NAMESPACE)
-    return "---\n".join(_yaml(one) for one in objects)
+def _namespace() -> render.Object:
+    found: render.Object = yaml.safe_load((render.FOLDER / "base" / "namespace.yaml").read_text())
+    return found
+
+
+def _json(objects: Iterable[Mapping[str, Any]]) -> str:
+    return msgspec.json.format(msgspec.json.encode(list(objects)), indent=1).decode() + "\n"
 
 
 def _yaml(manifest: Mapping[str, Any]) -> str:

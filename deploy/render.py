@@ -38,10 +38,15 @@ async def chart(sandbox: Sandbox, values: Mapping[str, Any], namespace: str) -> 
 
 async def base(sandbox: Sandbox) -> tuple[Object, ...]:
     """`kubectl kustomize deploy/base`; raises RenderError."""
-    recipe = Recipe(type=SourceType.KUSTOMIZE, path="base", app_name=RELEASE, namespace=NAMESPACE)
-    return await _objects(sandbox, recipe)
+    return await kustomized(sandbox, FOLDER, "base")
 
 
-async def _objects(sandbox: Sandbox, recipe: Recipe) -> tuple[Object, ...]:
-    rendered = await sandbox.render(recipe, DirectoryTree(FOLDER))
+async def kustomized(sandbox: Sandbox, folder: Path, path: str) -> tuple[Object, ...]:
+    """`kubectl kustomize {folder}/{path}`; raises RenderError."""
+    recipe = Recipe(type=SourceType.KUSTOMIZE, path=path, app_name=RELEASE, namespace=NAMESPACE)
+    return await _objects(sandbox, recipe, folder)
+
+
+async def _objects(sandbox: Sandbox, recipe: Recipe, folder: Path = FOLDER) -> tuple[Object, ...]:
+    rendered = await sandbox.render(recipe, DirectoryTree(folder))
     return tuple(msgspec.json.decode(one) for one in rendered.objects)

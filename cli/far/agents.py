@@ -90,7 +90,8 @@ def manifest(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="registry, pullSecret, proxy, caSecret or features (sync,logs,create-namespaces).",
+            help="registry, pullSecret, proxy, caSecret, features (sync,logs,manage,"
+            "create-namespaces), readOnly or definitions (true or false).",
         ),
     ] = None,
     context: calling.ContextOption = "",
@@ -128,7 +129,10 @@ def revoke(
     calling.call(context, work)
 
 
-_OPTIONS = ("registry", "pullSecret", "proxy", "caSecret", "features")
+_OPTIONS = (
+    *("registry", "pullSecret", "proxy", "caSecret"),
+    *("features", "readOnly", "definitions"),
+)
 
 
 def _options(given: list[str]) -> dict[str, str]:

@@ -44,6 +44,10 @@ class ManifestQuery(Given, frozen=True, kw_only=True):
     ca_secret: Object = ""
     features: Annotated[str, msgspec.Meta(max_length=200)] = "sync,logs,manage"
     """Separated by commas: sync, logs, manage, create-namespaces."""
+    read_only: bool = False
+    """The control plane may only look; stands in the cluster, where it cannot change it."""
+    definitions: bool = True
+    """false: beside an Argo CD, which brings the definitions."""
 
 
 async def get_manifest(call: Call, given: ManifestQuery) -> web.Response:
@@ -61,6 +65,8 @@ async def get_manifest(call: Call, given: ManifestQuery) -> web.Response:
         proxy=given.proxy,
         ca_secret=given.ca_secret,
         features=_features(given.features),
+        read_only=given.read_only,
+        definitions=given.definitions,
     )
     form = {Format.YAML: as_yaml, Format.HELM: as_helm, Format.KUSTOMIZE: as_kustomize}
     return web.Response(

@@ -47,6 +47,10 @@ class Installer:
         async with self.session.get(path) as answer:
             return orjson.loads(await answer.read())
 
+    async def post(self, path: str, body: Object) -> Any:
+        async with self.session.post(path, json=body) as answer:
+            return orjson.loads(await answer.read())
+
     async def delete(self, manifest: Object) -> None:
         async with self.session.delete(path_of(manifest)):
             pass

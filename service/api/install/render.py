@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from service.api.install.objects import environment, objects
+from service.api.install.objects import objects
 from service.api.install.options import Feature, Options, Scope
-from service.api.install.rights import destination_rules
+from service.api.install.overlay import overlay
 
 
 def as_yaml(options: Options) -> str:
@@ -22,73 +22,51 @@ def as_yaml(options: Options) -> str:
         f"#   kubectl create namespace {options.namespace}\n"
         f"#   kubectl -n {options.namespace} create secret generic {options.token_secret}"
         " --from-literal=token=TOKEN\n"
+        "# Then: kubectl apply --server-side -f FILE\n"
     )
     return head + "".join("---\n" + dump(it) for it in objects(options))
 
 
 def as_helm(options: Options) -> str:
     """Values of the chart in deploy/chart."""
-    repository, _, tag = options.image.rpartition(":")
-    extra = [it for it in environment(options) if it["name"] in _CHART_LACKS]
-    written = [it for it in destination_rules(options) if "create" in it["verbs"]]
+    here = options.scope is Scope.NAMESPACE
     values: dict[str, Any] = {
-        "image": {"repository": repository, "tag": tag},
+        "image": {"repository": options.repository, "tag": options.version},
         "imagePullSecrets": [{"name": options.pull_secret}] if options.pull_secret else [],
-        "agent": {"account": options.account, "name": options.agent, "env": extra},
+        "agent": {"account": options.account, "name": options.agent},
+        "nats": {"image": options.from_registry(_NATS)},
         "link": {
             "url": options.service_url,
             "tokenSecret": options.token_secret,
+            "caSecret": options.ca_secret,
             "manage": Feature.MANAGE in options.features,
+            "logs": Feature.LOGS in options.features,
+            "limits": options.limits,
         },
+        "proxy": {"url": options.proxy},
         "destinations": {
-            "scope": "cluster" if options.scope is Scope.CLUSTER else "namespaces",
-            "namespaces": [] if options.scope is Scope.CLUSTER else [options.namespace],
-            "createNamespaces": any("namespaces" in it["resources"] for it in written),
+            "scope": "namespaces" if here else "cluster",
+            "namespaces": [options.namespace] if here else [],
+            "write": Feature.SYNC in options.features,
+            "createNamespaces": Feature.CREATE_NAMESPACES in options.features,
         },
+        "crds": {"install": options.definitions},
     }
-    if options.ca_secret:
-        values["link"]["caSecret"] = options.ca_secret
-    return f"# helm install gitops deploy/chart -n {options.namespace} -f values.yaml\n" + dump(
-        values
-    )
+    head = f"# helm install gitops deploy/chart -n {options.namespace} -f values.yaml\n"
+    return head + dump(values)
 
 
 def as_kustomize(options: Options) -> str:
-    """An overlay over deploy/base."""
-    patch = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "gitops-agent"},
-        "spec": {
-            "template": {
-                "spec": {"containers": [{"name": "agent", "env": environment(options)}]},
-            }
-        },
-    }
-    if options.pull_secret:
-        pull = [{"name": options.pull_secret}]
-        patch["spec"]["template"]["spec"]["imagePullSecrets"] = pull  # type: ignore[index]
-    repository, _, tag = options.image.rpartition(":")
-    overlay = {
-        "apiVersion": "kustomize.config.k8s.io/v1beta1",
-        "kind": "Kustomization",
-        "namespace": options.namespace,
-        "resources": ["../../base"],
-        "images": [{"name": "gitops-house/agent", "newName": repository, "newTag": tag}],
-        "patches": [{"patch": dump(patch)}],
-    }
-    return dump(overlay)
+    """An overlay over deploy/base; patches are written as YAML inside of the YAML."""
+    made = overlay(options)
+    for it in made["patches"]:
+        it["patch"] = dump(it["patch"])
+    return f"# deploy/overlays/{options.agent}/kustomization.yaml\n" + dump(made)
 
 
+_NATS = "nats:2.12-alpine"
 _UNPRINTABLE = re.compile(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 """What YAML wants escaped beyond JSON."""
-_CHART_LACKS = frozenset(
-    {
-        "HTTPS_PROXY",
-        "HTTP_PROXY",
-        "NO_PROXY",
-    }
-)
 
 
 def dump(value: Any) -> str:

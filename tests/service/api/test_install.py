@@ -1,6 +1,7 @@
 """What is generated to install an agent: valid, least rights, without a secret."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -9,9 +10,11 @@ from hypothesis import strategies as st
 
 from service.api.install.objects import objects
 from service.api.install.options import Feature, Options, Scope
-from service.api.install.render import as_helm, as_kustomize, as_yaml, dump
+from service.api.install.overlay import difference
+from service.api.install.render import as_kustomize, as_yaml, dump
 from tests.service.api.world import World
 
+_LIMITS = "gitops-agent-limits"
 ROOT = Path(__file__).parents[3]
 
 
@@ -67,8 +70,24 @@ def test_without_manage_the_agent_deletes_nothing_at_home() -> None:
     (home, *_) = [it for it in objects(options(features=frozenset())) if it["kind"] == "Role"]
     verbs = {verb for rule in home["rules"] for verb in rule["verbs"]}
     assert "delete" not in verbs
-    named = [rule for rule in home["rules"] if "resourceNames" in rule]
-    assert named[0]["resourceNames"] == ["gitops-agent-link"]
+    written = [rule for rule in home["rules"] if "update" in rule["verbs"]]
+    assert {name for rule in written for name in rule.get("resourceNames", ())} == {
+        "gitops-agent-link"
+    }
+
+
+def test_the_control_plane_that_may_only_look_is_told_so_in_the_cluster() -> None:
+    def limits(chosen: Options) -> list[object]:
+        return [it["data"] for it in objects(chosen) if it["metadata"]["name"] == _LIMITS]
+
+    assert limits(options(read_only=True)) == [{"readOnly": "true"}]
+    assert limits(options()) == []
+
+
+def test_definitions_are_left_to_an_argo_cd_that_brings_them() -> None:
+    assert "CustomResourceDefinition" in kinds(options())
+    assert "CustomResourceDefinition" not in kinds(options(definitions=False))
+    assert "$patch" in as_kustomize(options(definitions=False))
 
 
 def test_it_manages_the_kinds_that_the_chart_manages() -> None:
@@ -100,27 +119,28 @@ def test_registry_proxy_and_authorities_reach_the_pod() -> None:
         ca_secret="ca",
     )
     (deployment,) = [it for it in objects(chosen) if it["kind"] == "Deployment"]
+    (nats,) = [it for it in objects(chosen) if it["kind"] == "StatefulSet"]
     pod = deployment["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     env = {it["name"]: it.get("value") for it in container["env"]}
     assert container["image"] == "registry.example/mirror/gitops-house/agent:1.2.3"
     assert pod["imagePullSecrets"] == [{"name": "pull"}]
     assert env["HTTPS_PROXY"] == "http://proxy:3128"
-    assert env["GITOPS_LINK_CA"] == "/etc/gitops/ca/ca.crt"
+    assert env["GITOPS_LINK_CA"] == "/etc/gitops/link-ca/ca.crt"
+    own = nats["spec"]["template"]["spec"]
+    assert own["containers"][0]["image"] == "registry.example/mirror/nats:2.12-alpine"
+    assert own["imagePullSecrets"] == [{"name": "pull"}]
 
 
-def test_helm_values_and_kustomize_say_the_same() -> None:
-    chosen = options(scope=Scope.NAMESPACE, namespace="tools", pull_secret="pull")
-    values = yaml.safe_load(as_helm(chosen))
-    assert values["destinations"] == {
-        "scope": "namespaces",
-        "namespaces": ["tools"],
-        "createNamespaces": False,
-    }
-    overlay = yaml.safe_load(as_kustomize(chosen))
-    patch = yaml.safe_load(overlay["patches"][0]["patch"])
-    env = patch["spec"]["template"]["spec"]["containers"][0]["env"]
-    assert {"name": "GITOPS_LINK_URL", "value": "https://gitops.example"} in env
+def test_ports_of_the_service_and_the_proxy_are_let_out() -> None:
+    chosen = options(service_url="https://gitops.example:8443", proxy="http://proxy:3128")
+    (policy,) = [
+        it
+        for it in objects(chosen)
+        if it["kind"] == "NetworkPolicy" and it["metadata"]["name"] == "gitops-agent"
+    ]
+    ports = {port["port"] for rule in policy["spec"]["egress"] for port in rule["ports"]}
+    assert {8443, 3128, 443} <= ports
 
 
 JSON = st.recursive(
@@ -128,6 +148,24 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
+
+
+@given(JSON, JSON)
+def test_the_difference_leads_from_one_to_the_other(before: object, after: object) -> None:
+    """Applied as RFC 6902 says, operation by operation."""
+    document = {"value": before}
+    for op in difference(document, {"value": after}):
+        *path, last = (it.replace("~1", "/").replace("~0", "~") for it in op["path"].split("/")[1:])
+        place: Any = document
+        for token in path:
+            place = place[int(token)] if isinstance(place, list) else place[token]
+        if op["op"] == "remove":
+            del place[last]
+        elif isinstance(place, list):
+            place[int(last)] = op["value"]
+        else:
+            place[last] = op["value"]
+    assert document == {"value": after}
 
 
 @given(JSON)

@@ -1,0 +1,41 @@
+"""What `make docs` made from the chart in deploy/: the service ships it and changes copies of it.
+
+`fullest`: the chart with every choice of the wizard taken, so that a choice only changes or takes
+away. `base`: what deploy/base holds, which a kustomize overlay starts from. The definitions are the
+same in both and stand only in the first.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+
+Object = dict[str, Any]
+DEFINITION = "CustomResourceDefinition"
+HOME = "argocd"
+"""The namespace that both are made for."""
+
+
+def fullest() -> list[Object]:
+    """A copy that the caller may change."""
+    return _read("fullest.json")
+
+
+def base() -> list[Object]:
+    """A copy that the caller may change."""
+    definitions = [it for it in fullest() if it["kind"] == DEFINITION]
+    for it in definitions:
+        it["metadata"].pop("annotations", None)
+    return [*_read("base.json"), *definitions]
+
+
+def _read(name: str) -> list[Object]:
+    return msgspec.json.decode(_raw(name), type=list[Object])
+
+
+@cache
+def _raw(name: str) -> bytes:
+    return files(__package__).joinpath(name).read_bytes()

@@ -1,0 +1,202 @@
+"""What the service generates to install an agent: three forms of the same objects, and applied.
+
+A real API server takes the YAML, and its RBAC then allows the agent exactly what was chosen.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from agent.sandbox import Sandbox
+from deploy import render
+from playground.kubernetes import ControlPlane
+from service.api.install.objects import objects
+from service.api.install.options import Feature, Options, Scope
+from service.api.install.render import as_helm, as_kustomize, as_yaml
+from tests.deploy.cluster import Installer, installer
+from tests.deploy.variants import Object
+
+pytestmark = pytest.mark.flow
+
+_FEATURES: tuple[frozenset[Feature], ...] = (frozenset(), frozenset({Feature.SYNC, Feature.LOGS}), frozenset(Feature))
+_MORE: Mapping[str, dict[str, Any]] = {
+    "plain": {},
+    "enclosed": {
+        "registry": "registry.example/mirror",
+        "pull_secret": "pull",
+        "proxy": "http://proxy.example:3128",
+        "ca_secret": "company-ca",
+        "service_url": "https://gitops.example:8443",
+    },
+    "beside-argo-cd-looking-only": {"definitions": False, "read_only": True},
+}
+every_choice = pytest.mark.parametrize(
+    ("scope", "features", "more"),
+    tuple(product(Scope, _FEATURES, _MORE)),
+    ids=lambda it: "+".join(sorted(it)) if isinstance(it, frozenset) else str(it),
+)
+
+
+def options(namespace: str, **more: Any) -> Options:
+    plain = {"account": "acme", "agent": "prod", "service_url": "https://gitops.example"}
+    return Options(**{**plain, "version": "1.2.3", "namespace": namespace, **more})
+
+
+def from_yaml(chosen: Options) -> list[Object]:
+    return [it for it in yaml.safe_load_all(as_yaml(chosen)) if it]
+
+
+def by_name(found: list[Object]) -> dict[tuple[str, str, str], Object]:
+    """Without what is by nature of one form: Helm's annotation, the namespace it does not make."""
+    for it in found:
+        annotations = it["metadata"].get("annotations", {})
+        annotations.pop("helm.sh/resource-policy", None)
+        if not annotations:
+            it["metadata"].pop("annotations", None)
+        for container in it["spec"]["template"]["spec"]["containers"] if _has_pod(it) else ():
+            container["env"] = sorted(container.get("env", []), key=lambda one: str(one["name"]))
+    return {
+        (it["kind"], it["metadata"].get("namespace", ""), it["metadata"]["name"]): it
+        for it in found
+        if it["kind"] != "Namespace"
+    }
+
+
+def _has_pod(it: Object) -> bool:
+    return "template" in it.get("spec", {})
+
+
+@every_choice
+async def test_helm_and_kustomize_make_what_the_yaml_says(
+    sandbox: Sandbox, tmp_path: Path, scope: Scope, features: frozenset[Feature], more: str
+) -> None:
+    chosen = options("tools", scope=scope, features=features, **_MORE[more])
+    wanted = by_name(from_yaml(chosen))
+    values = yaml.safe_load(as_helm(chosen))
+    assert by_name(list(await render.chart(sandbox, values, "tools"))) == wanted
+    shutil.copytree(render.FOLDER / "base", tmp_path / "base")
+    overlay = tmp_path / "overlays" / "prod"
+    overlay.mkdir(parents=True)
+    (overlay / "kustomization.yaml").write_text(as_kustomize(chosen))
+    built = await render.kustomized(sandbox, tmp_path, "overlays/prod")
+    assert by_name(list(built)) == wanted
+    assert {it["metadata"]["name"] for it in built if it["kind"] == "Namespace"} == {"tools"}
+
+
+@pytest.fixture
+async def installing(control_plane: ControlPlane) -> AsyncIterator[Installer]:
+    async with installer(control_plane.access) as found:
+        yield found
+
+
+READ = ("get", "list", "watch")
+WRITE = ("create", "update", "patch", "delete")
+ELSEWHERE = "default"
+"""A namespace that is not the agent's own."""
+
+ALWAYS = [
+    *((verb, "argoproj.io/applications", "home") for verb in (*READ, "patch")),
+    *((verb, "argoproj.io/appprojects", "home") for verb in READ),
+    *((verb, "/secrets", "home") for verb in (*READ, "create")),
+    *((verb, "/secrets/gitops-agent-link", "home") for verb in ("update", "patch")),
+    *((verb, "coordination.k8s.io/leases", "home") for verb in ("get", "create", "update")),
+    *((verb, "apps/deployments", "home") for verb in READ),
+    *((verb, "/pods", "home") for verb in READ),
+]
+NEVER = [
+    *((verb, "rbac.authorization.k8s.io/roles", "home") for verb in WRITE),
+    *((verb, "rbac.authorization.k8s.io/clusterroles", "") for verb in WRITE),
+    ("impersonate", "/serviceaccounts", "home"),
+    ("create", "/pods/exec", "home"),
+    ("create", "/pods", "home"),
+    ("delete", "/namespaces", ""),
+    ("deletecollection", "/secrets", "home"),
+    ("create", "/serviceaccounts/token", "home"),
+]
+SYNC = [
+    *((verb, "apps/deployments", "home") for verb in WRITE),
+    *((verb, "/configmaps", "home") for verb in WRITE),
+]
+LOGS = [("get", "/pods/log", "home")]
+MANAGE = [(verb, "argoproj.io/appprojects", "home") for verb in WRITE]
+CREATE_NAMESPACES = [("create", "/namespaces", "")]
+CLUSTER = [
+    *((verb, "/namespaces", "") for verb in READ),
+    ("list", "apps/deployments", ELSEWHERE),
+    ("list", "apiextensions.k8s.io/customresourcedefinitions", ""),
+]
+SYNC_CLUSTER = [("patch", "apps/deployments", ELSEWHERE), ("delete", "/services", ELSEWHERE)]
+OF_FEATURE = {
+    Feature.SYNC: SYNC,
+    Feature.LOGS: LOGS,
+    Feature.MANAGE: MANAGE,
+    Feature.CREATE_NAMESPACES: CREATE_NAMESPACES,
+}
+
+
+def granted(chosen: Options) -> tuple[set[Any], set[Any]]:
+    """What has to be allowed, and what has to be refused."""
+    whole = chosen.scope is Scope.CLUSTER
+    allowed = {*ALWAYS, *(CLUSTER if whole else ())}
+    for feature in chosen.features:
+        if whole or feature is not Feature.CREATE_NAMESPACES:
+            allowed |= {*OF_FEATURE[feature]}
+    if whole and Feature.SYNC in chosen.features:
+        allowed |= {*SYNC_CLUSTER}
+    every = {
+        *ALWAYS,
+        *NEVER,
+        *CLUSTER,
+        *SYNC_CLUSTER,
+        *(it for of in OF_FEATURE.values() for it in of),
+    }
+    return allowed, every - allowed
+
+
+@pytest.mark.parametrize("scope", list(Scope))
+@pytest.mark.parametrize("features", _FEATURES, ids=lambda it: "+".join(sorted(it)) or "none")
+async def test_the_applied_yaml_grants_what_was_chosen_and_no_more(
+    installing: Installer, namespace: str, scope: Scope, features: frozenset[Feature]
+) -> None:
+    chosen = options(namespace, scope=scope, features=features, **_MORE["enclosed"])
+    applied = from_yaml(chosen)
+    try:
+        assert await installing.apply(applied, dry_run=False) == {}
+        assert await installing.apply(applied, dry_run=False) == {}
+        allowed, refused = granted(chosen)
+        answers = {it: await may(installing, namespace, *it) for it in allowed | refused}
+        assert {it for it in allowed if not answers[it]} == set()
+        assert {it for it in refused if answers[it]} == set()
+    finally:
+        for one in objects(chosen):
+            if one["kind"] in ("ClusterRole", "ClusterRoleBinding"):
+                await installing.delete(one)
+
+
+async def may(installing: Installer, home: str, verb: str, what: str, where: str) -> bool:
+    """Asked of the API server about the agent's ServiceAccount; `what` is GROUP/PLURAL[/MORE]."""
+    group, plural, *more = what.split("/")
+    named = {"name": more[0]} if more == ["gitops-agent-link"] else {}
+    attributes = {
+        "verb": verb,
+        "group": group,
+        "resource": plural,
+        "subresource": more[0] if more and not named else "",
+        "namespace": home if where == "home" else where,
+        **named,
+    }
+    user = f"system:serviceaccount:{home}:gitops-agent"
+    groups = ["system:serviceaccounts", f"system:serviceaccounts:{home}", "system:authenticated"]
+    spec = {"user": user, "groups": groups, "resourceAttributes": attributes}
+    answer = await installing.post(
+        "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+        {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec},
+    )
+    return bool(answer["status"].get("allowed"))
