@@ -14,7 +14,7 @@ import typer
 
 from agent.sandbox.binary import SandboxMissingError
 from cli import say
-from cli.inputs import Document, InputError, Manifests
+from cli.inputs import Document, Manifests, refuse, sorted_out
 from cli.pairs import Pair, pair_up
 from handlers.compare.change import ChangeKind, Difference, Outcome, Verdict
 from handlers.compare.diff import diff as compare
@@ -59,18 +59,17 @@ def outcome_of(pair: Pair) -> Outcome:
 
 
 async def _diff_all(sets: Sequence[tuple[str, Sequence[str]]], *, as_json: bool) -> say.Exit:
-    """The worst of all answers; a bad file does not stop the others."""
+    """The worst of all answers; what cannot be read does not stop the others."""
     worst = say.Exit.FINE
     async with Manifests() as manifests:
         for desired, live in sets:
-            try:
-                wanted = await manifests.read(desired)
-                found = [document for file in live for document in await manifests.read(file)]
-            except InputError as e:
-                say.complain(str(e))
-                worst = say.Exit.BAD_INPUT
-                continue
-            worst = max(worst, *(_one(pair, as_json=as_json) for pair in pair_up(wanted, found)))
+            wanted, bad = sorted_out(await manifests.examine(desired))
+            found, worse = sorted_out([it async for it in manifests.each(live)])
+            broken = (*bad, *worse)
+            for pair in pair_up(wanted, found, lone=not broken):
+                if pair.live is not None or not worse:  # else it may be in what cannot be read
+                    worst = max(worst, _one(pair, as_json=as_json))
+            worst = max((worst, *(refuse(error, as_json=as_json) for error in broken)))
     return worst
 
 

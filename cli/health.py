@@ -13,7 +13,7 @@ from agent.sandbox.pool import Sandbox
 from agent.sandbox.reasons import SandboxError
 from bus.status import HealthStatus
 from cli import say
-from cli.inputs import Document, InputError, Manifests, read_bytes
+from cli.inputs import Document, InputError, Manifests, read_bytes, refuse
 from handlers.health.assess import assess
 from handlers.health.states import Health
 from handlers.manifest import access
@@ -61,7 +61,7 @@ async def _assess_all(
                 answers.append(await _one(found, script, manifests))
                 _say(found, answers[-1], as_json=as_json)
             except InputError as e:
-                say.complain(str(e))
+                refuse(e, as_json=as_json)
                 bad = True
     return answers, bad
 
@@ -78,8 +78,7 @@ async def by_script(sandbox: Sandbox, script: str, document: Document) -> Health
     try:
         answer = msgspec.json.decode(await sandbox.evaluate("lua", {"script": script}, body))
     except SandboxError as e:
-        place = f"{document.file}, document {document.number}"
-        raise InputError(f"{place}: the script failed: {e.message.strip()}") from e
+        raise document.refused(f"the script failed: {e.message.strip()}") from e
     return _health(answer)
 
 

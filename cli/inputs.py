@@ -16,15 +16,28 @@ import msgspec
 
 from agent.sandbox.pool import Sandbox
 from agent.sandbox.reasons import SandboxError
+from cli import say
 from cli.sandbox import open_sandbox
 from handlers.manifest import access
+from handlers.manifest.redact import redact_text
 
 LARGEST = 32 * 1024 * 1024
 STANDARD_INPUT = "-"
+_BROKEN = "failure"
+"""What the sandbox answers in the place of a document that it cannot read; no object is that."""
 
 
 class InputError(Exception):
-    """An input cannot be used: the message names it and says what was expected."""
+    """An input cannot be used: the message names it and says what was expected.
+
+    `file`, `document` (from 1) and `line` as far as they are known.
+    """
+
+    def __init__(self, message: str, *, file: str = "", document: int = 0, line: int = 0) -> None:
+        super().__init__(message)
+        self.file = file
+        self.document = document
+        self.line = line
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +45,13 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     """From 1, as the objects stand in the file; items of a List count each."""
     manifest: dict[str, Any]
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}, document {self.number}"
+
+    def refused(self, why: str) -> InputError:
+        return InputError(f"{self.place}: {why}", file=self.file, document=self.number)
 
     @property
     def about(self) -> str:
@@ -46,13 +66,13 @@ def read_bytes(file: str) -> bytes:
     try:
         content = _read(file)
     except IsADirectoryError:
-        raise InputError(f"{file}: is a directory; name the files in it") from None
+        raise InputError(f"{file}: is a directory; name the files in it", file=file) from None
     except OSError as e:
-        raise InputError(f"{file}: cannot be read: {e.strerror}") from e
+        raise InputError(f"{file}: cannot be read: {e.strerror}", file=file) from e
     if len(content) > LARGEST:
-        raise InputError(f"{file}: is larger than the limit of {LARGEST >> 20} MiB")
+        raise InputError(f"{file}: is larger than the limit of {LARGEST >> 20} MiB", file=file)
     if not content.strip():
-        raise InputError(f"{file}: is empty")
+        raise InputError(f"{file}: is empty", file=file)
     return content
 
 
@@ -76,31 +96,56 @@ class Manifests:
         return self._sandbox
 
     async def read(self, file: str) -> Sequence[Document]:
-        """All objects of `file`; raises InputError."""
-        content = read_bytes(file)
-        values = _as_json(content)
-        if values is None:
-            values = await self._as_yaml(file, content)
+        """All objects of `file`; raises InputError for the first that is none."""
+        good, bad = sorted_out(await self.examine(file))
+        if bad:
+            raise bad[0]
+        return good
+
+    async def examine(self, file: str) -> Sequence[Document | InputError]:
+        """Every object of `file`, or why it is none: a bad one does not spoil the others."""
+        try:
+            content = read_bytes(file)
+            values = _as_json(content)
+            if values is None:
+                values = await self._as_yaml(file, content)
+        except InputError as e:
+            return (e,)
         return _documents(file, values)
 
     async def each(self, files: Sequence[str]) -> AsyncIterator[Document | InputError]:
-        """Every object, or why a file has none: one bad file does not stop the others."""
         for file in files:
-            found: Sequence[Document | InputError]
-            try:
-                found = await self.read(file)
-            except InputError as e:
-                found = (e,)
-            for one in found:
+            for one in await self.examine(file):
                 yield one
 
     async def _as_yaml(self, file: str, content: bytes) -> list[Any]:
         sandbox = await self.sandbox()
         try:
-            body = await sandbox.evaluate("yaml", {"file": file}, content)
+            body = await sandbox.evaluate("yaml", {"file": file, "each": True}, content)
         except SandboxError as e:
-            raise InputError(e.message if file in e.message else f"{file}: {e.message}") from e
+            message = e.message if file in e.message else f"{file}: {e.message}"
+            raise InputError(message, file=file, document=e.document, line=e.line) from e
         return [msgspec.json.decode(each) for each in body.splitlines()]
+
+
+def refuse(error: Exception, file: str = "", *, as_json: bool) -> say.Exit:
+    """Say why an input has no answer; with `--json` also in the place of its answer."""
+    message = redact_text(str(error))
+    say.complain(message)
+    if as_json:
+        known = error if isinstance(error, InputError) else InputError("")
+        answer: dict[str, object] = {"file": known.file or file, "error": message}
+        places = {"document": known.document, "line": known.line}
+        say.line(answer | {name: number for name, number in places.items() if number})
+    return say.Exit.BAD_INPUT
+
+
+def sorted_out(
+    found: Sequence[Document | InputError],
+) -> tuple[list[Document], list[InputError]]:
+    """What can be used, and what cannot."""
+    good = [one for one in found if isinstance(one, Document)]
+    return good, [one for one in found if isinstance(one, InputError)]
 
 
 def _read(file: str) -> bytes:
@@ -120,22 +165,26 @@ def _as_json(content: bytes) -> list[Any] | None:
         return None
 
 
-def _documents(file: str, values: Sequence[Any]) -> list[Document]:
+def _documents(file: str, values: Sequence[Any]) -> Sequence[Document | InputError]:
     objects = [item for value in values for item in _items(value)]
     if not objects:
-        raise InputError(f"{file}: holds no object")
-    for number, found in enumerate(objects, 1):
-        if not isinstance(found, dict):
-            raise InputError(
-                f"{file}, document {number}: expected a Kubernetes object,"
-                f" found {type(found).__name__}"
-            )
-        if not isinstance(found.get("kind"), str) or not isinstance(found.get("apiVersion"), str):
-            raise InputError(f"{file}, document {number}: apiVersion or kind is missing")
-    return [
-        Document(file=file, number=number, manifest=found)
-        for number, found in enumerate(objects, 1)
-    ]
+        return (InputError(f"{file}: holds no object", file=file),)
+    return [_document(file, number, found) for number, found in enumerate(objects, 1)]
+
+
+def _document(file: str, number: int, found: Any) -> Document | InputError:
+    def refused(why: str) -> InputError:
+        return InputError(f"{file}, document {number}: {why}", file=file, document=number)
+
+    if not isinstance(found, dict):
+        return refused(f"expected a Kubernetes object, found {type(found).__name__}")
+    if set(found) == {_BROKEN}:
+        told = found[_BROKEN]
+        where = {"file": file, "document": told["document"], "line": told["line"]}
+        return InputError(told["message"], **where)
+    if not isinstance(found.get("kind"), str) or not isinstance(found.get("apiVersion"), str):
+        return refused("apiVersion or kind is missing")
+    return Document(file=file, number=number, manifest=found)
 
 
 def _items(value: Any) -> list[Any]:

@@ -21,9 +21,12 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     live: Manifest | None
 
 
-def pair_up(desired: Sequence[Document], live: Sequence[Document]) -> list[Pair]:
-    """One pair for every desired object, in their order."""
-    if len(desired) == 1 and len(live) == 1:
+def pair_up(desired: Sequence[Document], live: Sequence[Document], *, lone: bool) -> list[Pair]:
+    """One pair for every desired object, in their order.
+
+    `lone`: these are all there are, so that two alone belong together.
+    """
+    if lone and len(desired) == 1 and len(live) == 1:
         return [Pair(desired=desired[0], live=live[0].manifest)]
     exact = _by(_key, live)
     anywhere = _by(_without_namespace, live)

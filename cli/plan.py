@@ -10,13 +10,12 @@ import typer
 
 from agent.sandbox.binary import SandboxMissingError
 from cli import say
-from cli.inputs import Document, InputError, Manifests
+from cli.inputs import Document, InputError, Manifests, refuse, sorted_out
 from cli.render import rendered
 from handlers.manifest import access
 from handlers.manifest.hooks import is_hook
 from handlers.manifest.kinds import GroupKind
 from handlers.manifest.order import wave
-from handlers.manifest.redact import redact_text
 from handlers.ports import RepositoryError
 from handlers.sync.plan import Action, Step, Task
 from handlers.sync.plan import plan as order
@@ -59,8 +58,8 @@ async def _plan_all(files: Sequence[str], repo: str, revision: str, *, as_json: 
                 objects = await _objects(found, manifests, repo, revision)
                 _say(found[0].file, objects, as_json=as_json)
             except (InputError, RepositoryError) as e:
-                say.complain(redact_text(str(e)))
-                worst = say.Exit.BAD_INPUT
+                file = "" if isinstance(found, InputError) else found[0].file
+                worst = refuse(e, file, as_json=as_json)
     return worst
 
 
@@ -69,11 +68,9 @@ async def _sets(
 ) -> AsyncIterator[Sequence[Document] | InputError]:
     """What is planned together: each Application, and the plain manifests of a file."""
     for file in files:
-        try:
-            documents = await manifests.read(file)
-        except InputError as e:
-            yield e
-            continue
+        documents, bad = sorted_out(await manifests.examine(file))
+        for error in bad:
+            yield error
         plain = [one for one in documents if not _is_application(one)]
         for together in (*([one] for one in documents if _is_application(one)), plain):
             if together:

@@ -13,10 +13,9 @@ from agent.sandbox.binary import SandboxMissingError
 from agent.sandbox.pool import Sandbox
 from agent.sandbox.reasons import SandboxError
 from cli import say
-from cli.inputs import Document, InputError, Manifests
+from cli.inputs import Document, InputError, Manifests, refuse
 from cli.rendering import read_app, render
 from cli.sources import files_of
-from handlers.manifest.redact import redact_text
 from handlers.ports import RepositoryError
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -57,8 +56,8 @@ async def _render_all(files: Sequence[str], repo: str, revision: str, *, as_json
                 objects = await rendered(found, manifests, repo, revision)
                 await _show(objects, await manifests.sandbox(), as_json=as_json)
             except (InputError, RepositoryError) as e:
-                say.complain(redact_text(str(e)))
-                worst = say.Exit.BAD_INPUT
+                file = found.file if isinstance(found, Document) else ""
+                worst = refuse(e, file, as_json=as_json)
     return worst
 
 

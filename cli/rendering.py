@@ -64,14 +64,13 @@ CLUSTER_WIDE = frozenset(
 
 def read_app(document: Document) -> Application:
     """Raises InputError that names the field that is wrong."""
-    place = f"{document.file}, document {document.number}"
     kind = GroupKind.of(document.manifest)
     if kind != GroupKind("argoproj.io", "Application"):
-        raise InputError(f"{place}: expected an Application of argoproj.io, found {kind}")
+        raise document.refused(f"expected an Application of argoproj.io, found {kind}")
     try:
         app = msgspec.convert(document.manifest, Application)
     except msgspec.ValidationError as e:
-        raise InputError(f"{place}: {e}") from e
+        raise document.refused(str(e)) from e
     if not app.metadata.namespace:
         metadata = replace(app.metadata, namespace=DEFAULT_NAMESPACE)
         app = replace(app, metadata=metadata)

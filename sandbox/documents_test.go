@@ -43,6 +43,26 @@ func TestATemplateThatWasNotRenderedIsNamedWithItsLine(t *testing.T) {
 	}
 }
 
+func TestABrokenDocumentIsAnsweredInItsPlaceWhereEachCounts(t *testing.T) {
+	text := []byte("kind: A\n---\na: b: c\n---\nno: kind\n---\nkind: B\n")
+	objects := &Objects{limit: 1000, each: true}
+	if err := objects.addText("x.yaml", text, kubernetesSeparator); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(objects.body.String()), "\n")
+	if len(lines) != 4 || lines[0] != `{"kind":"A"}` || lines[3] != `{"kind":"B"}` {
+		t.Fatalf("found %q", lines)
+	}
+	for place, wanted := range map[int]string{1: `"document":2,"line":3}`, 2: `"document":3,`} {
+		if !strings.HasPrefix(lines[place], `{"failure":{"message":"x.yaml, document`) || !strings.Contains(lines[place], wanted) {
+			t.Errorf("found %q", lines[place])
+		}
+	}
+	if len(objects.origins) != 4 || objects.origins[3].Document != 4 {
+		t.Errorf("found %+v", objects.origins)
+	}
+}
+
 func TestAnObjectNeedsAKind(t *testing.T) {
 	for _, text := range []string{"a: 1", "kind: ''", "kind: [a]", "- a", "text", "kind: List\nitems: [{a: 1}]"} {
 		objects := &Objects{limit: 1000}

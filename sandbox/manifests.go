@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -13,6 +14,16 @@ type Objects struct {
 	body    bytes.Buffer
 	origins []Origin
 	limit   int
+	each    bool // one bad document does not spoil the others
+}
+
+// broken stands in the answer where a document could not be read; no object looks like it.
+type broken struct {
+	Failure struct {
+		Message  string `json:"message"`
+		Document int    `json:"document"`
+		Line     int    `json:"line"`
+	} `json:"failure"`
 }
 
 func (o *Objects) answer() Answer { return Answer{Body: o.body.Bytes(), Origins: o.origins} }
@@ -32,15 +43,34 @@ func (o *Objects) add(object []byte, origin Origin) error {
 // addText reads every document of a manifest file.
 func (o *Objects) addText(file string, content []byte, cut separator) error {
 	for _, document := range documents(content, cut) {
-		object, err := yaml.YAMLToJSON(document.text)
-		if err != nil {
-			return document.failure(file, document.told(err))
-		}
-		if err := o.addDocument(file, document, object); err != nil {
+		if err := o.passOver(o.addYAML(file, document)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (o *Objects) addYAML(file string, document document) error {
+	object, err := yaml.YAMLToJSON(document.text)
+	if err != nil {
+		return document.failure(file, document.told(err))
+	}
+	return o.addDocument(file, document, object)
+}
+
+// passOver answers a broken document in its place where each one counts for itself.
+func (o *Objects) passOver(err error) error {
+	var found *Failure
+	if err == nil || !o.each || !errors.As(err, &found) || found.Reason != YamlInvalid {
+		return err
+	}
+	var told broken
+	told.Failure.Message, told.Failure.Document, told.Failure.Line = found.Message, found.Document, found.Line
+	line, err := json.Marshal(told)
+	if err != nil {
+		return err
+	}
+	return o.add(line, Origin{File: found.File, Document: found.Document})
 }
 
 func (o *Objects) addDocument(file string, document document, object []byte) error {

@@ -10,6 +10,7 @@ import (
 
 type yamlParams struct {
 	File string `json:"file"` // the name errors and origins use
+	Each bool   `json:"each"` // a document that cannot be read is answered in its place, see passOver
 }
 
 // yamlOp turns a manifest file, given as the body, into objects.
@@ -18,7 +19,7 @@ func yamlOp(call *Call) (Answer, error) {
 	if err := call.params(&params); err != nil {
 		return Answer{}, err
 	}
-	objects := &Objects{limit: call.Limits.OutputBytes}
+	objects := &Objects{limit: call.Limits.OutputBytes, each: params.Each}
 	if err := objects.addManifest(params.File, call.Body); err != nil {
 		return Answer{}, err
 	}
@@ -55,7 +56,7 @@ func jsonStream(content []byte) ([]json.RawMessage, bool) {
 
 func (o *Objects) addParts(file string, parts []json.RawMessage) error {
 	for index, part := range parts {
-		if err := o.addDocument(file, document{index: index + 1}, part); err != nil {
+		if err := o.passOver(o.addDocument(file, document{index: index + 1}, part)); err != nil {
 			return err
 		}
 	}

@@ -29,6 +29,11 @@ class Ran:
     def answers(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.out.splitlines()]
 
+    @property
+    def good(self) -> list[dict[str, Any]]:
+        """The answers that are no refusal."""
+        return [answer for answer in self.answers if "error" not in answer]
+
 
 Gitops = Callable[..., Ran]
 

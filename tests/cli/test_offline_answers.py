@@ -108,7 +108,7 @@ def test_an_object_that_a_script_fails_on_does_not_stop_the_others_of_its_file(
 
     ran = with_sandbox("health", file, "--json", "--lua", written(tmp_path / "x.lua", script))
 
-    assert (ran.code, [answer["name"] for answer in ran.answers]) == (2, ["web"])
+    assert (ran.code, [answer["name"] for answer in ran.good]) == (2, ["web"])
     assert f"{file}, document 1" in ran.err
 
 
@@ -298,7 +298,7 @@ def test_bad_input_is_named_and_does_not_stop_the_others(
     assert ran.code == 2
     assert str(bad) in ran.err
     assert said in ran.err
-    assert [answer["status"] for answer in ran.answers] == ["Healthy"]
+    assert [answer["status"] for answer in ran.good] == ["Healthy"]
 
 
 def test_broken_yaml_says_where(with_sandbox: Gitops, tmp_path: Path) -> None:

@@ -233,4 +233,4 @@ def test_an_application_that_fails_does_not_stop_the_others_of_its_file(
 
     assert ran.code == 2
     assert "no folder 'absent'" in ran.err
-    assert sorted(each["kind"] for each in ran.answers) == ["ConfigMap", "Namespace", "Service"]
+    assert sorted(each["kind"] for each in ran.good) == ["ConfigMap", "Namespace", "Service"]
