@@ -24,6 +24,19 @@ const routes: RouteRecordRaw[] = [
     meta: { title: "Applications" },
   },
   {
+    path: "/applications/new",
+    name: "new-application",
+    component: () => import("./pages/NewApplicationPage.vue"),
+    meta: { title: "New application" },
+  },
+  {
+    path: "/applications/:id/edit",
+    name: "edit-application",
+    component: () => import("./pages/EditApplicationPage.vue"),
+    props: true,
+    meta: { title: "Change an application" },
+  },
+  {
     path: "/applications/:id/:tab?",
     name: "application",
     component: () => import("./pages/ApplicationPage.vue"),

@@ -22,10 +22,11 @@ export const applications = {
   one: (id: string) => request<t.ApplicationDetail>(`/applications/${enc(id)}`),
   create: (agent: string, manifest: t.JsonObject) =>
     post<{ task: t.Task }>("/applications", { agent, manifest }),
-  update: ({ id, name, namespace, labels, annotations, version }: t.ApplicationDetail, spec: t.JsonObject) =>
+  replace: (id: string, version: string, manifest: t.JsonObject) =>
     request<{ task: t.Task }>(`/applications/${enc(id)}`, {
       method: "PUT",
-      body: { manifest: { metadata: { name, namespace, labels, annotations }, spec }, version },
+      body: { manifest },
+      headers: { "If-Match": `"${version}"` },
     }),
   remove: (id: string, cascade: boolean) => remove(`/applications/${enc(id)}`, { cascade }),
   tree: (id: string) => answer<{ nodes: t.TreeNode[] }>(`/applications/${enc(id)}/tree`),

@@ -9,6 +9,8 @@ const PATIENCE_MS = 20_000;
 const OPEN = new Set<Task["phase"]>(["queued", "offered", "running"]);
 
 type Listener = () => void;
+/** Hears of each state of a task on its way. */
+export type Tell = (task: Task) => void;
 const waiting = new Map<string, Set<Listener>>();
 
 /** Called by the live store for every `task.changed`. */
@@ -24,19 +26,20 @@ export async function answer<T>(path: string, query: Query = {}): Promise<T> {
 }
 
 /** The task once it has ended; an error that says so when it takes too long. */
-export async function ended(id: string, patience = PATIENCE_MS): Promise<Task> {
+export async function ended(id: string, patience = PATIENCE_MS, tell: Tell = () => undefined): Promise<Task> {
   const deadline = Date.now() + patience;
   for (;;) {
     const news = nextNews(id, deadline - Date.now());
     const task = await request<Task>(`/tasks/${encodeURIComponent(id)}`);
+    tell(task);
     if (!OPEN.has(task.phase)) return task;
     if (!(await news)) throw tooLate(task);
   }
 }
 
 /** The task once it has succeeded; its own words as an error where it has not. */
-export async function succeeded(id: string, patience = PATIENCE_MS): Promise<Task> {
-  const task = await ended(id, patience);
+export async function succeeded(id: string, patience = PATIENCE_MS, tell?: Tell): Promise<Task> {
+  const task = await ended(id, patience, tell);
   if (task.phase === "succeeded") return task;
   throw new ProblemError({
     type: "about:blank",

@@ -1,5 +1,32 @@
-/* Changes of an Application's spec that the dashboard makes. */
-import type { JsonObject } from "@/api/types";
+/* An Application as its manifest, and changes of its spec that the dashboard makes. */
+import type { ApplicationDetail, JsonObject, Labels } from "@/api/types";
+
+type Described = Pick<ApplicationDetail, "name" | "namespace" | "labels" | "annotations" | "spec">;
+
+/** What a person may write of it; the rest is the cluster's. */
+export function manifestOf(app: Described, spec: JsonObject = app.spec): JsonObject {
+  const { name, namespace, labels, annotations } = app;
+  const some = (values: Labels) => Object.keys(values).length > 0;
+  return {
+    apiVersion: "argoproj.io/v1alpha1",
+    kind: "Application",
+    metadata: {
+      name,
+      namespace,
+      ...(some(labels) ? { labels } : {}),
+      ...(some(annotations) ? { annotations } : {}),
+    },
+    spec: inOrder(spec),
+  };
+}
+
+const FIRST = ["project", "source", "sources", "destination", "syncPolicy"];
+
+/** As people write a spec, not as the database keeps it. */
+function inOrder(spec: JsonObject): JsonObject {
+  const place = (name: string) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
+  return Object.fromEntries(Object.entries(spec).sort(([a], [b]) => place(a) - place(b)));
+}
 
 /** The same spec, synced by a person only; everything else of its policy stays. */
 export function withoutAutoSync(spec: JsonObject): JsonObject {

@@ -1,0 +1,27 @@
+/* One field of a manifest that is text: read from it, written into it. */
+import { computed, type Ref, type WritableComputedRef } from "vue";
+import { valueAt, withValue } from "@/model/manifest";
+
+type Path = readonly string[];
+
+/** An emptied field is left out of the manifest. */
+export function useField(text: Ref<string>, path: Path): WritableComputedRef<string> {
+  return computed({
+    get: () => {
+      const value = valueAt(text.value, path);
+      return value === undefined || value === null ? "" : String(value);
+    },
+    set: (value) => (text.value = withValue(text.value, path, value || undefined)),
+  });
+}
+
+/** Something that is there or not; `made` is what is written where it shall be. */
+export function useSwitch(text: Ref<string>, path: Path, made: () => unknown): WritableComputedRef<boolean> {
+  return computed({
+    get: () => {
+      const value = valueAt(text.value, path);
+      return value !== undefined && value !== null && value !== false;
+    },
+    set: (on) => (text.value = withValue(text.value, path, on ? made() : undefined)),
+  });
+}

@@ -1,0 +1,36 @@
+/* An order to an agent from beginning to end: sent, on its way, done, or refused in whose words. */
+import { ref } from "vue";
+import { asProblem } from "@/api/client";
+import { succeeded } from "@/api/tasks";
+import type { Problem, Task } from "@/api/types";
+
+const PATIENCE_MS = 60_000;
+const WORDS: Partial<Record<Task["phase"], string>> = {
+  queued: "It waits for the agent.",
+  offered: "The agent is taking it.",
+  running: "The agent is doing it.",
+  succeeded: "The agent has done it.",
+};
+
+export function useOrder() {
+  const state = ref("");
+  const problem = ref<Problem | null>(null);
+  const busy = ref(false);
+
+  /** True when the agent has done it. */
+  async function give(send: () => Promise<{ task: Task }>): Promise<boolean> {
+    [busy.value, problem.value, state.value] = [true, null, "It is sent."];
+    try {
+      const { task } = await send();
+      await succeeded(task.id, PATIENCE_MS, ({ phase }) => (state.value = WORDS[phase] ?? ""));
+      return true;
+    } catch (error) {
+      [problem.value, state.value] = [asProblem(error), ""];
+      return false;
+    } finally {
+      busy.value = false;
+    }
+  }
+
+  return { state, problem, busy, give };
+}
