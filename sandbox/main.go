@@ -15,7 +15,7 @@ import (
 	_ "time/tzdata" // templates may name time zones, and there is no file to read them from
 )
 
-const protocolVersion = 1
+const protocolVersion = 2
 
 func main() {
 	memory := flag.Uint64("memory-bytes", 512<<20, "memory this worker may use on top of its own size")

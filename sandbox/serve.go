@@ -16,6 +16,7 @@ type Request struct {
 	DeadlineMs int64           `json:"deadline_ms"`
 	Limits     Limits          `json:"limits"`
 	Params     json.RawMessage `json:"params"`
+	Foreseen   int             `json:"foreseen"` // answers that follow it, to questions that will be asked
 }
 
 // Limits of one request; zero means the default.
@@ -79,6 +80,11 @@ func serve(link *Link) error {
 func respond(link *Link, request Request, body []byte) error {
 	request.Limits.fill()
 	files := newFiles(link, request.ID, request.Limits)
+	for range request.Foreseen {
+		if err := files.foresee(); err != nil {
+			return err
+		}
+	}
 	answer, err := evaluate(request, body, files)
 	if files.broken != nil {
 		return files.broken

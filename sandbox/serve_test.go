@@ -54,6 +54,35 @@ func TestAFileIsAskedForOnceAndTheAnswerCarriesTheIDOfTheRequest(t *testing.T) {
 	}
 }
 
+func TestWhatWasForeseenIsNotAskedFor(t *testing.T) {
+	asking := request("directory", directoryParams{Path: "app"})
+	asking.Foreseen = 2
+	said := converse(t,
+		frame(asking, ""),
+		frame(foreseen{Ask: "list", Of: "app", Reply: reply{Entries: []Entry{{"x.yaml", "blob"}}}}, ""),
+		frame(foreseen{Ask: "read", Of: "app/x.yaml"}, "kind: A"),
+		frame(map[string]any{"kind": "tree"}, ""),
+	)
+	if len(said) != 2 || said[0]["ask"] != "stat" || said[1]["ok"] != true {
+		t.Errorf("said %v", said)
+	}
+}
+
+func TestWhatWasForeseenCountsForTheLimits(t *testing.T) {
+	asking := request("directory", directoryParams{Path: "app"})
+	asking.Foreseen, asking.Limits = 3, Limits{InputBytes: 3}
+	said := converse(t,
+		frame(asking, ""),
+		frame(foreseen{Ask: "stat", Of: "app", Reply: reply{Stat: Stat{Kind: "tree"}}}, ""),
+		frame(foreseen{Ask: "list", Of: "app", Reply: reply{Entries: []Entry{{"x.yaml", "blob"}}}}, ""),
+		frame(foreseen{Ask: "read", Of: "app/x.yaml"}, "kind: A"),
+	)
+	refused, _ := said[0]["error"].(map[string]any)
+	if len(said) != 1 || refused["reason"] != string(InputTooLarge) {
+		t.Errorf("said %v", said)
+	}
+}
+
 func TestAPanicOfALibraryIsAnAnswer(t *testing.T) {
 	operations["panic"] = func(*Call) (Answer, error) { panic("no") }
 	defer delete(operations, "panic")

@@ -13,7 +13,7 @@ import msgspec
 from agent.sandbox.reasons import SandboxError, SandboxReason
 from handlers.render.recipe import Origin
 
-PROTOCOL = 1
+PROTOCOL = 2
 LENGTHS = struct.Struct(">II")
 MAX_HEADER = 16 << 20
 
@@ -29,13 +29,17 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """One piece of work; `params` are the operation's own (see its file in sandbox/)."""
+    """One piece of work; `params` are the operation's own (see its file in sandbox/).
+
+    `foreseen` frames follow it: answers to questions that will be asked in any case.
+    """
 
     id: int
     op: str
     deadline_ms: int
     limits: Limits
     params: dict[str, Any]
+    foreseen: int = 0
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -83,10 +87,18 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: Failure | None = None
 
 
+class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer before its question, which is `ask` about the path `of`."""
+
+    ask: str
+    of: str
+    reply: Reply
+
+
 _said = msgspec.json.Decoder(Said)
 
 
-def encode(header: Request | Reply, body: bytes = b"") -> bytes:
+def encode(header: Request | Reply | Foreseen, body: bytes = b"") -> bytes:
     head = msgspec.json.encode(header)
     return b"".join((LENGTHS.pack(len(head), len(body)), head, body))
 

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from agent.sandbox import frames
+from agent.sandbox.foresight import certain
 from agent.sandbox.limits import SandboxLimits
 from agent.sandbox.questions import Questions
 from agent.sandbox.reasons import SandboxError, SandboxReason
@@ -74,6 +75,7 @@ class Sandbox:
     async def render(self, recipe: Recipe, tree: Tree) -> Rendered:
         """Evaluate in the sandbox; raises RenderError."""
         questions = Questions(tree, self._limits.input_bytes)
+        questions.foresee(certain(recipe, tree))
         op, params = request_of(recipe, self._limits)
         try:
             said, body = await self._run(op, params, b"", questions)
@@ -99,7 +101,7 @@ class Sandbox:
     async def _run(
         self, op: str, params: Mapping[str, Any], body: bytes, questions: Questions
     ) -> tuple[frames.Said, bytes]:
-        request = self._request(op, params)
+        request = self._request(op, params, foreseen=len(questions.ahead))
         try:
             return await self._attempt(request, body, questions)
         except SandboxError as error:
@@ -135,7 +137,7 @@ class Sandbox:
         self._started.add(worker)
         return worker
 
-    def _request(self, op: str, params: Mapping[str, Any]) -> frames.Request:
+    def _request(self, op: str, params: Mapping[str, Any], foreseen: int) -> frames.Request:
         limits = self._limits
         return frames.Request(
             id=next(self._ids),
@@ -147,4 +149,5 @@ class Sandbox:
                 questions=limits.questions,
             ),
             params=dict(params),
+            foreseen=foreseen,
         )

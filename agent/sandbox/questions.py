@@ -7,7 +7,11 @@ and never out of the repository.
 
 from __future__ import annotations
 
-from agent.sandbox.frames import Failure, Named, Reply, Said
+from collections.abc import Iterable
+
+from agent.sandbox import frames
+from agent.sandbox.foresight import Asked
+from agent.sandbox.frames import Failure, Foreseen, Named, Reply, Said
 from agent.sandbox.reasons import SandboxReason
 from handlers.render.readset import Files, OutsideRepositoryError, Place, listing, locate, seen_by
 
@@ -17,8 +21,14 @@ class Questions:
 
     def __init__(self, tree: Files | None, max_file_bytes: int) -> None:
         self.read_set: dict[str, str] = {}
+        self.ahead: tuple[bytes, ...] = ()
+        """Frames of answers that go with the request."""
         self._tree = tree
         self._max_file_bytes = max_file_bytes
+
+    def foresee(self, asked: Iterable[Asked]) -> None:
+        """Answer these before they are asked; they count as seen."""
+        self.ahead = tuple(self._foreseen(one) for one in asked)
 
     def answer(self, question: Said) -> tuple[Reply, bytes]:
         if self._tree is None:
@@ -39,6 +49,10 @@ class Questions:
                 return self._read(self._tree, question.path, place)
             case _:
                 return _refused(SandboxReason.REQUEST_INVALID, question.ask, "is no question"), b""
+
+    def _foreseen(self, asked: Asked) -> bytes:
+        reply, body = self.answer(Said(ask=asked.ask, path=asked.path))
+        return frames.encode(Foreseen(ask=asked.ask, of=asked.path, reply=reply), body)
 
     def _look(self, tree: Files, path: str) -> Place:
         place = locate(tree, path)

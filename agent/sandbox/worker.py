@@ -135,7 +135,7 @@ class Worker:
     async def _converse(
         self, request: frames.Request, body: bytes, questions: Questions
     ) -> tuple[frames.Said, bytes]:
-        await self._send(frames.encode(request, body))
+        await self._send(b"".join((frames.encode(request, body), *questions.ahead)))
         while True:
             said, content = await self._receive()
             if not said.ask and said.id == request.id:

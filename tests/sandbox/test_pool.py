@@ -16,6 +16,8 @@ from tests.support import eventually
 pytestmark = pytest.mark.flow
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x%d}\n"
+ASKING = directory(include="*.yaml")
+"""A folder chosen from is read file by file, each asked for."""
 FOREVER = {"script": "while true do end"}
 
 
@@ -47,8 +49,7 @@ async def test_ten_requests_at_once_survive_the_kill_of_a_worker(sandbox_binary:
     async with Sandbox(sandbox_binary, SandboxLimits(workers=3)) as killing.pool:
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(killing.pool.render(directory(), tree))
-                for tree in (killing, *trees)
+                group.create_task(killing.pool.render(ASKING, tree)) for tree in (killing, *trees)
             ]
         seen = sorted(name for task in tasks for name in names(task.result()))
     assert seen == sorted(f"ConfigMap/x{number}" for number in range(10))
@@ -59,9 +60,9 @@ async def test_a_worker_killed_twice_is_the_failure_of_its_request(sandbox_binar
     tree.kills = 2
     async with Sandbox(sandbox_binary, SandboxLimits(workers=1)) as tree.pool:
         with pytest.raises(Exception, match="ended with -9") as caught:
-            await tree.pool.render(directory(), tree)
+            await tree.pool.render(ASKING, tree)
         assert getattr(caught.value, "reason", "") == "WorkerDied"
-        assert names(await tree.pool.render(directory(), tree)) == ["ConfigMap/x1"]
+        assert names(await tree.pool.render(ASKING, tree)) == ["ConfigMap/x1"]
 
 
 async def test_a_cancelled_request_leaves_no_worker_behind(sandbox_binary: Path) -> None:
