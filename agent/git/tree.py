@@ -18,6 +18,8 @@ from handlers.ports import EntryKind, RepositoryError, TreeEntry
 
 MAX_BLOB = 10 * 1024 * 1024
 _FOLDERS = 20_000
+_SIZES = 4_096
+"""What was listed is read next: one look at an object's header serves both."""
 _TREE = pygit2.enums.ObjectType.TREE
 
 
@@ -27,6 +29,7 @@ class Objects:
     def __init__(self, repository: pygit2.Repository) -> None:
         self._database = repository.odb
         self._folders: OrderedDict[str, Mapping[str, Item]] = OrderedDict()
+        self._sizes: OrderedDict[str, int] = OrderedDict()
 
     def folder(self, oid: str) -> Mapping[str, Item]:
         """The items of a tree object; RepositoryError where the mirror has no such tree."""
@@ -41,10 +44,12 @@ class Objects:
         return known
 
     def size(self, oid: str) -> int:
-        try:
-            return self._database.read_header(oid)[1]
-        except (KeyError, ValueError) as error:
-            raise _missing(oid) from error
+        known = self._sizes.get(oid)
+        if known is None:
+            known = self._sizes[oid] = self._look(oid)
+            if len(self._sizes) > _SIZES:
+                self._sizes.popitem(last=False)
+        return known
 
     def blob(self, oid: str) -> bytes:
         size = self.size(oid)
@@ -52,6 +57,12 @@ class Objects:
             message = f"a file of {size} bytes is larger than the limit of {MAX_BLOB} bytes"
             raise RepositoryError(Reason.OUTPUT_TOO_LARGE, message)
         return self._read(oid)[1]
+
+    def _look(self, oid: str) -> int:
+        try:
+            return self._database.read_header(oid)[1]
+        except (KeyError, ValueError) as error:
+            raise _missing(oid) from error
 
     def _read(self, oid: str) -> tuple[int, bytes]:
         try:
