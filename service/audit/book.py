@@ -26,13 +26,25 @@ async def turn(connection: AsyncConnection, account: str) -> None:
 
 async def record(connection: AsyncConnection, entry: Entry) -> Record | None:
     """None where a record of this id stands already."""
-    await turn(connection, entry.account)
-    known = await connection.scalar(select(audit.c.sequence).where(audit.c.id == entry.id))
-    if known is not None:
-        return None
-    sequence, previous = await _last(connection, entry.account)
-    made = chained(entry, sequence + 1, previous)
-    await connection.execute(insert(audit).values(_row(made)))
+    return next(iter(await record_all(connection, (entry,))), None)
+
+
+async def record_all(connection: AsyncConnection, entries: Sequence[Entry]) -> Sequence[Record]:
+    """In their order, each id once; as many statements for a hundred as for one."""
+    if not entries:
+        return ()
+    account = entries[0].account
+    await turn(connection, account)
+    known = await _known(connection, entries)
+    sequence, previous = await _last(connection, account)
+    made: list[Record] = []
+    for entry in entries:
+        if entry.id not in known:
+            known.add(entry.id)
+            made.append(chained(entry, sequence + 1, previous))
+            sequence, previous = made[-1].sequence, made[-1].hash
+    if made:
+        await connection.execute(insert(audit), [_row(it) for it in made])
     return made
 
 
@@ -65,6 +77,11 @@ async def after(
         .limit(limit)
     )
     return [record_of(row) for row in (await connection.execute(query)).mappings()]
+
+
+async def _known(connection: AsyncConnection, entries: Sequence[Entry]) -> set[str]:
+    query = select(audit.c.id).where(audit.c.id.in_([it.id for it in entries]))
+    return set((await connection.execute(query)).scalars())
 
 
 async def _last(connection: AsyncConnection, account: str) -> tuple[int, str]:

@@ -35,8 +35,9 @@ async def follow_results(
         tasks.c.agent_id == scope.agent_id,
         tasks.c.kind.in_([it.value for it in TaskKind if it.writes]),
     )
-    for row in (await connection.execute(query.order_by(tasks.c.id))).mappings().all():
-        await book.record(connection, _entry(scope, dict(row), results[row["id"]], now))
+    rows = (await connection.execute(query.order_by(tasks.c.id))).mappings().all()
+    entries = [_entry(scope, dict(row), results[row["id"]], now) for row in rows]
+    await book.record_all(connection, entries)
     return ()
 
 

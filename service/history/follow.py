@@ -56,8 +56,7 @@ async def _record(
     }
     if asked:
         actors |= await _actors(connection, scope, asked)
-    for entry in entries(scope, facts, kept, actors):
-        await book.record(connection, entry)
+    await book.record_all(connection, [*entries(scope, facts, kept, actors)])
 
 
 async def _actors(connection: AsyncConnection, scope: Scope, subjects: set[str]) -> dict[str, str]:
