@@ -78,6 +78,8 @@ export const agents = {
   revoke: (id: string) => post<unknown>(`/agents/${enc(id)}/revoke`),
   epoch: (id: string, epoch: string, verdict: "accept" | "reject") =>
     post<unknown>(`/agents/${enc(id)}/epochs/${enc(epoch)}/${verdict}`),
+  rebuild: (id: string) => post<t.Agent>(`/agents/${enc(id)}/rebuild`),
+  acceptDeletions: (id: string) => post<t.Agent>(`/agents/${enc(id)}/deletions/accept`),
   sealingKey: (id: string) => request<{ publicKey: string }>(`/agents/${enc(id)}/sealing-key`),
 };
 

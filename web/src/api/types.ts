@@ -298,6 +298,10 @@ export interface Agent {
   rootsAt: string | null;
   applications: number;
   quarantined: null | { epoch: string; reason: string; since: string };
+  /** So many are missing at once that nobody believes it yet: how many of each kind. */
+  deletions: null | { kinds: Record<string, number>; since: string };
+  /** What it tells was dropped here, and is being asked for again. */
+  rebuildingSince: string | null;
 }
 
 export interface Task {

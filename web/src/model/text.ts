@@ -22,3 +22,11 @@ export function shortImage(image: string): string {
   const tail = image.slice(image.lastIndexOf("/") + 1);
   return tail.replace(/@sha256:([0-9a-f]{12})[0-9a-f]*/, "@$1");
 }
+
+/** `3 Application, 1 Repository`: how many of each kind, the most first. */
+export function sayCounts(kinds: Readonly<Record<string, number>>): string {
+  return Object.entries(kinds)
+    .sort(([, a], [, b]) => b - a)
+    .map(([kind, n]) => `${n.toLocaleString("en")} ${kind}`)
+    .join(", ");
+}
