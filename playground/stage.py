@@ -1,0 +1,146 @@
+"""One stage of the set-up, with what is being done and how long it has left.
+
+    python -m playground.stage "installing packages" 60 --count "Collecting " --of 112 -- pip ...
+
+A bar on a terminal, plain lines in a log. What the command says is kept and shown only if it fails.
+Nothing but the standard library: this runs before anything is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+_LOOK_EVERY = 0.25
+_SAY_EVERY = 15.0
+_WIDTH, _COLUMNS = 24, 80
+_SAID = 20_000
+_ALMOST = 0.98
+_TELLING = 0.1
+"""From this part on what was counted tells more than what was expected."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """`seconds`: what it takes on two cores with an empty cache."""
+
+    title: str
+    seconds: float
+    command: Sequence[str]
+    folder: Path
+    count: str = ""
+    """Begins the lines of the command's output that are counted, `of` so many."""
+    of: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    part: float
+    left: float
+    counted: str
+
+
+def standing(stage: Stage, spent: float, counted: int) -> Standing:
+    """Where a stage is; it is never done before its command has ended."""
+    if not stage.of:
+        part = min(spent / stage.seconds, _ALMOST)
+        return Standing(part, max(0.0, stage.seconds - spent), "")
+    part = min(counted / stage.of, _ALMOST)
+    left = spent * (1 - part) / part if part > _TELLING else stage.seconds - spent
+    return Standing(part, max(0.0, left), f" ({min(counted, stage.of)} of {stage.of})")
+
+
+def run(stage: Stage) -> int:
+    """The command's exit code."""
+    screen = _Screen(terminal=sys.stderr.isatty())
+    with tempfile.TemporaryFile() as said:
+        began = time.monotonic()
+        process = subprocess.Popen(stage.command, cwd=stage.folder, stdout=said, stderr=said)
+        try:
+            while process.poll() is None:
+                spent = time.monotonic() - began
+                screen.show(stage, standing(stage, spent, _counted(stage, said)))
+                time.sleep(_LOOK_EVERY)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+        screen.end(stage, time.monotonic() - began, process.returncode)
+        if process.returncode != 0:
+            sys.stderr.write(_read(said)[-_SAID:].decode(errors="replace"))
+    return process.returncode
+
+
+@dataclass(slots=True, kw_only=True)
+class _Screen:
+    terminal: bool
+    _said_at: float = -_SAY_EVERY
+
+    def show(self, stage: Stage, now: Standing) -> None:
+        told = f"{stage.title}{now.counted}, {_left(now.left)}"
+        if self.terminal:
+            done = round(now.part * _WIDTH)
+            bar = "━" * done + "·" * (_WIDTH - done)
+            self._write(f"\r\x1b[K{bar} {told}"[: _columns() + 4])
+        elif time.monotonic() - self._said_at >= _SAY_EVERY:
+            self._said_at = time.monotonic()
+            self._write(f"{told}\n")
+
+    def end(self, stage: Stage, spent: float, code: int) -> None:
+        how = f"done in {spent:.0f} s" if code == 0 else f"failed with exit code {code}"
+        self._write("\r\x1b[K" * self.terminal + f"{stage.title}: {how}\n")
+
+    def _write(self, text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def _counted(stage: Stage, said: BinaryIO) -> int:
+    if not stage.of:
+        return 0
+    return sum(line.lstrip().startswith(stage.count.encode()) for line in _read(said).splitlines())
+
+
+def _read(said: BinaryIO) -> bytes:
+    """What was said so far; the command goes on writing at its own place."""
+    return os.pread(said.fileno(), os.fstat(said.fileno()).st_size, 0)
+
+
+def _left(seconds: float) -> str:
+    if seconds < 1:
+        return "any moment now"
+    shown = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+    return f"about {shown} left"
+
+
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or _COLUMNS
+    except OSError:
+        return _COLUMNS
+
+
+def _told() -> Stage:
+    parser = argparse.ArgumentParser(prog="playground.stage", description=__doc__)
+    parser.add_argument("title")
+    parser.add_argument("seconds", type=float)
+    parser.add_argument("--in", dest="folder", type=Path, default=Path())
+    parser.add_argument("--count", default="")
+    parser.add_argument("--of", type=int, default=0)
+    parser.add_argument("command", nargs="+")
+    return Stage(**vars(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(run(_told()))
+    except KeyboardInterrupt:
+        sys.exit(130)
