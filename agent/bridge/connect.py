@@ -7,6 +7,7 @@ once for each reason, not at each try.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from random import Random
@@ -26,6 +27,8 @@ log = structlog.get_logger()
 
 _RENEW_AT = 2 / 3
 _REFUSED_SECONDS = 30.0
+_TOKEN_SECONDS = 5.0
+"""Between looks whether there is a new token."""
 _SHORTEST_RENEWAL, _LONGEST_RENEWAL = 1.0, 3600.0
 
 
@@ -85,7 +88,7 @@ class Connect:
     async def _renew(self, token: Token) -> None:
         """At two thirds of a session's life, give or take; a failure is tried again soon."""
         while True:
-            left = token.expires_at - self.clock.now().timestamp()
+            left = left_of(token, self.clock.now().timestamp())
             share = _RENEW_AT * self.random.uniform(0.8, 1.0)
             await asyncio.sleep(min(max(_SHORTEST_RENEWAL, left * share), _LONGEST_RENEWAL))
             try:
@@ -100,7 +103,18 @@ class Connect:
         if reason != self._said:
             log.warning("no link to the service", reason=reason, again_in=round(pause, 1))
         self._said = reason
-        await asyncio.sleep(pause)
+        await self._sleep(pause)
+
+    async def _sleep(self, seconds: float) -> None:
+        """Who was refused waits long, but not for longer than it takes to get a new token."""
+        until, token = time.monotonic() + seconds, self.introduction.token_mark()
+        while (left := until - time.monotonic()) > 0 and self.introduction.token_mark() == token:
+            await asyncio.sleep(min(left, _TOKEN_SECONDS))
+
+
+def left_of(token: Token, now: float) -> float:
+    """Seconds. A service that says how many needs no clock of ours; an older one names a moment."""
+    return token.seconds or token.expires_at - now
 
 
 def _cause(group: BaseExceptionGroup[LinkLostError]) -> LinkLostError:

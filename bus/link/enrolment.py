@@ -51,6 +51,9 @@ class SessionRequest(Value, frozen=True, kw_only=True):
 class Session(Value, frozen=True, kw_only=True):
     token: str
     expires_at: float
+    """By the service's clock, which need not be the agent's."""
+    seconds: float = 0.0
+    """So long it holds from now on; 0: a service that does not say."""
     key_id: str
 
 

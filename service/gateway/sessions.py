@@ -75,7 +75,12 @@ class Sessions:
             await wish(connection, renewed)
         claims = {"aud": _AUDIENCE, "sub": key.agent_id, "exp": int(expires_at.timestamp())}
         token = await self.keys.sign(claims)
-        return Session(token=token, expires_at=expires_at.timestamp(), key_id=key_id)
+        return Session(
+            token=token,
+            expires_at=expires_at.timestamp(),
+            seconds=self.lifetime,
+            key_id=key_id,
+        )
 
     async def caller(self, token: str) -> Caller | None:
         """Of a WebSocket's token; None where it is not ours, over, or its agent is revoked."""

@@ -62,6 +62,8 @@ class FarEnd:
     beat_seconds: float = 15.0
     roots_seconds: float = 1.0
     lifetime: float = 900.0
+    ahead: float = 0.0
+    """Seconds by which its clock is ahead of ours."""
     tls: ssl.SSLContext | None = None
     window: int = 512
     mute: bool = False
@@ -88,6 +90,9 @@ class FarEnd:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    def now(self) -> float:
+        return time.time() + self.ahead
 
     @property
     def facts(self) -> list[Item]:
@@ -154,7 +159,7 @@ class FarEnd:
         return _answer(Enrolled(account="acme", agent="prod-1", key_id="key-1"))
 
     async def _challenge(self, request: web.Request) -> web.Response:
-        return _answer(Challenge(nonce="n" * 20, expires_at=time.time() + 60))
+        return _answer(Challenge(nonce="n" * 20, expires_at=self.now() + 60))
 
     async def _session(self, request: web.Request) -> web.Response:
         said = msgspec.json.decode(await request.read(), type=SessionRequest)
@@ -166,7 +171,8 @@ class FarEnd:
             key_id = f"key-{len(self.keys) + 1}"
             self.keys[key_id] = said.next_public_key
         self.sessions += 1
-        return _answer(Session(token="t", expires_at=time.time() + self.lifetime, key_id=key_id))
+        ends = self.now() + self.lifetime
+        return _answer(Session(token="t", expires_at=ends, seconds=self.lifetime, key_id=key_id))
 
     async def _link(self, request: web.Request) -> web.WebSocketResponse:
         assert request.headers["Authorization"] == "Bearer t"
@@ -195,13 +201,13 @@ class FarEnd:
                         beat_seconds=self.beat_seconds,
                         roots_seconds=self.roots_seconds,
                         window=self.window,
-                        server_time=time.time(),
+                        server_time=self.now(),
                     )
                 )
             case Items():
                 await self._take(frame)
             case Beat():
-                await self.say(Beat(sent_at=time.time(), echo=frame.sent_at))
+                await self.say(Beat(sent_at=self.now(), echo=frame.sent_at))
             case Roots():
                 await self._compare(frame)
             case Bucket():
