@@ -12,12 +12,11 @@ from typing import Any
 
 import msgspec
 from aiohttp import web
-from sqlalchemy import RowMapping, Select, and_, func, select
+from sqlalchemy import RowMapping, func
 
-from bus.ids import derived_id
 from bus.link import TaskKind
 from service.access.permissions import Permission
-from service.api import clear
+from service.api import clear, rows, told
 from service.api.call import Call
 from service.api.connection_nouns import NOUNS, Connection, ConnectionsQuery, NewConnection, Noun
 from service.api.decode import convert
@@ -26,15 +25,15 @@ from service.api.fields import text_of
 from service.api.orders import Accepted, Order, submit
 from service.api.pages import Order as PageOrder
 from service.api.pages import Page, rows_of
-from service.api.problem import DeniedError, invalid, not_found
+from service.api.problem import DeniedError, invalid
 from service.api.reads import answered, ask
 from service.api.sight import agent_place, visible_agents
-from service.store.tables import agents, epochs, objects
+from service.store.tables import agents, objects
 
 
 async def list_connections(noun: Noun, call: Call, given: ConnectionsQuery) -> Page[Connection]:
     """As the agents report them."""
-    query = _selected(noun).where(visible_agents(call.caller, noun.view))
+    query = told.selected(noun.kind).where(visible_agents(call.caller, noun.view))
     if given.agent:
         query = query.where(agents.c.id == given.agent)
     if given.search:
@@ -57,7 +56,8 @@ async def put_connection(noun: Noun, call: Call, raw: dict[str, Any]) -> Accepte
     given = convert(raw, NewConnection)
     if given.secret_ref is not None and given.sealed is not None:
         raise invalid("sealed", "expected either secretRef or sealed", rule="one-of")
-    agent = await _agent(call, given.agent, noun)
+    agent = await rows.referred(call, agents, given.agent, "agent")
+    call.require(noun.edit, agent_place(agent), f"{noun.kind} of agent {agent['name']}")
     name = given.name or given.url or (noun.path if given.text else "")
     if not name:
         raise invalid("name", "expected a name or a url", rule="required")
@@ -101,45 +101,13 @@ async def get_refs(call: Call, _given: Nothing) -> web.Response:
 
 
 async def _find(noun: Noun, call: Call, permission: Permission) -> RowMapping:
-    """The id is made of agent, kind and subject, so it is looked for among those one may see."""
-    query = _selected(noun).where(agents.c.account_id == call.account)
-    for row in (await call.connection.execute(query)).mappings():
-        if _id(row) == call.id:
-            place = agent_place(row)
-            if not call.may(noun.view, place):
-                raise DeniedError(noun.view, f"{noun.kind} {call.id}", status=404)
-            call.require(permission, place, f"{noun.kind} {row['subject']}")
-            found: RowMapping = row
-            return found
-    raise not_found(f"{noun.kind} {call.id}")
-
-
-async def _agent(call: Call, id_: str, noun: Noun) -> RowMapping:
-    query = select(agents).where(agents.c.id == id_, agents.c.account_id == call.account)
-    found = await call.connection.execute(query)
-    row: RowMapping | None = found.mappings().one_or_none()
-    if row is None:
-        raise invalid("agent", f"there is no agent {id_}", rule="reference")
-    call.require(noun.edit, agent_place(row), f"{noun.kind} of agent {row['name']}")
+    """Raises 404 where it may not be seen, 403 where it may be seen but not this."""
+    row = await told.find(call, noun.kind)
+    place = agent_place(row)
+    if not call.may(noun.view, place):
+        raise DeniedError(noun.view, f"{noun.kind} {call.id}", status=404)
+    call.require(permission, place, f"{noun.kind} {row['subject']}")
     return row
-
-
-def _selected(noun: Noun) -> Select[Any]:
-    believed = and_(epochs.c.agent_id == objects.c.agent_id, epochs.c.epoch == objects.c.epoch)
-    return (
-        select(
-            objects,
-            agents.c.name.label("agent_name"),
-            agents.c.state.label("agent_state"),
-            agents.c.heard_at.label("agent_heard_at"),
-            agents.c.connected.label("agent_connected"),
-            agents.c.organisation_id,
-            agents.c.project_id,
-        )
-        .join(agents, agents.c.id == objects.c.agent_id)
-        .join(epochs, believed)
-        .where(epochs.c.state == "active", objects.c.kind == noun.kind)
-    )
 
 
 def _connection(row: RowMapping) -> Connection:
@@ -149,7 +117,7 @@ def _connection(row: RowMapping) -> Connection:
     state = status.get("connectionState") or status
     state = state if isinstance(state, Mapping) else {}
     return Connection(
-        id=_id(row),
+        id=told.id_of(row),
         agent={"id": row["agent_id"], "name": row["agent_name"]},
         name=_first(spec, "name", "serverName", "keyId") or str(body.get("name") or row["subject"]),
         url=_first(spec, "url", "repo", "server"),
@@ -168,10 +136,6 @@ def _connection(row: RowMapping) -> Connection:
 def _first(said: Mapping[str, Any], *names: str) -> str:
     """The first of them that says anything."""
     return next((str(said[name]) for name in names if said.get(name)), "")
-
-
-def _id(row: RowMapping) -> str:
-    return derived_id(f"object {row['agent_id']} {row['kind']} {row['subject']}")
 
 
 def _rows(noun: Noun) -> tuple[Endpoint, ...]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-from sqlalchemy import RowMapping, select
+from sqlalchemy import RowMapping
 
 from bus.link import TaskKind
 from service.access.permissions import Permission
 from service.api import applications as apps
-from service.api import clear, versions
+from service.api import clear, rows, versions
 from service.api.call import Call
 from service.api.commands import order_for
 from service.api.decode import texts
@@ -27,11 +27,11 @@ from service.store.tables import agents
 EDIT = Permission.APPLICATION_EDIT
 DELETE = Permission.APPLICATION_DELETE
 _NAME = r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$"
-_API = "argoproj.io/v1alpha1"
+API = "argoproj.io/v1alpha1"
 
 
 class Metadata(Given, frozen=True, kw_only=True, omit_defaults=True):
-    """What a writer may say of an Application; the rest is the cluster's."""
+    """What a writer may say of an Application or AppProject; the rest is the cluster's."""
 
     name: Annotated[str, msgspec.Meta(pattern=_NAME, max_length=253)]
     namespace: Annotated[str, msgspec.Meta(max_length=63)] = ""
@@ -43,7 +43,7 @@ class Metadata(Given, frozen=True, kw_only=True, omit_defaults=True):
 class Manifest(Given, frozen=True, kw_only=True):
     """An Argo CD Application."""
 
-    api_version: Annotated[str, msgspec.Meta(pattern=r"^argoproj\.io/v1alpha1$")] = _API
+    api_version: Annotated[str, msgspec.Meta(pattern=r"^argoproj\.io/v1alpha1$")] = API
     kind: Annotated[str, msgspec.Meta(pattern="^Application$")] = "Application"
     metadata: Metadata
     spec: dict[str, Any]
@@ -66,7 +66,7 @@ class DeleteQuery(Given, frozen=True, kw_only=True):
 
 async def create_application(call: Call, given: NewApplication) -> Accepted:
     """Have the agent create it; refused there if it exists."""
-    agent = await _agent(call, given.agent)
+    agent = await rows.referred(call, agents, given.agent, "agent")
     metadata = given.manifest.metadata
     project = project_of(given.manifest)
     place = await application_place(call.connection, agent["id"], project, metadata.labels)
@@ -110,7 +110,7 @@ async def delete_application(call: Call, given: DeleteQuery) -> Accepted:
     return Accepted(task=await submit(call, msgspec.structs.replace(order, precondition=wanted)))
 
 
-def plain(manifest: Manifest) -> dict[str, Any]:
+def plain(manifest: Given) -> dict[str, Any]:
     """As the agent gets it; refused where it holds a credential for sure."""
     found: dict[str, Any] = msgspec.to_builtins(manifest)
     clear.check_values(found)
@@ -125,15 +125,6 @@ def project_of(manifest: Manifest) -> str:
     if not isinstance(project, str) or not 0 < len(project) <= 63:
         raise invalid("manifest.spec.project", "expected the name of an AppProject", rule="type")
     return project
-
-
-async def _agent(call: Call, id_: str) -> RowMapping:
-    query = select(agents).where(agents.c.id == id_, agents.c.account_id == call.account)
-    found = await call.connection.execute(query)
-    row: RowMapping | None = found.mappings().one_or_none()
-    if row is None:
-        raise invalid("agent", f"there is no agent {id_}", rule="reference")
-    return row
 
 
 def _check_same(row: RowMapping, manifest: Manifest) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
+    Table,
     Text,
     and_,
     cast,
@@ -30,7 +31,7 @@ from service.access.decide import sight
 from service.access.permissions import Permission
 from service.access.values import Place, Scope
 from service.auth.caller import Caller
-from service.store.tables import agents, applications, projects
+from service.store.tables import agents, applications, objects, projects
 
 Condition = ColumnElement[bool]
 
@@ -45,6 +46,12 @@ def visible_agents(caller: Caller, permission: Permission) -> Condition:
     """Over `agents`."""
     scopes = sight(caller.bindings, permission)
     return and_(agents.c.account_id == caller.account, _any(scopes, _agent_in))
+
+
+def visible_app_projects(caller: Caller, permission: Permission) -> Condition:
+    """Over `objects` of Argo CD's projects, with `agents` joined. Labels narrow to applications."""
+    scopes = sight(caller.bindings, permission)
+    return and_(agents.c.account_id == caller.account, _any(scopes, _app_project_in))
 
 
 def whole_account(caller: Caller, permission: Permission) -> bool:
@@ -95,28 +102,35 @@ def _application_in(scope: Scope) -> Condition:
     if scope.labels is not None:
         parts.append(applications.c.labels.op("@>")(cast(dict(scope.labels), JSONB)))
     if scope.organisation or scope.project:
-        parts.append(_in_place(scope))
+        parts.append(_in_place(scope, applications))
     return and_(true(), *parts)
 
 
-def _in_place(scope: Scope) -> Condition:
+def _app_project_in(scope: Scope) -> Condition:
+    if scope.labels is not None:
+        return false()
+    return _in_place(scope, objects) if scope.organisation or scope.project else true()
+
+
+def _in_place(scope: Scope, table: Table) -> Condition:
+    """`table` has the columns `agent_id` and `project`."""
     mine = agents.alias()
     inner = (
         select(literal(1))
         .select_from(mine)
-        .join(projects, _belongs(mine, applications.c.project))
-        .where(mine.c.id == applications.c.agent_id)
+        .join(projects, _belongs(mine, table.c.project))
+        .where(mine.c.id == table.c.agent_id)
     )
     if scope.project:
         inner = inner.where(projects.c.id == scope.project)
     if scope.organisation:
         inner = inner.where(projects.c.organisation_id == scope.organisation)
-    found: Condition = exists(inner.correlate(applications))
+    found: Condition = exists(inner.correlate(table))
     if scope.organisation and not scope.project:
         owned = select(literal(1)).where(
-            mine.c.id == applications.c.agent_id, mine.c.organisation_id == scope.organisation
+            mine.c.id == table.c.agent_id, mine.c.organisation_id == scope.organisation
         )
-        found = or_(found, exists(owned.correlate(applications)))
+        found = or_(found, exists(owned.correlate(table)))
     return found
 
 

@@ -19,14 +19,26 @@ from agent.bridge.executor.connections import Connections
 from agent.bridge.executor.tools import Tools
 from agent.kube.errors import NotFoundError
 from bus.link import Task
-from handlers.application.application import RESOURCES_FINALIZER, read_application, read_project
+from handlers.application.application import (
+    RESOURCES_FINALIZER,
+    AppProjectSpec,
+    read_application,
+    read_project,
+)
+from handlers.application.defaults import DEFAULT_PROJECT
+from handlers.application.spec import ApplicationSpec
 from handlers.manifest import access
 from handlers.report.restore import UnknownMaskError, restored
 
 _VERSION = "argoproj.io/v1alpha1"
 _PLURALS = {"Application": "applications", "AppProject": "appprojects"}
 _READERS = {"Application": read_application, "AppProject": read_project}
+_SPECS: Mapping[str, type[msgspec.Struct]] = {
+    "Application": ApplicationSpec,
+    "AppProject": AppProjectSpec,
+}
 _KEPT = ("labels", "annotations", "finalizers")
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +63,8 @@ class Objects:
         if said.kind not in _PLURALS:
             return await Connections(self.tools).delete(said.kind, task.subject)
         name = task.subject.rpartition("/")[2]
+        if said.kind == "AppProject":
+            self._check_unused(name)
         path = f"{self._collection(said.kind)}/{name}"
         try:
             live = msgspec.json.decode(await self.tools.client.get(path))
@@ -63,6 +77,16 @@ class Objects:
             await self._cascade(path, live, wanted=said.cascade)
         await self.tools.client.delete(path, uid=access.uid(live))
         return {"deleted": True}
+
+    def _check_unused(self, project: str) -> None:
+        """As Argo CD has it; whoever means it moves the applications first."""
+        if project == DEFAULT_PROJECT.metadata.name:
+            raise TaskFailedError("not_allowed", "the project default cannot be deleted")
+        of_it = [app for app in self.tools.applications.all() if app.spec.project == project]
+        if of_it:
+            some = ", ".join(str(app.key) for app in of_it[:_NAMED])
+            text = f"{len(of_it)} applications are of project {project}: {some}"
+            raise TaskFailedError("conflict", text)
 
     def _checked(self, manifest: dict[str, Any], task: Task) -> dict[str, Any]:
         kind, metadata = access.kind(manifest), access.mapping(manifest, "metadata")
@@ -105,7 +129,8 @@ class Objects:
         body = self._unmasked(manifest, live)
         said = access.mapping(body, "metadata")
         metadata = {**live["metadata"], **{key: said[key] for key in _KEPT if key in said}}
-        whole = {**live, "metadata": metadata, "spec": body["spec"]}
+        spec = {**_undeclared(access.kind(manifest), live), **body["spec"]}
+        whole = {**live, "metadata": metadata, "spec": spec}
         path = f"{self._collection(access.kind(manifest))}/{access.name(manifest)}"
         return _told(await self.tools.client.replace(path, orjson.dumps(whole)))
 
@@ -134,6 +159,13 @@ class Objects:
 
     def _collection(self, kind: str) -> str:
         return f"/apis/{_VERSION}/namespaces/{self.tools.namespace}/{_PLURALS[kind]}"
+
+
+def _undeclared(kind: str, live: Mapping[str, Any]) -> dict[str, Any]:
+    """What was never shown cannot be missing from what comes back: it stays."""
+    shown = {field.encode_name for field in msgspec.structs.fields(_SPECS[kind])}
+    spec = access.mapping(live, "spec")
+    return {name: value for name, value in spec.items() if name not in shown}
 
 
 def _edited(manifest: Mapping[str, Any]) -> dict[str, Any]:

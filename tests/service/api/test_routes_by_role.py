@@ -79,6 +79,11 @@ viewer  GET /keys
 editor  POST /keys
 viewer  GET /keys/{id}
 editor  DELETE /keys/{id}
+viewer  GET /appprojects
+editor  POST /appprojects
+viewer  GET /appprojects/{id}
+editor  PUT /appprojects/{id}
+editor  DELETE /appprojects/{id}
 admin   GET /audit
 admin   GET /audit/export
 admin   GET /audit/verify
