@@ -108,7 +108,9 @@ class Connect:
     async def _sleep(self, seconds: float) -> None:
         """Who was refused waits long, but not for longer than it takes to get a new token."""
         until, token = time.monotonic() + seconds, self.introduction.token_mark()
-        while (left := until - time.monotonic()) > 0 and self.introduction.token_mark() == token:
+        while (left := until - time.monotonic()) > 0:
+            if self.introduction.token_mark() != token:
+                return
             await asyncio.sleep(min(left, _TOKEN_SECONDS))
 
 

@@ -163,7 +163,7 @@ async def _key_given(
     connection: AsyncConnection, found: Row[Any], ask: Enrol, now: datetime
 ) -> str:
     """What this key was told when it gave this token before; empty: it did not."""
-    if found.used_by != ask.public_key or found.state == "revoked" or found.expires_at <= now:
+    if found.used_by != ask.public_key or found.expires_at <= now:
         return ""
     query = select(agent_keys.c.id).where(
         agent_keys.c.agent_id == found.agent_id,
@@ -175,7 +175,7 @@ async def _key_given(
 
 def _problem(found: Row[Any], ask: Enrol, now: datetime) -> LinkRefusedError | None:
     """Why this token does not serve this agent."""
-    if found.used_at is not None or found.expires_at <= now or found.state == "revoked":
+    if found.used_at is not None or found.expires_at <= now:
         return _unusable()
     if found.cluster_uid and found.cluster_uid != ask.cluster_uid:
         detail = "The token was made for another cluster."
@@ -184,7 +184,7 @@ def _problem(found: Row[Any], ask: Enrol, now: datetime) -> LinkRefusedError | N
 
 
 def _unusable() -> LinkRefusedError:
-    detail = "The token is unknown, used already, expired, or of a revoked agent."
+    detail = "The token is unknown, used already, expired, or older than a revocation."
     return LinkRefusedError(403, "token", detail, _REMEDY)
 
 
@@ -202,7 +202,6 @@ def _token_query(digest: str) -> Any:
             tokens.c.used_at,
             tokens.c.used_by,
             tokens.c.agent_id,
-            agents.c.state,
             agents.c.account_id,
             agents.c.name.label("agent_name"),
             accounts.c.name.label("account_name"),

@@ -10,12 +10,10 @@ import pytest
 
 from bus.link import Beat, Fenced, Session, SessionRequest
 from service.app import now
-from service.gateway.enrolment import revoke
-from service.store.tables import agent_keys, agents, audit, enrolment_tokens
+from service.store.tables import agent_keys, audit, enrolment_tokens
 from tests.service.client import (
     Identity,
     Keys,
-    Outbox,
     RefusedError,
     challenge,
     connect,
@@ -200,22 +198,6 @@ async def test_a_renewed_session_is_told_to_the_link(database_url: str) -> None:
                 await open_session(identity)
                 await link.send(Beat(sent_at=1.0, echo=1.0))
                 ended = (await link.until(Beat)).sent_at
-
-
-async def test_revocation_cuts_the_live_link_and_refuses_a_new_session(world: World) -> None:
-    identity = await world.enrolled()
-    (agent,) = await world.rows(agents)
-    token = (await open_session(identity)).token
-    async with connect(identity) as link:
-        await link.hello(identity, Outbox().epoch)
-        async with world.service.parts.engine.begin() as connection:
-            await revoke(connection, agent.id, now())
-        assert "revoked" in (await link.until(Fenced)).reason
-    with pytest.raises(RefusedError):
-        await open_session(identity)
-    with pytest.raises(aiohttp.WSServerHandshakeError):
-        async with connect(identity, token):
-            pass
 
 
 async def test_a_body_that_cannot_be_read_is_refused_with_a_reason(world: World) -> None:
