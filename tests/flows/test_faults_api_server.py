@@ -2,6 +2,8 @@
 
 It has a control plane of its own. Network policies have a generation, which the API server raises
 with every change of their content: one that was never applied with other content is still at 1.
+Each wave but the last holds a gate, a Service whose load balancer comes when the test says so:
+until then the wave is not healthy, so that each crash is in mid-sync however quick the agent is.
 """
 
 from pathlib import Path
@@ -24,6 +26,7 @@ pytestmark = pytest.mark.flow
 
 MANY = 300
 WAVES = 3
+PART = MANY // WAVES
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +48,16 @@ def definitions(background: BackgroundLoop, control_plane: ControlPlane) -> Cont
 async def test_a_sync_goes_on_after_crashes_of_the_api_server_and_applies_nothing_twice(
     house: House, control_plane: ControlPlane
 ) -> None:
-    sha = house.commit({f"web/{number}.yaml": policy(number) for number in range(MANY)})
+    gates = {f"web/gate-{wave}.yaml": gate(wave) for wave in range(WAVES - 1)}
+    policies_of_all = {f"web/{number}.yaml": policy(number) for number in range(MANY)}
+    sha = house.commit({**gates, **policies_of_all})
     await house.apply_app("web", "web", syncPolicy={"automated": {"selfHeal": True}})
-    assert await until_there(house, MANY // 4) < MANY  # the first crash is in mid-sync
-    for share in (MANY // 4, MANY // 2):  # a quick agent may be done before the second
-        await until_there(house, share)
+    for wave in range(WAVES - 1):
+        there = await until_there(house, wave * PART + PART // 2)
         control_plane.kill_api_server()
+        assert there <= (wave + 1) * (PART + 1)
         await control_plane.start_api_server()
+        await open_gate(house, wave)
     app = await house.until(
         lambda app: is_synced(app) and phase(app) == "Succeeded", app="web", within=60
     )
@@ -76,6 +82,26 @@ metadata:
   annotations: {{argocd.argoproj.io/sync-wave: '{number % WAVES}'}}
 spec: {{podSelector: {{matchLabels: {{app: p{number}}}}}}}
 """
+
+
+def gate(wave: int) -> str:
+    return f"""
+apiVersion: v1
+kind: Service
+metadata:
+  name: gate-{wave}
+  annotations: {{argocd.argoproj.io/sync-wave: '{wave}'}}
+spec: {{type: LoadBalancer, selector: {{app: none}}, ports: [{{port: 80}}]}}
+"""
+
+
+async def open_gate(house: House, wave: int) -> None:
+    """As the cloud's controller would: the wave is applied and waits for nothing else."""
+    name = f"gate-{wave}"
+    await eventually(lambda: house.get(f"services/{name}"), within=60)
+    path = f"/api/v1/namespaces/{house.destination}/services/{name}/status"
+    status = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}
+    await house.api.patch(path, {"status": status})
 
 
 async def policies(house: House, query: str = "") -> dict[str, Any]:
