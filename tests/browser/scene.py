@@ -26,7 +26,22 @@ MARKS = [
     pytest.mark.timeout(300),  # the first one builds the house
 ]
 VIEWER = "vera"
-WORKS = ("looked-at", "pushed", "asked", "edited", "back", "dimmed", "cut", "shown")
+WORKS = (
+    "looked-at",
+    "pushed",
+    "asked",
+    "edited",
+    "back",
+    "undone",
+    "dimmed",
+    "cut",
+    "shown",
+    "made",
+    "changed",
+    "contested",
+    "refused",
+    "rebuilt",
+)
 """The applications of the tests, one each; all are in Git before the first is made."""
 _AUTOMATED = {"automated": {"prune": True, "selfHeal": True}}
 
@@ -63,11 +78,14 @@ class Scene:
 
     def furnish(self) -> None:
         files = {f"{name}/settings.yaml": _settings(name, "blue") for name in WORKS}
+        files["served/deployment.yaml"] = _DEPLOYMENT
         self.house.repository.commit(files, message="what the tests deliver")
 
-    async def application(self, name: str, *, automated: bool) -> Work:
+    async def application(self, name: str, *, automated: bool, service: str = "") -> Work:
         """Made in the laptop's cluster; return when the service has its comparison with Git."""
         body = _application(name, self.house.repository.url, automated=automated)
+        if service:
+            body["metadata"]["labels"] = {"gitops.house/service": service}
         await self.call(self.house.laptop.create(body))
         wanted = "Synced" if automated else "OutOfSync"
         await eventually(lambda: self._seen(name, wanted), 60)
@@ -85,6 +103,15 @@ class Scene:
         await self.post(f"/applications/{work.id}/sync", {})
         await eventually(lambda: self._seen(work.name, "Synced"), 60)
 
+    async def labelled(self, work: Work, name: str, value: str) -> None:
+        """Wait until the service knows this label of it."""
+
+        async def seen() -> bool:
+            found = await self.get(f"/applications/{work.id}")
+            return bool(found["labels"].get(name) == value)
+
+        await eventually(seen, 60)
+
     async def colour(self, work: Work) -> str:
         found = await self.call(self.house.api.get(work.object))
         return str(found["metadata"]["labels"]["colour"])
@@ -92,6 +119,18 @@ class Scene:
     async def _seen(self, name: str, sync: str) -> bool:
         found = await self.call(self.house.far_end.application("laptop", name))
         return found is not None and found["sync"] == sync
+
+
+_DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: served}
+spec:
+  selector: {matchLabels: {app: served}}
+  template:
+    metadata: {labels: {app: served}}
+    spec: {containers: [{name: web, image: "registry.example/web:1.0"}]}
+"""
 
 
 def _settings(name: str, colour: str) -> str:

@@ -32,7 +32,7 @@ async def test_a_sync_shows_what_it_will_do_and_then_does_it(page: Page, scene: 
     await expect(page.locator(".states")).to_contain_text("OutOfSync")
     await page.get_by_role("button", name="Sync…").click()
     dialog = page.get_by_role("dialog", name=f"Sync {work.name}")
-    await expect(dialog).to_contain_text("1 object created")
+    await expect(dialog).to_contain_text("ConfigMap asked")
     await dialog.get_by_role("button", name="Sync", exact=True).click()
     await expect(dialog).to_be_hidden()
     await expect(page.get_by_text(f"Sync of {work.name} asked for")).to_be_visible()
@@ -68,6 +68,24 @@ async def test_the_history_leads_back_to_what_ran_before(page: Page, scene: Scen
     await dialog.get_by_role("button", name="Roll back", exact=True).click()
     await expect(dialog).to_be_hidden()
     await eventually(lambda: _is(scene, work, "blue"), what="the older colour is back")
+
+
+async def test_a_rollback_switches_auto_sync_off_first_and_stays(page: Page, scene: Scene) -> None:
+    work = await scene.application("undone", automated=True)
+    await eventually(lambda: _is(scene, work, "blue"), what="it was delivered")
+    scene.push(work.name, "red")
+    await eventually(lambda: _is(scene, work, "red"), what="the push arrived")
+    await page.goto(f"/applications/{work.id}/history")
+    await page.get_by_role("button", name="Roll back…").first.click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog).to_contain_text("Auto-sync is on")
+    await expect(dialog).to_contain_text("1 object changed")
+    await dialog.get_by_role("button", name="Roll back", exact=True).click()
+    await expect(dialog).to_be_hidden()
+    await eventually(lambda: _is(scene, work, "blue"), what="the older colour is back")
+    await expect(page.locator(".states")).to_contain_text("auto-sync off")
+    await expect(page.get_by_text(f"Rollback of {work.name}").last).to_contain_text("done")
+    assert await scene.colour(work) == "blue"
 
 
 async def _is(scene: Scene, work: Work, colour: str) -> bool:

@@ -43,5 +43,5 @@ describe("what the dashboard reads is what the service gives", () => {
     const comparison = new Comparison(TYPES, document);
     for (const [type, schema] of SAME) comparison.compare(type, schema);
     expect(comparison.faults).toEqual([]);
-  });
+  }, 60_000);
 });
