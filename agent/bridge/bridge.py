@@ -22,7 +22,9 @@ from agent.bridge.enrol import Introduction
 from agent.bridge.evictions import Evictions
 from agent.bridge.executor import executors
 from agent.bridge.executor.tools import Tools
+from agent.bridge.far_clock import FarClock
 from agent.bridge.forgotten import Forgotten
+from agent.bridge.fulfilment import Fulfilment
 from agent.bridge.instances import Running
 from agent.bridge.keeping import BrokenKeysError, Keeping
 from agent.bridge.keys import Keys
@@ -43,6 +45,7 @@ from agent.bridge.sources import (
     trust_source,
 )
 from agent.bridge.states import States
+from agent.bridge.task_reports import TaskReports
 from agent.bridge.tasks import TaskDesk
 from agent.bridge.trust import trust_of
 from agent.bridge.websocket import websocket
@@ -92,6 +95,7 @@ class _Bridge:
         self._instance = new_id()
         self._salt = keys.salt_bytes
         self._book = LimitsBook()
+        self._service_clock = FarClock()
         self._outbox = parts.bus.outbox()
         self._components = Components(parts, introduction.version)
         self._endings = Endings()
@@ -168,15 +172,19 @@ class _Bridge:
 
     async def _desk(self) -> TaskDesk:
         parts = self._parts
-        return TaskDesk(
+        fulfilment = Fulfilment(
             executors=executors(self._tools()),
             results=Results(await parts.bus.bucket("results")),
-            recorder=self._recorder,
             redaction=self._redaction,
             limits=lambda: self._book.now,
             reach=Reach(parts.applications, parts.settings.namespace),
             clock=SystemClock(),
+            service_clock=self._service_clock,
         )
+        reports = TaskReports(
+            recorder=self._recorder, redaction=self._redaction, clock=SystemClock()
+        )
+        return TaskDesk(fulfilment=fulfilment, reports=reports)
 
     async def _session(self, link: Link, desk: TaskDesk) -> Session:
         keys = await self._introduction.known()
@@ -189,7 +197,7 @@ class _Bridge:
             epoch=standing.epoch,
             protocol=PROTOCOL,
             version=self._introduction.version,
-            capabilities=(*(f"task.{kind}" for kind in desk.executors), "sealed"),
+            capabilities=(*(f"task.{kind}" for kind in desk.kinds), "sealed"),
             outbox=standing.newest,
             cluster_uid=self._introduction.cluster_uid,
             running=desk.running,
@@ -204,6 +212,7 @@ class _Bridge:
             states=self._states,
             desk=desk,
             stale=self._book.changed,
+            service_clock=self._service_clock,
         )
 
     def _redaction(self) -> Redaction:

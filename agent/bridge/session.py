@@ -21,6 +21,7 @@ from typing import Any, Protocol, assert_never
 import msgspec
 import structlog
 
+from agent.bridge.far_clock import FarClock
 from agent.bridge.forgotten import Forgotten
 from agent.bridge.link import Link, LinkLostError, LinkRefusedError
 from agent.bridge.pulse import Pulse
@@ -92,6 +93,7 @@ class Session:
     desk: Desk
     stale: asyncio.Event
     """What Hello said is not true any more: say it anew."""
+    service_clock: FarClock
     welcome: Welcome | None = None
     _uplink: Uplink = field(init=False)
     _pulse: Pulse = field(init=False)
@@ -129,6 +131,7 @@ class Session:
             raise LinkLostError("no welcome in time") from error
         match frame:
             case Welcome():
+                self.service_clock.hear(frame.server_time)
                 log.info("link is up", fence=frame.fence, acked=frame.acked)
                 if frame.quarantined:
                     log.warning("the service keeps this epoch apart until a person accepts it")
@@ -152,6 +155,8 @@ class Session:
             frame = await self.link.receive()
             beat = frame if isinstance(frame, Beat) else None
             self._pulse.hear(time.monotonic(), beat)
+            if beat is not None:
+                self.service_clock.hear(beat.sent_at)
             await self._heard(frame)
 
     async def _heard(self, frame: DownFrame) -> None:
