@@ -64,7 +64,9 @@ class Screen:
         self.refresh()
 
     def say(self, text: RenderableType) -> None:
-        self._print(text)
+        """As long as its lines are: a command that is cut in two cannot be copied."""
+        self._console.print(text, highlight=False, soft_wrap=True)
+        self.refresh()
 
     def refresh(self) -> None:
         if self._live is not None:
