@@ -1,1 +1,1 @@
-"""How the agent is installed: the Helm chart, and the kustomize base that is made from it."""
+"""How agent and control plane are installed: Helm charts, and kustomize bases made from them."""

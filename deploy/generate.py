@@ -34,6 +34,7 @@ _EVERYTHING: Mapping[str, Any] = {
 """Every choice that the service's wizard offers, taken; see service/api/install/made.py."""
 _FROM_TYPES = "# Made from handlers/application by deploy/generate.py; do not edit.\n"
 _FROM_CHART = "# Made from deploy/chart by deploy/generate.py; do not edit.\n"
+_FROM_SERVICE = "# Made from deploy/service-chart by deploy/generate.py; do not edit.\n"
 
 
 async def files(sandbox: Sandbox) -> Mapping[Path, str]:
@@ -47,6 +48,8 @@ async def files(sandbox: Sandbox) -> Mapping[Path, str]:
     found[_SHIPPED / "base.json"] = _json([_namespace(), *agent])
     fullest = await render.chart(sandbox, _EVERYTHING, render.NAMESPACE)
     found[_SHIPPED / "fullest.json"] = _json(fullest)
+    service = await render.service_chart(sandbox, {}, render.SERVICE_NAMESPACE)
+    found[Path("service-base", "service.yaml")] = _FROM_SERVICE + "---\n".join(map(_yaml, service))
     return found
 
 

@@ -17,6 +17,7 @@ from handlers.application.spec import HelmSource
 from handlers.render.recipe import Recipe, SourceType
 
 RELEASE, NAMESPACE = "gitops", "argocd"
+SERVICE_NAMESPACE = "gitops"
 FOLDER = Path(__file__).parent
 _KUBE_VERSION = "1.35.0"
 
@@ -25,9 +26,22 @@ Object = dict[str, Any]
 
 async def chart(sandbox: Sandbox, values: Mapping[str, Any], namespace: str) -> tuple[Object, ...]:
     """`helm template gitops deploy/chart`; raises RenderError, also for values that are wrong."""
+    return await _templated(sandbox, "chart", values, namespace)
+
+
+async def service_chart(
+    sandbox: Sandbox, values: Mapping[str, Any], namespace: str
+) -> tuple[Object, ...]:
+    """`helm template gitops deploy/service-chart`; raises RenderError likewise."""
+    return await _templated(sandbox, "service-chart", values, namespace)
+
+
+async def _templated(
+    sandbox: Sandbox, path: str, values: Mapping[str, Any], namespace: str
+) -> tuple[Object, ...]:
     recipe = Recipe(
         type=SourceType.HELM,
-        path="chart",
+        path=path,
         app_name=RELEASE,
         namespace=namespace,
         helm=HelmSource(values_object=dict(values)),

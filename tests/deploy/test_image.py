@@ -1,22 +1,38 @@
-"""No engine builds the image here: a linter judges its file, and these tests what it copies."""
+"""No engine builds the images here: a linter judges their file, and these tests what they copy.
+
+What pip would install is built and looked into: a wheel, of exactly the copied files.
+"""
 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
 from fnmatch import fnmatchcase
 from pathlib import Path
+from zipfile import ZipFile
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from agent.configuration import unknown_variables
+from service.settings import PREFIX, ServiceSettings
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
-LAST_STAGE = DOCKERFILE[DOCKERFILE.rindex("\nFROM ") :]
+STAGES = {
+    text.split(" AS ")[1].split()[0]: text
+    for text in re.split(r"^FROM ", DOCKERFILE, flags=re.MULTILINE)[1:]
+}
+IMAGES = {
+    "agent": ("sources", "wheel"),
+    "service": ("sources", "service-wheel"),
+}
+"""Each image with the stages whose copies its wheel is made of."""
+both = pytest.mark.parametrize("image", IMAGES)
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 
 
@@ -33,9 +49,9 @@ def required(*extras: str) -> list[Requirement]:
     return [Requirement(line) for line in lines]
 
 
-def copied() -> list[str]:
+def copied(text: str = DOCKERFILE) -> list[str]:
     """What the Dockerfile takes from this repository."""
-    copies = re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE)
+    copies = re.findall(r"^COPY (?!--from)(.+)$", text, re.MULTILINE)
     return [source.rstrip("/") for line in copies for source in line.split()[:-1]]
 
 
@@ -56,45 +72,64 @@ def test_the_yaml_of_deploy_is_clean() -> None:
     assert said_by("yamllint", "--strict", "-c", "deploy/.yamllint.yaml", "deploy") == (0, "")
 
 
-def test_the_image_runs_as_nobody_and_says_how_it_is() -> None:
-    assert re.search(r"^USER ([1-9]\d+):\1$", LAST_STAGE, re.MULTILINE)
-    assert "\nHEALTHCHECK " in LAST_STAGE
-    assert "/healthz" in LAST_STAGE
+@both
+def test_an_image_runs_as_nobody_and_says_how_it_is(image: str) -> None:
+    assert re.search(r"^USER ([1-9]\d+):\1$", STAGES[image], re.MULTILINE)
+    assert "\nHEALTHCHECK " in STAGES[image]
+    assert "/healthz" in STAGES[image]
 
 
-def test_the_image_holds_git_and_no_servers() -> None:
-    installed = re.findall(r"apt-get install .*?([a-z -]+) &&", LAST_STAGE)[0].split()
-    assert "git" in installed
-    assert not {"nats-server", "valkey", "redis-server"} & {*installed}
+def test_an_image_that_is_not_named_is_the_agents() -> None:
+    assert list(STAGES)[-1] == "agent"
+
+
+@both
+def test_an_image_holds_no_servers(image: str) -> None:
+    installed = re.findall(r"apt-get install .*?([a-z -]+) &&", STAGES[image])[0].split()
+    assert ("git" in installed) is (image == "agent")
+    assert not {"nats-server", "valkey", "redis-server", "postgresql"} & {*installed}
     servers = {canonicalize_name(one.name) for one in required("embedded")}
-    assert not servers & pins("requirements.image.lock").keys()
+    assert not servers & pins(lock_of(image)).keys()
 
 
-def test_the_images_variables_are_settings() -> None:
-    named = re.findall(r"\b(GITOPS_[A-Z_]+)=", DOCKERFILE)
+@both
+def test_an_images_variables_are_settings(image: str) -> None:
+    named = re.findall(r"\b(GITOPS_[A-Z_]+)=", STAGES[image])
     assert named
-    assert unknown_variables(dict.fromkeys(named, "")) == ()
+    known = {f"{PREFIX}{name.upper()}" for name in ServiceSettings.model_fields}
+    unknown = (
+        set(named) - known if image == "service" else unknown_variables(dict.fromkeys(named, ""))
+    )
+    assert not unknown
 
 
 def test_no_secret_is_given_while_building() -> None:
     assert not re.search(r"^ARG|(?i:password|secret|token)\S*=", DOCKERFILE, re.MULTILINE)
 
 
-def test_the_lock_has_what_the_project_needs_at_run_time() -> None:
-    locked = pins("requirements.image.lock")
-    for one in required():
+def lock_of(image: str) -> str:
+    (lock,) = [it for stage in IMAGES[image] for it in copied(STAGES[stage]) if "lock" in it]
+    return lock
+
+
+@both
+def test_the_lock_has_what_the_image_needs_at_run_time(image: str) -> None:
+    locked = pins(lock_of(image))
+    for one in (*required(), *(required("service") if image == "service" else ())):
         assert one.specifier.contains(locked[canonicalize_name(one.name)]), str(one)
 
 
-def test_the_lock_has_no_tools_of_development() -> None:
+@both
+def test_the_lock_has_no_tools_of_development(image: str) -> None:
     tools = {"pytest", "mypy", "ruff", "playwright", "hypothesis"}
     assert tools <= {one.name for one in required("dev")}
-    assert not tools & pins("requirements.image.lock").keys()
+    assert not tools & pins(lock_of(image)).keys()
 
 
-def test_what_is_shipped_is_what_is_tested() -> None:
+@both
+def test_what_is_shipped_is_what_is_tested(image: str) -> None:
     tested = pins("requirements.lock")
-    shipped = pins("requirements.image.lock")
+    shipped = pins(lock_of(image))
     other = {name: (version, tested.get(name)) for name, version in shipped.items()}
     assert {name: pair for name, pair in other.items() if pair[0] != pair[1]} == {}
 
@@ -111,10 +146,53 @@ def test_the_builder_is_sent_what_is_copied_and_no_more() -> None:
 
 def test_the_copied_packages_need_no_other() -> None:
     """The playground and the service stay outside; the agent starts without them."""
-    missing = [name for name in ("playground", "service") if name not in copied()]
+    there = {it for stage in IMAGES["agent"] for it in copied(STAGES[stage])}
+    missing = [name for name in ("playground", "service") if name not in there]
+    assert len(missing) == 2
     program = (
         "import sys; sys.modules.update(dict.fromkeys(sys.argv[1:]));"
         "import agent.app, cli.main, cli.run, cli.check, cli.events, cli.render"
     )
     command = [sys.executable, "-c", program, *missing]
     subprocess.run(command, check=True, timeout=60, cwd=ROOT)
+
+
+@pytest.fixture(scope="module", params=IMAGES)
+def unpacked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What pip installs of ours into this image."""
+    source, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp(request.param)
+    stages = [STAGES[it] for it in IMAGES[request.param]]
+    built = re.findall(r"COPY --from=dashboard /src/(\S+)", "".join(stages))
+    for name in (*(it for stage in stages for it in copied(stage)), *built):
+        here, there = ROOT / name, source / name
+        if here.is_dir():
+            ignore = shutil.ignore_patterns("__pycache__", *(() if name in built else ("static",)))
+            shutil.copytree(here, there, ignore=ignore)
+        else:
+            shutil.copy(here, there)
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(command, check=True, timeout=60, cwd=source, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    with ZipFile(wheel) as archive:
+        archive.extractall(folder / "installed")
+    return folder / "installed"
+
+
+def test_the_wheel_has_what_its_commands_need(unpacked: Path) -> None:
+    """The service's with dashboard, migrations and what it makes manifests from."""
+    of_service = (
+        "service/static/index.html",
+        "service/store/migrations/env.py",
+        "service/api/install/fullest.json",
+    )
+    there = {it for it in of_service if (unpacked / it).is_file()}
+    is_service = "service" in unpacked.parent.name
+    assert there == ({*of_service} if is_service else set())
+    modules = ("cli.service", "service.app") if is_service else ("cli.run", "agent.app")
+    program = f"import {', '.join(modules)}; print({modules[0]}.__file__)"
+    command = [sys.executable, "-c", program]
+    environment = {"PYTHONPATH": str(unpacked)}
+    ran = subprocess.run(
+        command, check=True, timeout=60, cwd=unpacked, env=environment, capture_output=True
+    )
+    assert str(unpacked) in ran.stdout.decode()

@@ -25,7 +25,11 @@ from tests.deploy.variants import Object
 
 pytestmark = pytest.mark.flow
 
-_FEATURES: tuple[frozenset[Feature], ...] = (frozenset(), frozenset({Feature.SYNC, Feature.LOGS}), frozenset(Feature))
+_FEATURES: tuple[frozenset[Feature], ...] = (
+    frozenset(),
+    frozenset({Feature.SYNC, Feature.LOGS}),
+    frozenset(Feature),
+)
 _MORE: Mapping[str, dict[str, Any]] = {
     "plain": {},
     "enclosed": {

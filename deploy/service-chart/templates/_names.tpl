@@ -1,0 +1,22 @@
+{{- define "service.labels" -}}
+app.kubernetes.io/name: gitops-service
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- end }}
+{{- define "service.selector" -}}
+app.kubernetes.io/name: gitops-service
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+{{- /* Of both containers: the image, and that it may do nothing. */ -}}
+{{- define "service.container" -}}
+image: "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: {drop: [ALL]}
+resources: {{- toYaml .Values.resources | nindent 2 }}
+{{- end }}
+{{- define "service.database" -}}
+- {name: GITOPS_SERVICE_DATABASE_URL, valueFrom: {secretKeyRef: {name: {{ .Values.database.urlSecret | quote }}, key: url}}}
+{{- end }}
