@@ -80,12 +80,12 @@ class FarEnd:
 
 
 @asynccontextmanager
-async def open_far_end(folder: Path, database: Server) -> AsyncIterator[FarEnd]:
+async def open_far_end(folder: Path, database_url: str) -> AsyncIterator[FarEnd]:
     """The service runs, and its administrator is logged in."""
     password = secrets.token_urlsafe(12)
     file = await asyncio.to_thread(written, folder / "admin-password", password)
     async with AsyncExitStack() as stack:
-        server = await stack.enter_async_context(_service(folder, database, file))
+        server = await stack.enter_async_context(_service(folder, database_url, file))
         session = await stack.enter_async_context(
             aiohttp.ClientSession(
                 server.url, timeout=_TIMEOUT, cookie_jar=aiohttp.CookieJar(unsafe=True)
@@ -96,14 +96,14 @@ async def open_far_end(folder: Path, database: Server) -> AsyncIterator[FarEnd]:
 
 
 @asynccontextmanager
-async def _service(folder: Path, database: Server, password_file: Path) -> AsyncIterator[Server]:
+async def _service(folder: Path, database_url: str, password_file: Path) -> AsyncIterator[Server]:
     port = free_port()
     program = Program(
         name="gitops-service",
         command=(*GITOPS, "service", "run"),
         folder=folder,
         environment={
-            "GITOPS_SERVICE_DATABASE_URL": database.url,
+            "GITOPS_SERVICE_DATABASE_URL": database_url,
             "GITOPS_SERVICE_PORT": str(port),
             "GITOPS_SERVICE_MIGRATE": "true",
             "GITOPS_SERVICE_ACCOUNT": ACCOUNT,

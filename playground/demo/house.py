@@ -54,7 +54,9 @@ async def open_house(folder: Path, sandbox: Path) -> AsyncIterator[House]:
     """Everything runs, both agents are enrolled, Git has its first commit; no Application yet."""
     async with AsyncExitStack() as stack:
         world, far_cluster = await _open_servers(stack, folder)
-        far_end = await stack.enter_async_context(open_far_end(folder / "service", world.postgres))
+        far_end = await stack.enter_async_context(
+            open_far_end(folder / "service", world.postgres.url)
+        )
         repository = world.git.create("demo/apps")
         repository.commit(first_commit(), message="three applications")
         ground = Ground(
