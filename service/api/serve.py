@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
+import structlog
 from aiohttp import web
 from asyncpg import DataError
 from sqlalchemy.exc import DBAPIError, IntegrityError
@@ -28,6 +29,8 @@ from service.audit import book
 from service.audit.record import Entry
 from service.auth.caller import Caller
 
+log = structlog.get_logger()
+
 HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
@@ -36,6 +39,8 @@ HEADERS = {
 NOBODY = Caller(account="", account_name="", id="", name="", display_name="", kind="", bindings=())
 _IN_EACH_OTHERS_WAY = ("40001", "40P01")
 """Serialisation failure and deadlock: PostgreSQL ended one of two transactions."""
+_LOGGED = frozenset({400, 401, 403, 413, 415, 429})
+"""What a mistake or an attack looks like; the rest is told to its caller only."""
 
 
 def route(tools: Tools, endpoint: Endpoint) -> web.RouteDef:
@@ -43,6 +48,7 @@ def route(tools: Tools, endpoint: Endpoint) -> web.RouteDef:
         try:
             return await _answered(tools, endpoint, request)
         except ProblemError as e:
+            _log(endpoint, request, e)
             return answer(e.problem, HEADERS | e.headers)
 
     return web.route(endpoint.method, endpoint.full_path, handle)
@@ -80,6 +86,14 @@ async def _answered(tools: Tools, endpoint: Endpoint, request: web.Request) -> w
         if e.orig is not None and isinstance(e.orig.__cause__, DataError):
             raise ProblemError(422, "a value is out of range", rule="range") from e
         raise
+
+
+def _log(endpoint: Endpoint, request: web.Request, refused: ProblemError) -> None:
+    """Which route and which rule: nothing that was sent, which may hold a secret."""
+    problem = refused.problem
+    if problem.status in _LOGGED:
+        about = {"method": endpoint.method, "route": endpoint.path, "rule": problem.rule}
+        log.info("request refused", status=problem.status, address=request.remote, **about)
 
 
 def _away() -> ProblemError:

@@ -7,6 +7,7 @@ refused attempt is answered before the password is looked at, so guessing costs 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from hashlib import sha256
 
 from sqlalchemy import case, delete, select
 from sqlalchemy.dialects.postgresql import insert
@@ -27,8 +28,12 @@ def delay(failures: int, allowance: int) -> float:
 
 
 def keys_of(account: str, name: str, address: str) -> dict[str, int]:
-    """What failures are counted by, and how many are free."""
-    return {f"name:{account}/{name.lower()}"[:300]: BY_NAME, f"address:{address}": BY_ADDRESS}
+    """What failures are counted by, and how many are free.
+
+    Of the name only a hash is kept: some type their password where the name belongs.
+    """
+    hashed = sha256(f"{account}/{name.lower()}".encode(errors="replace")).hexdigest()
+    return {f"name:{hashed}": BY_NAME, f"address:{address}": BY_ADDRESS}
 
 
 async def wait_of(connection: AsyncConnection, keys: dict[str, int], now: datetime) -> float:

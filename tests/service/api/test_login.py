@@ -65,6 +65,14 @@ async def test_a_foreign_page_changes_nothing(world: World, wrong: dict[str, str
     assert (await world.call("GET", "/agents")).body["items"] == []
 
 
+async def test_who_does_not_say_which_page_it_is_changes_nothing(world: World) -> None:
+    mira = await world.person("administrator")
+    page = await browser(world, mira.name)
+    del page["Origin"]
+    assert (await world.call("POST", "/agents", {"name": "prod"}, page)).status == 403
+    assert (await world.call("GET", "/agents")).body["items"] == []
+
+
 async def test_our_own_page_may(world: World) -> None:
     mira = await world.person("administrator")
     page = await browser(world, mira.name)
