@@ -11,7 +11,8 @@ from service.access.permissions import Permission
 from service.api.call import Call
 from service.api.endpoint import Answer, Endpoint, Nothing
 from service.api.fields import Text, text_of
-from service.api.pages import Order, Page, PageQuery, rows_of
+from service.api.pages import Order, Page, rows_of
+from service.api.places import PlaceQuery, in_place
 from service.api.problem import DeniedError, not_found
 from service.api.sight import agent_place, visible_agents
 from service.api.status import AgentStatus, status_of, upgrade_for
@@ -21,10 +22,8 @@ from service.store.tables import agent_keys, agents, applications, epochs
 VIEW, EDIT, DELETE = Permission.AGENT_VIEW, Permission.AGENT_EDIT, Permission.AGENT_DELETE
 
 
-class AgentsQuery(PageQuery, frozen=True, kw_only=True):
+class AgentsQuery(PlaceQuery, frozen=True, kw_only=True):
     search: Text = ""
-    environment: Text = ""
-    region: Text = ""
 
 
 class Quarantine(Answer, frozen=True, kw_only=True):
@@ -83,12 +82,9 @@ class SealingKey(Answer, frozen=True, kw_only=True):
 async def list_agents(call: Call, given: AgentsQuery) -> Page[Agent]:
     """All agents that may be seen, by name."""
     query = _selected().where(visible_agents(call.caller, VIEW))
+    query = query.where(*in_place(given, agents.c.environment, agents.c.region))
     if given.search:
         query = query.where(func.strpos(func.lower(agents.c.name), given.search.lower()) > 0)
-    if given.environment:
-        query = query.where(agents.c.environment.in_(given.environment.split(",")))
-    if given.region:
-        query = query.where(agents.c.region.in_(given.region.split(",")))
     order = Order(columns=(agents.c.name,))
     found = await rows_of(call.connection, query, order, given, f"{call.account}/agents")
     return Page(items=[agent_of(row, call) for row in found.rows], next=found.next)

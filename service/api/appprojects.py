@@ -16,7 +16,8 @@ from service.api.call import Call
 from service.api.endpoint import Answer, Endpoint, Nothing
 from service.api.fields import Id, Text, text_of
 from service.api.pages import Order as PageOrder
-from service.api.pages import Page, PageQuery, rows_of
+from service.api.pages import Page, rows_of
+from service.api.places import PlaceQuery, in_place
 from service.api.problem import DeniedError
 from service.api.sight import application_place, visible_app_projects
 from service.store.tables import agents, applications, objects
@@ -27,13 +28,11 @@ Key = tuple[str, str]
 """An agent's id, and the name of a project there."""
 
 
-class AppProjectsQuery(PageQuery, frozen=True, kw_only=True):
+class AppProjectsQuery(PlaceQuery, frozen=True, kw_only=True):
     """`agent`: its id; environment and region are those of the agent."""
 
     search: Text = ""
     agent: Id = ""
-    environment: Text = ""
-    region: Text = ""
 
 
 class AppProject(Answer, frozen=True, kw_only=True):
@@ -62,12 +61,9 @@ class AppProjectDetail(AppProject, frozen=True, kw_only=True):
 async def list_app_projects(call: Call, given: AppProjectsQuery) -> Page[AppProject]:
     """As the agents report them."""
     query = told.selected(KIND).where(visible_app_projects(call.caller, VIEW))
+    query = query.where(*in_place(given, agents.c.environment, agents.c.region))
     if given.agent:
         query = query.where(agents.c.id == given.agent)
-    if given.environment:
-        query = query.where(agents.c.environment.in_(given.environment.split(",")))
-    if given.region:
-        query = query.where(agents.c.region.in_(given.region.split(",")))
     if given.search:
         word = given.search.lower()
         query = query.where(func.strpos(func.lower(objects.c.subject), word) > 0)

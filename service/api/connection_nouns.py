@@ -10,7 +10,7 @@ import msgspec
 from service.access.permissions import Permission
 from service.api.endpoint import Answer, Given
 from service.api.fields import Id, Text
-from service.api.pages import PageQuery
+from service.api.places import PlaceQuery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,9 @@ NOUNS = (
 )
 
 
-class ConnectionsQuery(PageQuery, frozen=True, kw_only=True):
+class ConnectionsQuery(PlaceQuery, frozen=True, kw_only=True):
+    """Environment and region are those of the agent."""
+
     agent: Id = ""
     search: Text = ""
 

@@ -25,6 +25,7 @@ from service.api.fields import text_of
 from service.api.orders import Accepted, Order, submit
 from service.api.pages import Order as PageOrder
 from service.api.pages import Page, rows_of
+from service.api.places import in_place
 from service.api.problem import DeniedError, invalid
 from service.api.reads import answered, ask
 from service.api.sight import agent_place, visible_agents
@@ -34,6 +35,7 @@ from service.store.tables import agents, objects
 async def list_connections(noun: Noun, call: Call, given: ConnectionsQuery) -> Page[Connection]:
     """As the agents report them."""
     query = told.selected(noun.kind).where(visible_agents(call.caller, noun.view))
+    query = query.where(*in_place(given, agents.c.environment, agents.c.region))
     if given.agent:
         query = query.where(agents.c.id == given.agent)
     if given.search:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Subquery, and_, case, func, select
+from sqlalchemy import Row, Subquery, case, func, select
 
 from bus.events import OperationFinished
 from bus.events.registry import wire_type
@@ -14,7 +14,9 @@ from service.api.call import Call
 from service.api.commits import At, Commit, commits_of
 from service.api.endpoint import Answer
 from service.api.fields import text_of
+from service.api.places import PlaceFilter, in_place
 from service.api.sight import visible_applications
+from service.history.visible import same_application
 from service.store.tables import applications, facts
 
 _PUSHES = 10
@@ -34,9 +36,9 @@ class FleetPush(Answer, frozen=True, kw_only=True):
     at: str | None
 
 
-async def recent_pushes(call: Call) -> list[FleetPush]:
+async def recent_pushes(call: Call, given: PlaceFilter) -> list[FleetPush]:
     """Of a day, the newest first; half of the applications took `p50_ms` at most."""
-    met = _met(call)
+    met = _met(call, given)
     at = func.max(met.c.time)
     done = func.count(case((met.c.sync == "Synced", met.c.application)).distinct())
     query = (
@@ -59,16 +61,7 @@ async def recent_pushes(call: Call) -> list[FleetPush]:
     return [_push(it, commits[_at(it)]) for it in rows]
 
 
-def same_application(table: Any) -> ColumnElement[bool]:
-    """A row of facts or drifts and the application it is about."""
-    subject = applications.c.namespace + "/" + applications.c.name
-    found: ColumnElement[bool] = and_(
-        table.c.agent_id == applications.c.agent_id, table.c.subject == subject
-    )
-    return found
-
-
-def _met(call: Call) -> Subquery:
+def _met(call: Call, given: PlaceFilter) -> Subquery:
     """Each fact of a push beside the time from the push's first fact here to its last."""
     first = func.min(facts.c.time).over(partition_by=_ONE)
     last = func.max(facts.c.time).over(partition_by=_ONE)
@@ -86,6 +79,7 @@ def _met(call: Call) -> Subquery:
         .join(applications, same_application(facts))
         .where(
             visible_applications(call.caller, Permission.APPLICATION_VIEW),
+            *in_place(given, applications.c.environment, applications.c.region),
             facts.c.correlation != "",
             facts.c.time > call.now - _RECENT,
         )

@@ -7,13 +7,14 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import msgspec
-from sqlalchemy import ColumnElement, RowMapping, Select, func, or_, select
+from sqlalchemy import ColumnElement, RowMapping, Select, or_, select
 
 from service.api.call import Call
 from service.api.endpoint import Answer, Endpoint
 from service.api.fields import Text, text_of
-from service.api.pages import Order, Page, PageQuery, rows_of
-from service.history.minutes import Span, minutes
+from service.api.pages import Order, Page, rows_of
+from service.api.places import ENVIRONMENT, REGION, PlaceQuery, in_place
+from service.history.drifted import drifted, within
 from service.history.timeline import FIRST, Time
 from service.history.visible import VIEW, same_application, visible
 from service.projection.applications import application_id
@@ -21,10 +22,9 @@ from service.store.tables import agents, applications, drifts
 
 _WEEK = timedelta(days=7)
 _LONGEST = timedelta(days=92)
-_MOST = 100_000
 
 
-class DriftsQuery(PageQuery, frozen=True, kw_only=True):
+class DriftsQuery(PlaceQuery, frozen=True, kw_only=True):
     """`open`: only those that last, or only those that ended; `application`: its id."""
 
     open: bool | None = None
@@ -32,7 +32,6 @@ class DriftsQuery(PageQuery, frozen=True, kw_only=True):
     until: Time | None = None
     application: Text = ""
     project: Text = ""
-    environment: Text = ""
     agent: Text = ""
 
 
@@ -56,6 +55,7 @@ class DriftEntry(Answer, frozen=True, kw_only=True):
     subject: str
     project: str
     environment: str
+    region: str
     object: str
     fields: list[Field]
     actor: str
@@ -70,12 +70,14 @@ class DriftMinutes(Answer, frozen=True, kw_only=True):
     application: str
     subject: str
     environment: str
+    region: str
     minutes: float
 
 
 async def list_drifts(call: Call, given: DriftsQuery) -> Page[DriftEntry]:
     """The newest first."""
-    query = _selected().where(visible(call), *_filters(given))
+    ones = (*within(given.since, given.until), *_filters(given))
+    query = _selected().where(visible(call), *ones)
     order = Order(columns=(drifts.c.began_at, drifts.c.id), descending=True)
     found = await rows_of(call.connection, query, order, given, f"{call.account}/drifts")
     return Page(items=[_entry(row, call.now) for row in found.rows], next=found.next)
@@ -85,77 +87,62 @@ async def list_drift_minutes(call: Call, given: MinutesQuery) -> Page[DriftMinut
     """How long each application drifted on each day (UTC), the newest day first."""
     until = max(FIRST, min(given.until or call.now, call.now))
     since = max(given.since or until - _WEEK, until - _LONGEST)
-    given = msgspec.structs.replace(given, since=since, until=until)
-    query = _selected().where(visible(call), *_filters(given)).limit(_MOST)
-    rows = list((await call.connection.execute(query)).mappings())
-    about = {application_id(it["agent_id"], it["subject"]): it for it in rows}
-    spans = [_span(it, call.now) for it in rows]
     items = [
         DriftMinutes(
-            day=day.isoformat(),
-            application=id_,
-            subject=about[id_]["subject"],
-            environment=about[id_]["environment"],
-            minutes=round(count, 2),
+            day=it.day.isoformat(),
+            application=it.application,
+            subject=it.subject,
+            environment=it.environment,
+            region=it.region,
+            minutes=round(it.minutes, 2),
         )
-        for (day, id_), count in sorted(minutes(spans, since, until).items(), reverse=True)
+        for it in await drifted(call, since, until, _filters(given))
     ]
     return Page(items=items)
 
 
-_ENVIRONMENT = func.coalesce(applications.c.environment, agents.c.environment)
-
-
 def _selected() -> Select[Any]:
     return (
-        select(drifts, agents.c.name.label("agent_name"), _ENVIRONMENT.label("environment"))
+        select(drifts, agents.c.name.label("agent_name"))
+        .add_columns(ENVIRONMENT.label("environment"), REGION.label("region"))
         .join(agents, agents.c.id == drifts.c.agent_id)
         .outerjoin(applications, same_application(drifts))
     )
 
 
 def _filters(given: DriftsQuery) -> Iterable[ColumnElement[bool]]:
-    """A drift counts where any part of it lies within the time."""
+    """All but the time."""
+    yield from in_place(given)
     if given.open is not None:
         lasts = drifts.c.ended_at.is_(None)
         yield lasts if given.open else ~lasts
-    if given.since is not None:
-        yield or_(drifts.c.ended_at.is_(None), drifts.c.ended_at > given.since)
-    if given.until is not None:
-        yield drifts.c.began_at < given.until
     if given.application:
         yield applications.c.id == given.application
     if given.project:
         yield drifts.c.project == given.project
-    if given.environment:
-        yield _ENVIRONMENT.in_(given.environment.split(","))
     if given.agent:
         yield or_(agents.c.id == given.agent, agents.c.name == given.agent)
 
 
 def _entry(row: RowMapping, now: datetime) -> DriftEntry:
-    span = _span(row, now)
+    lasted = (row["ended_at"] or now) - row["began_at"]
     return DriftEntry(
         id=row["id"],
         agent=row["agent_id"],
         agent_name=row["agent_name"],
-        application=span.application,
+        application=application_id(row["agent_id"], row["subject"]),
         subject=row["subject"],
         project=row["project"],
         environment=row["environment"],
+        region=row["region"],
         object=row["object"],
         fields=[Field(path=it) for it in row["fields"]],
         actor=row["actor"],
         began_at=text_of(row["began_at"]),
         ended_at=text_of(row["ended_at"]),
         ended_how=row["ended_how"],
-        seconds=max(0.0, (span.end - span.begin).total_seconds()),
+        seconds=max(0.0, lasted.total_seconds()),
     )
-
-
-def _span(row: RowMapping, now: datetime) -> Span:
-    id_ = application_id(row["agent_id"], row["subject"])
-    return Span(application=id_, begin=row["began_at"], end=row["ended_at"] or now)
 
 
 ENDPOINTS = (

@@ -7,8 +7,9 @@ from sqlalchemy import func, select
 from service.api.call import Call
 from service.api.endpoint import Endpoint
 from service.api.pages import Order, Page, rows_of
+from service.api.places import PlaceQuery, in_place
 from service.api.sight import visible_applications
-from service.history.places import Counts, PlaceQuery, counts, in_place, numbers, running, words
+from service.history.counted import Counts, counts, numbers, running, words
 from service.history.visible import VIEW
 from service.store.tables import applications
 

@@ -10,8 +10,9 @@ from service.api.call import Call
 from service.api.endpoint import Answer, Endpoint
 from service.api.fields import Text, text_of
 from service.api.pages import Order, Page, rows_of
+from service.api.places import PlaceQuery, in_place
 from service.api.sight import visible_applications
-from service.history.places import PlaceQuery, deployed, in_place
+from service.history.counted import deployed
 from service.history.visible import VIEW
 from service.store.tables import agents, applications, instances
 

@@ -17,18 +17,9 @@ from service.api.call import Call
 from service.api.endpoint import Answer, Endpoint
 from service.api.fields import Text
 from service.api.pages import Order, Page, rows_of
+from service.api.places import PlaceQuery, in_place
 from service.api.sight import visible_applications
-from service.history.places import (
-    Counts,
-    PlaceQuery,
-    counts,
-    deployed,
-    in_place,
-    numbers,
-    running,
-    told,
-    words,
-)
+from service.history.counted import Counts, counts, deployed, numbers, running, told, words
 from service.history.running import INSTANCES
 from service.history.visible import VIEW
 from service.store.tables import applications, instances, objects

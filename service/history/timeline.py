@@ -7,14 +7,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 import msgspec
-from sqlalchemy import ColumnElement, RowMapping, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, RowMapping, Select, and_, or_, select
 from sqlalchemy.dialects.postgresql import distinct_on
 
 from service.api import applications as apps
 from service.api.call import Call
-from service.api.endpoint import Answer, Endpoint, Given
+from service.api.endpoint import Answer, Endpoint
 from service.api.fields import Text, text_of
-from service.api.pages import Order, Page, PageQuery, rows_of
+from service.api.pages import Order, Page, rows_of
+from service.api.places import ENVIRONMENT, REGION, PlaceFilter, PlaceQuery, in_place
 from service.history.said import Said, in_order, short
 from service.history.then import TYPES, Was, fleet_at
 from service.history.visible import VIEW, same_application, visible, visible_facts
@@ -30,20 +31,19 @@ _MOST = 200_000
 _WIRE = tuple(prefix + name for name in TYPES for prefix in ("fact.", ""))
 
 
-class TimelineQuery(PageQuery, frozen=True, kw_only=True):
+class TimelineQuery(PlaceQuery, frozen=True, kw_only=True):
     """`since` counts, `until` does not; `type`: several, separated by commas; ids of things."""
 
     since: Time | None = None
     until: Time | None = None
     project: Text = ""
-    environment: Text = ""
     agent: Text = ""
     application: Text = ""
     correlation: Text = ""
     type: Annotated[str, msgspec.Meta(max_length=1000)] = ""
 
 
-class AtQuery(Given, frozen=True, kw_only=True):
+class AtQuery(PlaceFilter, frozen=True, kw_only=True):
     time: Time
 
 
@@ -57,6 +57,7 @@ class TimelineFact(Answer, frozen=True, kw_only=True):
     subject: str
     project: str
     environment: str
+    region: str
     correlation: str
     time: str | None
     body: dict[str, Any]
@@ -78,7 +79,6 @@ class FleetThen(Answer, frozen=True, kw_only=True):
 
 
 _ORDER = Order(columns=(facts.c.time, facts.c.id), descending=True)
-_ENVIRONMENT = func.coalesce(applications.c.environment, agents.c.environment)
 
 
 async def list_facts(call: Call, given: TimelineQuery) -> Page[TimelineFact]:
@@ -103,8 +103,8 @@ async def get_fleet_at(call: Call, given: AtQuery) -> FleetThen:
     """Health and sync of every application one may see, as they were at a moment."""
     moment = max(given.time, FIRST)
     names = {row["agent_id"]: (row["name"], row["environment"]) for row in await _agents(call)}
-    known, environments = await _unchanged(call, moment)
-    fleet = fleet_at(known, await _facts_until(call, moment))
+    known, environments = await _unchanged(call, given, moment)
+    fleet = fleet_at(known, await _facts_until(call, given, moment))
     items = [
         ApplicationThen(
             id=application_id(it.agent, it.subject),
@@ -123,21 +123,21 @@ async def get_fleet_at(call: Call, given: AtQuery) -> FleetThen:
 
 def _selected() -> Select[Any]:
     return (
-        select(facts, agents.c.name.label("agent_name"), _ENVIRONMENT.label("environment"))
+        select(facts, agents.c.name.label("agent_name"))
+        .add_columns(ENVIRONMENT.label("environment"), REGION.label("region"))
         .join(agents, agents.c.id == facts.c.agent_id)
         .outerjoin(applications, same_application(facts))
     )
 
 
 def _filters(given: TimelineQuery) -> Iterable[ColumnElement[bool]]:
+    yield from in_place(given)
     if given.since is not None:
         yield facts.c.time >= given.since
     if given.until is not None:
         yield facts.c.time < given.until
     if given.project:
         yield facts.c.project == given.project
-    if given.environment:
-        yield _ENVIRONMENT.in_(given.environment.split(","))
     if given.agent:
         yield or_(agents.c.id == given.agent, agents.c.name == given.agent)
     if given.application:
@@ -158,6 +158,7 @@ def _fact(row: RowMapping) -> TimelineFact:
         subject=row["subject"],
         project=row["project"],
         environment=row["environment"],
+        region=row["region"],
         correlation=row["correlation"],
         time=text_of(row["time"]),
         body=row["body"],
@@ -171,14 +172,17 @@ async def _agents(call: Call) -> list[RowMapping]:
     return list((await call.connection.execute(query)).mappings())
 
 
-async def _unchanged(call: Call, moment: datetime) -> tuple[list[Was], dict[tuple[str, str], str]]:
+async def _unchanged(
+    call: Call, given: AtQuery, moment: datetime
+) -> tuple[list[Was], dict[tuple[str, str], str]]:
     """What is as it is since before the moment; and where each application runs."""
     table = applications.c
     query = (
         select(table.agent_id, table.namespace, table.name, table.environment, table.sync)
         .add_columns(table.health, table.revision, table.sync_since, table.health_since)
         .join(agents, agents.c.id == table.agent_id)
-        .where(visible(call), or_(table.sync_since <= moment, table.health_since <= moment))
+        .where(visible(call), *in_place(given))
+        .where(or_(table.sync_since <= moment, table.health_since <= moment))
     )
     rows = (await call.connection.execute(query)).all()
     known = [
@@ -193,11 +197,11 @@ async def _unchanged(call: Call, moment: datetime) -> tuple[list[Was], dict[tupl
     return known, {(it.agent_id, f"{it.namespace}/{it.name}"): it.environment for it in rows}
 
 
-async def _facts_until(call: Call, moment: datetime) -> list[Said]:
+async def _facts_until(call: Call, given: AtQuery, moment: datetime) -> list[Said]:
     """The last of each type and application, not older than a week."""
     query = (
         _selected()
-        .where(visible(call), facts.c.type.in_(_WIRE))
+        .where(visible(call), facts.c.type.in_(_WIRE), *in_place(given))
         .where(facts.c.time <= moment, facts.c.time > moment - _LOOK_BACK)
         .ext(distinct_on(facts.c.agent_id, facts.c.subject, facts.c.type))
         .order_by(facts.c.agent_id, facts.c.subject, facts.c.type)

@@ -102,6 +102,63 @@ async def test_the_ledger_tells_each_drift(world: World) -> None:
     assert sum(it["minutes"] for it in minutes) == pytest.approx(30.0)
 
 
+async def test_the_fleet_counts_the_same_drift_minutes_as_the_ledger(world: World) -> None:
+    """Two objects of one application that drift at once are one minute of it, in both."""
+    world.clock.now = world.clock.now.replace(hour=12)
+    agent, _ = await furnished(world)
+    await world.application(agent, "bank", environment="production", region="eu")
+    begin = world.clock() - timedelta(minutes=40)
+    await drifted(world, agent, id="a", began_at=begin, ended_at=begin + timedelta(minutes=20))
+    await drifted(world, agent, id="b", object="/Service/shop/web", began_at=begin)
+    await drifted(world, agent, id="c", subject="argocd/bank", began_at=begin)
+    yesterday = world.clock() - timedelta(days=1)
+    await drifted(world, agent, id="d", began_at=yesterday, ended_at=yesterday)
+    who = await world.person("viewer")
+    (cell,) = (await who.get("/fleet")).body["cells"]
+    midnight = quote(world.clock().replace(hour=0, minute=0, second=0, microsecond=0).isoformat())
+    found = (await who.get(f"/drifts/minutes?since={midnight}")).body["items"]
+    assert sorted(it["minutes"] for it in found) == [40.0, 40.0]
+    assert cell["driftMinutesToday"] == sum(it["minutes"] for it in found) == 80.0
+
+
+NARROWED = (
+    ("/timeline", "items"),
+    ("/timeline/at?time={now}", "applications"),
+    ("/drifts", "items"),
+    ("/drifts/minutes", "items"),
+    ("/instances", "items"),
+    ("/services", "items"),
+    ("/environments", "items"),
+    ("/agents", "items"),
+    ("/applications", "items"),
+    ("/fleet", "cells"),
+    ("/fleet", "needYou"),
+)
+
+
+@pytest.mark.parametrize(("path", "answer"), NARROWED)
+async def test_environment_and_region_narrow_every_list(
+    world: World, path: str, answer: str
+) -> None:
+    agent = await world.agent("prod", environment="production", region="eu")
+    more = {"environment": "production", "region": "eu", "service": "web", "health": "Degraded"}
+    application = await world.application(agent, "shop", **more)
+    await runs(world, agent, application, "web-0")
+    await told(world, agent, at(0, differs(WEB)))
+    await drifted(world, agent)
+    who = await world.person("viewer")
+    path = path.format(now=quote((START + timedelta(seconds=60)).isoformat()))
+    for query, count in {
+        "environment=production,dev": 1,
+        "environment=dev": 0,
+        "region=eu": 1,
+        "region=us": 0,
+        "environment=production&region=us": 0,
+    }.items():
+        both = f"{path}{'&' if '?' in path else '?'}{query}"
+        assert len((await who.get(both)).body[answer]) == count, both
+
+
 async def runs(world: World, agent: str, application: str, pod: str, **more: Any) -> None:
     values = {"uid": f"uid-{pod}", "namespace": "shop", "images": ["web:1"], "ready": True, **more}
     await add(world, instances, agent_id=agent, application_id=application, pod=pod, **values)
@@ -168,21 +225,6 @@ async def test_pods_beyond_what_an_agent_tells_are_counted(
     await states(world, agent, "Instances", {"leftOut": said})
     (service,) = (await (await world.person("viewer")).get("/services")).body["items"]
     assert service["leftOut"] == shown
-
-
-@pytest.mark.parametrize("path", ["/instances", "/services", "/environments"])
-async def test_environment_and_region_narrow_what_runs(world: World, path: str) -> None:
-    agent, application = await furnished(world)
-    await runs(world, agent, application, "web-0")
-    who = await world.person("viewer")
-    for query, count in {
-        "environment=production,dev": 1,
-        "environment=dev": 0,
-        "region=eu": 1,
-        "region=us": 0,
-        "environment=production&region=us": 0,
-    }.items():
-        assert len((await who.get(f"{path}?{query}")).body["items"]) == count, query
 
 
 PATHS = (

@@ -1,28 +1,15 @@
-"""What lists of places share: the filters, and how much runs of each application."""
+"""How much runs of each application, and what its agent says of it, as parts of queries."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import ColumnElement, Subquery, and_, func, select
 
 from service.api.endpoint import Answer
-from service.api.fields import Text
-from service.api.pages import PageQuery
 from service.projection.values import APPLICATION
-from service.store.tables import agents, applications, epochs, instances, objects
-
-ENVIRONMENT = func.coalesce(applications.c.environment, agents.c.environment)
-REGION = func.coalesce(applications.c.region, agents.c.region)
-"""Of a query that joins `agents`, and `applications` outer."""
-
-
-class PlaceQuery(PageQuery, frozen=True, kw_only=True):
-    """Several environments or regions are separated by commas."""
-
-    environment: Text = ""
-    region: Text = ""
+from service.store.tables import applications, epochs, instances, objects
 
 
 class Counts(Answer, frozen=True, kw_only=True):
@@ -33,15 +20,6 @@ class Counts(Answer, frozen=True, kw_only=True):
     ready: int
     healthy: int
     out_of_sync: int
-
-
-def in_place(
-    given: PlaceQuery, environment: Any = ENVIRONMENT, region: Any = REGION
-) -> Iterator[ColumnElement[bool]]:
-    if given.environment:
-        yield environment.in_(given.environment.split(","))
-    if given.region:
-        yield region.in_(given.region.split(","))
 
 
 def told(kind: str, value: ColumnElement[Any]) -> Any:
