@@ -45,6 +45,7 @@ from agent.bridge.sources import (
     trust_source,
 )
 from agent.bridge.states import States
+from agent.bridge.talk import Talk
 from agent.bridge.task_reports import TaskReports
 from agent.bridge.tasks import TaskDesk
 from agent.bridge.trust import trust_of
@@ -203,7 +204,7 @@ class _Bridge:
             running=desk.running,
             allowed=self._book.now.shown(),
         )
-        return Session(
+        talk = Talk(
             link=link,
             hello=hello,
             outbox=self._outbox,
@@ -211,9 +212,9 @@ class _Bridge:
             recorder=self._recorder,
             states=self._states,
             desk=desk,
-            stale=self._book.changed,
             service_clock=self._service_clock,
         )
+        return Session(talk=talk, stale=self._book.changed)
 
     def _redaction(self) -> Redaction:
         shown = self._book.now.config_maps
