@@ -7,8 +7,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from agent.embedded import embedded_nats, embedded_url
-from agent.settings import Settings
+from agent.settings import Settings, StreamsSettings
 from bus.jetstream import Bus, BusSettings
+from bus.topology import Sizes
 
 
 @asynccontextmanager
@@ -43,6 +44,18 @@ def bus_settings(settings: Settings, url: str) -> BusSettings:
         tls_ca_file=_text(nats.tls_ca),
         tls_cert_file=_text(nats.tls_cert),
         tls_key_file=_text(nats.tls_key),
+        replicas=settings.streams.replicas,
+        sizes=_sizes(settings.streams),
+    )
+
+
+def _sizes(streams: StreamsSettings) -> Sizes:
+    return Sizes(
+        asks=int(streams.asks),
+        commands=int(streams.commands),
+        facts=int(streams.facts),
+        reports=int(streams.reports),
+        dead_letters=int(streams.dead_letters),
     )
 
 

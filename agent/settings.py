@@ -23,6 +23,7 @@ from pydantic import (
     Field,
     PositiveInt,
     SecretStr,
+    field_validator,
     model_validator,
 )
 from pydantic_settings import (
@@ -61,6 +62,7 @@ def _home(path: Path) -> Path:
 Name = Annotated[str, AfterValidator(_name)]
 Namespaces = Annotated[tuple[Name, ...], NoDecode, BeforeValidator(_items)]
 Seconds = Annotated[float, BeforeValidator(seconds_of), Field(gt=0)]
+StreamSize = Annotated[ByteSize, Field(ge=_MIB)]
 PathHere = Annotated[Path, AfterValidator(_home)]
 
 
@@ -113,6 +115,36 @@ class NatsSettings(_Group):
                 "expected GITOPS_NATS_USER and GITOPS_NATS_PASSWORD_FILE: both or neither"
             )
         return self
+
+
+class StreamsSettings(_Group):
+    """The agent's streams. NATS reserves the sizes on its disk: 512 MiB an agent by default."""
+
+    asks: StreamSize = Field(
+        default=ByteSize(64 * _MIB), description="Reasons to look again; the oldest give way."
+    )
+    commands: StreamSize = Field(
+        default=ByteSize(32 * _MIB), description="What people ordered; refused when full."
+    )
+    facts: StreamSize = Field(
+        default=ByteSize(256 * _MIB), description="What happened, for 72 hours at most."
+    )
+    reports: StreamSize = Field(
+        default=ByteSize(128 * _MIB),
+        description="What the service has not acknowledged; grows while it is away.",
+    )
+    dead_letters: StreamSize = Field(
+        default=ByteSize(32 * _MIB), description="Messages that nobody could handle."
+    )
+    replicas: Literal[1, 3, 5] = Field(
+        default=1, description="Copies of each stream: 3 where NATS is a cluster of three."
+    )
+
+    @field_validator("replicas", mode="before")
+    @classmethod
+    def _number(cls, given: object) -> object:
+        """Of the environment, where everything is text."""
+        return int(given) if isinstance(given, str) and given.isdecimal() else given
 
 
 class HttpSettings(_Group):
@@ -234,6 +266,7 @@ class Settings(BaseSettings):
     drain_deadline: Seconds = Field(default=20.0, description="Time to finish when told to stop.")
     kube: KubeSettings = KubeSettings()
     nats: NatsSettings = NatsSettings()
+    streams: StreamsSettings = StreamsSettings()
     redis: RedisSettings = RedisSettings()
     http: HttpSettings = HttpSettings()
     webhook: WebhookSettings = WebhookSettings()

@@ -38,7 +38,7 @@ class StreamPlan(msgspec.Struct, frozen=True, kw_only=True):
     max_age: float = 0.0
     """Seconds; 0 is for ever."""
     max_bytes: int
-    """NATS reserves this much of its disk: small, so that a small volume serves several agents."""
+    """NATS reserves this much of its disk; see Sizes."""
     refuse_when_full: bool = False
     """A publisher hears that there is no room; else the oldest message makes room."""
     max_message_bytes: int = MAX_EVENT_BYTES + _HEADERS_BYTES
@@ -47,6 +47,19 @@ class StreamPlan(msgspec.Struct, frozen=True, kw_only=True):
     direct: bool = False
     """Read by sequence, without a consumer."""
     description: str = ""
+
+
+class Sizes(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes of each stream; NATS reserves them all on its disk, so 512 MiB an agent by default."""
+
+    asks: int = 64 * _MIB
+    commands: int = 32 * _MIB
+    facts: int = 256 * _MIB
+    reports: int = 128 * _MIB
+    dead_letters: int = 32 * _MIB
+
+
+SIZES = Sizes()
 
 
 class ConsumerPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,21 +83,21 @@ class BucketPlan(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
 
 
-def streams(scope: Scope) -> tuple[StreamPlan, ...]:
+def streams(scope: Scope, sizes: Sizes = SIZES) -> tuple[StreamPlan, ...]:
     return (
         StreamPlan(
             name=scope.name("ASK"),
             subjects=_all(scope, Branch.ASK),
             retention=Retention.WORK_QUEUE,
             latest_only=True,
-            max_bytes=64 * _MIB,
+            max_bytes=sizes.asks,
             description="reasons to look again, one waiting per subject",
         ),
         StreamPlan(
             name=scope.name("CMD"),
             subjects=_all(scope, Branch.COMMAND),
             retention=Retention.WORK_QUEUE,
-            max_bytes=32 * _MIB,
+            max_bytes=sizes.commands,
             refuse_when_full=True,
             description="what people and the service want done",
         ),
@@ -93,7 +106,7 @@ def streams(scope: Scope) -> tuple[StreamPlan, ...]:
             subjects=_all(scope, Branch.FACT),
             retention=Retention.LIMITS,
             max_age=72 * HOUR,
-            max_bytes=256 * _MIB,
+            max_bytes=sizes.facts,
             description="what happened; see docs/events.md",
         ),
         StreamPlan(
@@ -101,7 +114,7 @@ def streams(scope: Scope) -> tuple[StreamPlan, ...]:
             subjects=_all(scope, Branch.UP),
             retention=Retention.LIMITS,
             latest_only=True,
-            max_bytes=128 * _MIB,
+            max_bytes=sizes.reports,
             max_message_bytes=MAX_REPORT_BYTES + _HEADERS_BYTES,
             refuse_when_full=True,
             direct=True,
@@ -112,7 +125,7 @@ def streams(scope: Scope) -> tuple[StreamPlan, ...]:
             subjects=_all(scope, Branch.DEAD),
             retention=Retention.LIMITS,
             max_age=14 * DAY,
-            max_bytes=32 * _MIB,
+            max_bytes=sizes.dead_letters,
             max_message_bytes=64 * 1024,
             description="messages that nobody could handle, with the reason",
         ),

@@ -57,7 +57,9 @@ class Bus:
         async with connected(settings) as connection:
             publisher = NatsPublisher(connection)
             await publisher.open()
-            provisioner = Provisioner(connection.jetstream, settings.scope, settings.replicas)
+            provisioner = Provisioner(
+                connection.jetstream, settings.scope, settings.replicas, settings.sizes
+            )
             yield cls(connection=connection, publisher=publisher, provisioner=provisioner)
 
     @property

@@ -20,8 +20,10 @@ from bus.carrier import CarrierError
 from bus.subjects import Scope
 from bus.topology import (
     DUPLICATE_WINDOW,
+    SIZES,
     BucketPlan,
     ConsumerPlan,
+    Sizes,
     StreamPlan,
     buckets,
     streams,
@@ -43,6 +45,7 @@ class Provisioner:
     jetstream: JetStreamContext
     scope: Scope
     replicas: int = 1
+    sizes: Sizes = SIZES
 
     async def everything(self) -> None:
         await self.streams()
@@ -50,7 +53,7 @@ class Provisioner:
             await self.bucket(bucket)
 
     async def streams(self) -> None:
-        for plan in streams(self.scope):
+        for plan in streams(self.scope, self.sizes):
             await self.stream(plan)
 
     async def stream(self, plan: StreamPlan) -> None:

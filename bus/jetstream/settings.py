@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from bus.subjects import Scope
+from bus.topology import SIZES, Sizes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,7 @@ class BusSettings:
     tls_key_file: str = ""
     replicas: int = 1
     """Copies of every stream: 3 where NATS is a cluster of three."""
+    sizes: Sizes = SIZES
     connect_seconds: float = 30.0
     """How long `open` waits for the first connection."""
     publish_seconds: float = 120.0

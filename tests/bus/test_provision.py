@@ -14,7 +14,7 @@ from bus.carrier import CarrierError
 from bus.events import RefreshApp
 from bus.jetstream import Bus, CarrierUnreachableError
 from bus.jetstream.provision import TopologyConflictError
-from bus.topology import buckets, streams
+from bus.topology import Sizes, buckets, streams
 from tests.bus.rooms import always_open, app, dispatching, route_of, settings_of
 from tests.support import eventually
 
@@ -38,6 +38,18 @@ async def test_provisioning_twice_changes_nothing(bus: Bus) -> None:
     after = [await config_of(bus, plan.name.rpartition("-")[2]) for plan in streams(bus.scope)]
     assert before == after
     assert len(after) == 5
+
+
+async def test_streams_have_the_sizes_that_were_chosen_also_when_chosen_anew(
+    nats_url: str,
+) -> None:
+    mib = 1024 * 1024
+    for facts in (4, 2):
+        sizes = Sizes(facts=facts * mib, reports=mib)
+        async with Bus.open(settings_of(nats_url, agent="sized", sizes=sizes)) as bus:
+            await bus.provision()
+            sizes_there = [(await config_of(bus, kind)).max_bytes for kind in ("FACT", "UP")]
+        assert sizes_there == [facts * mib, mib]
 
 
 async def test_an_older_topology_is_upgraded_and_an_operators_own_words_stay(bus: Bus) -> None:

@@ -7,7 +7,7 @@ from bus.events.examples import example_of
 from bus.events.registry import event_types
 from bus.route import Route
 from bus.subjects import Scope, matches, subject_of
-from bus.topology import buckets, consumer, streams
+from bus.topology import Sizes, buckets, consumer, streams
 
 HOUSE = Scope("acme", "prod1")
 
@@ -55,3 +55,13 @@ def test_two_agents_share_no_name() -> None:
     other = Scope("acme", "prod2")
     names = [p.name for scope in (HOUSE, other) for p in (*streams(scope), *buckets(scope))]
     assert len(set(names)) == len(names)
+
+
+def test_each_stream_has_the_size_that_was_chosen_for_it() -> None:
+    sizes = Sizes(asks=1, commands=2, facts=3, reports=4, dead_letters=5)
+    assert [plan.max_bytes for plan in streams(HOUSE, sizes)] == [1, 2, 3, 4, 5]
+
+
+def test_by_default_an_agent_reserves_half_a_gibibyte() -> None:
+    """What docs/settings.md says, and the chart's volume of 5 GiB is for."""
+    assert sum(plan.max_bytes for plan in streams(HOUSE)) == 512 * 1024 * 1024

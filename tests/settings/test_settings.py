@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.buses import bus_settings
 from agent.configuration import (
     MASK,
     InvalidSettingsError,
@@ -51,6 +52,22 @@ def test_the_environment_reaches_groups(monkeypatch: pytest.MonkeyPatch) -> None
     assert settings.nats.tls_ca == Path("/ca.pem")
     assert settings.webhook.body_limit == 25_000_000
     assert settings.destination_namespaces == ("shop", "web")
+
+
+def test_sizes_of_streams_reach_the_bus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITOPS_STREAMS_FACTS", "1GiB")
+    monkeypatch.setenv("GITOPS_STREAMS_DEAD_LETTERS", "8MiB")
+    monkeypatch.setenv("GITOPS_STREAMS_REPLICAS", "3")
+
+    bus = bus_settings(load(), "nats://nats:4222")
+
+    assert (bus.sizes.facts, bus.sizes.dead_letters) == (1024**3, 8 * 1024**2)
+    assert (bus.sizes.asks, bus.replicas) == (64 * 1024**2, 3)
+
+
+def test_a_stream_too_small_for_a_message_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    (problem,) = problems_with(monkeypatch, GITOPS_STREAMS_ASKS="1KiB")
+    assert "GITOPS_STREAMS_ASKS" in problem
 
 
 @pytest.mark.parametrize(
