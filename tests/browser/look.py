@@ -50,6 +50,8 @@ PAGES = (
     "/drift",
     "/agents",
     "/agents/connect",
+    "/appprojects",
+    "/appprojects/new",
     "/repositories",
     "/clusters",
     "/keys",

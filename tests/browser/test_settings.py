@@ -1,4 +1,4 @@
-"""What is set up in the browser: connections with sealed credentials, filters with a name, groups."""
+"""What is set up in the browser: sealed credentials, filters with a name, groups."""
 
 import base64
 import uuid

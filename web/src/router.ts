@@ -81,6 +81,19 @@ const routes: RouteRecordRaw[] = [
     meta: { title: "Connections" },
   },
   {
+    path: "/appprojects",
+    name: "appprojects",
+    component: () => import("./pages/AppProjectsPage.vue"),
+    meta: { title: "AppProjects" },
+  },
+  {
+    path: "/appprojects/:id",
+    name: "appproject",
+    component: () => import("./pages/AppProjectPage.vue"),
+    props: true,
+    meta: { title: "AppProject" },
+  },
+  {
     path: "/audit",
     name: "audit",
     component: () => import("./pages/AuditPage.vue"),

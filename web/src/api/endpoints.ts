@@ -91,6 +91,20 @@ export const connections = {
   remove: (noun: ConnectionNoun, id: string) => remove(`/${noun}/${enc(id)}`),
 };
 
+export const appProjects = {
+  page: (query: Query) => list<t.AppProject>("/appprojects", query),
+  one: (id: string) => request<t.AppProjectDetail>(`/appprojects/${enc(id)}`),
+  create: (agent: string, manifest: t.JsonObject) =>
+    post<{ task: t.Task }>("/appprojects", { agent, manifest }),
+  replace: (id: string, version: string, manifest: t.JsonObject) =>
+    request<{ task: t.Task }>(`/appprojects/${enc(id)}`, {
+      method: "PUT",
+      body: { manifest },
+      headers: { "If-Match": `"${version}"` },
+    }),
+  remove: (id: string) => request<{ task: t.Task }>(`/appprojects/${enc(id)}`, { method: "DELETE" }),
+};
+
 export const audit = {
   page: (query: Query) => list<t.AuditEntry>("/audit", query),
   verify: () =>

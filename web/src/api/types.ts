@@ -346,6 +346,26 @@ export interface Connection {
   asOf: string;
 }
 
+/** What applications of an Argo CD project may deploy, from where, to where; of one agent. */
+export interface AppProject {
+  id: string;
+  agent: { id: string; name: string };
+  environment: string;
+  region: string;
+  namespace: string;
+  name: string;
+  description: string;
+  applications: number;
+  asOf: string;
+}
+
+export interface AppProjectDetail extends AppProject {
+  version: string;
+  labels: Labels;
+  annotations: Labels;
+  spec: JsonObject;
+}
+
 export interface AuditEntry {
   sequence: number;
   id: string;

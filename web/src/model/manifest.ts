@@ -61,6 +61,23 @@ const isEmpty = (value: unknown) =>
 const isNode = (value: unknown): value is { toJSON(): unknown } =>
   typeof value === "object" && value !== null && "toJSON" in value;
 
+export const NEW_APP_PROJECT = `apiVersion: argoproj.io/v1alpha1
+kind: AppProject
+metadata:
+  name: ""
+  namespace: argocd
+spec:
+  description: ""
+  # From where, and to where. A leading ! denies.
+  sourceRepos:
+  - https://git.example/team/*
+  destinations:
+  - server: https://kubernetes.default.svc
+    namespace: team-*
+  # No kind without a namespace, unless it is named here.
+  clusterResourceWhitelist: []
+`;
+
 export const NEW_APPLICATION = `apiVersion: argoproj.io/v1alpha1
 kind: Application
 metadata:

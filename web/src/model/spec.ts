@@ -1,15 +1,19 @@
-/* An Application as its manifest, and changes of its spec that the dashboard makes. */
+/* An Application or AppProject as its manifest, and changes of its spec that the dashboard makes. */
 import type { ApplicationDetail, JsonObject, Labels } from "@/api/types";
 
 type Described = Pick<ApplicationDetail, "name" | "namespace" | "labels" | "annotations" | "spec">;
 
 /** What a person may write of it; the rest is the cluster's. */
-export function manifestOf(app: Described, spec: JsonObject = app.spec): JsonObject {
+export function manifestOf(
+  app: Described,
+  spec: JsonObject = app.spec,
+  kind: "Application" | "AppProject" = "Application",
+): JsonObject {
   const { name, namespace, labels, annotations } = app;
   const some = (values: Labels) => Object.keys(values).length > 0;
   return {
     apiVersion: "argoproj.io/v1alpha1",
-    kind: "Application",
+    kind,
     metadata: {
       name,
       namespace,

@@ -23,6 +23,8 @@ const SAME: [type: string, schema: string][] = [
   ["SyncRequest", "Sync"],
   ["SyncPreview", "Preview"],
   ["Connection", "Connection"],
+  ["AppProject", "AppProject"],
+  ["AppProjectDetail", "AppProjectDetail"],
   ["AuditEntry", "AuditRecord"],
   ["Organisation", "Organisation"],
   ["Project", "Project"],
