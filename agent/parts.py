@@ -37,6 +37,7 @@ from agent.settings import Settings
 from agent.store.applications import Applications
 from agent.store.artifacts import ArtifactStore
 from agent.store.certificates import Certificates
+from agent.store.later import Later
 from agent.store.patching import ApplicationPatches
 from agent.store.recent import RecentArtifacts
 from agent.store.redis import RedisArtifacts
@@ -93,8 +94,10 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
         applications = Applications(ApplicationPatches(client))
         metrics.registry.register(AppInfo(applications))
         cluster = KubeCluster(client, live)
-        stored = ArtifactStore.open(state / "artifacts", shared=redis)
-        artifacts, renders = RecentArtifacts(behind=stored), RenderStore.open(state / "renders")
+        later = await stack.enter_async_context(Later())
+        stored = ArtifactStore.open(state / "artifacts", shared=redis, files=later)
+        artifacts = RecentArtifacts(behind=stored)
+        renders = RenderStore.open(state / "renders", later)
         yield Parts(
             settings=settings,
             metrics=metrics,

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Protocol, Self
 
-from agent.store.files import sweep_parts, write_whole
+from agent.store.files import Files, Promptly, sweep_parts
 from bus.identity import Digest, digest_of
 
 MAX_TOTAL = 512 * 1024 * 1024
@@ -28,8 +28,9 @@ class Shared(Protocol):
 class ArtifactStore:
     """Implements handlers.ports.Artifacts; make it with `open`."""
 
-    def __init__(self, folder: Path, max_total: int, shared: Shared | None) -> None:
+    def __init__(self, folder: Path, max_total: int, shared: Shared | None, files: Files) -> None:
         self._folder = folder
+        self._files = files
         self._max_total = max_total
         self._shared = shared
         self._sizes: OrderedDict[Digest, int] = OrderedDict()
@@ -38,14 +39,18 @@ class ArtifactStore:
 
     @classmethod
     def open(
-        cls, folder: Path, *, max_total: int = MAX_TOTAL, shared: Shared | None = None
+        cls,
+        folder: Path,
+        *,
+        max_total: int = MAX_TOTAL,
+        shared: Shared | None = None,
+        files: Files | None = None,
     ) -> Self:
         """Blocking: looks at every file in `folder`."""
         folder.mkdir(parents=True, exist_ok=True)
         sweep_parts(folder)
-        store = cls(folder, max_total, shared)
-        files = sorted(folder.glob("??/*"), key=lambda path: path.stat().st_mtime)
-        for path in files:
+        store = cls(folder, max_total, shared, files or Promptly())
+        for path in sorted(folder.glob("??/*"), key=lambda path: path.stat().st_mtime):
             store._note(Digest(f"sha256:{path.name}"), path.stat().st_size)
         return store
 
@@ -81,7 +86,7 @@ class ArtifactStore:
         return content
 
     async def _keep(self, digest: Digest, content: bytes) -> None:
-        await asyncio.to_thread(write_whole, self._path(digest), content)
+        await self._files.write(self._path(digest), content)
         self._note(digest, len(content))
         while self._total > self._max_total and len(self._sizes) > 1:
             self._drop(next(iter(self._sizes)))

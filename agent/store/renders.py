@@ -6,14 +6,13 @@ is forgotten: the application is then rendered once more.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
 import msgspec
 
-from agent.store.files import sweep_parts, write_whole
+from agent.store.files import Files, Promptly, sweep_parts
 from agent.store.readers import Readers
 from bus.identity import AppKey, RepositoryKey
 from handlers.render.recipe import RenderRecord
@@ -24,17 +23,18 @@ _DECODER = msgspec.json.Decoder(RenderRecord)
 class RenderStore:
     """Implements handlers.ports.Renders; make it with `open`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, files: Files) -> None:
         self._folder = folder
+        self._files = files
         self._records: dict[AppKey, RenderRecord] = {}
         self._readers: dict[RepositoryKey, Readers] = {}
 
     @classmethod
-    def open(cls, folder: Path) -> Self:
+    def open(cls, folder: Path, files: Files | None = None) -> Self:
         """Blocking: reads every file in `folder`."""
         folder.mkdir(parents=True, exist_ok=True)
         sweep_parts(folder)
-        store = cls(folder)
+        store = cls(folder, files or Promptly())
         for path in folder.glob("*.json"):
             try:
                 record = _DECODER.decode(path.read_bytes())
@@ -49,14 +49,14 @@ class RenderStore:
 
     async def remember(self, record: RenderRecord) -> None:
         self._note(record)
-        await asyncio.to_thread(write_whole, self._path(record.app), msgspec.json.encode(record))
+        await self._files.write(self._path(record.app), msgspec.json.encode(record))
 
     async def forget(self, app: AppKey) -> None:
         before = self._records.pop(app, None)
         if before is None:
             return
         self._readers[before.repository].remove(app, before.read_set)
-        await asyncio.to_thread(self._path(app).unlink, missing_ok=True)
+        await self._files.remove(self._path(app))
 
     def readers(self, repository: RepositoryKey, paths: Iterable[str]) -> frozenset[AppKey]:
         known = self._readers.get(repository)
