@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +11,8 @@ import typer
 from agent.sandbox.binary import SandboxMissingError
 from cli import say
 from cli.inputs import Document, InputError, Manifests, refuse, sorted_out
-from cli.render import rendered
+from cli.refusals import Projects, Refusals, is_project, projects_of, refusals
+from cli.render import Rendered, complain, rendered
 from handlers.manifest import access
 from handlers.manifest.hooks import is_hook
 from handlers.manifest.kinds import GroupKind
@@ -40,6 +41,7 @@ def plan(
     """The steps in which objects would be applied; the next begins when the last is healthy.
 
     An Application is rendered and planned by itself; the plain manifests of a file are one plan.
+    What the agent would refuse by the AppProjects in FILE is said.
     """
     say.as_it_comes()
     try:
@@ -51,35 +53,47 @@ def plan(
 async def _plan_all(files: Sequence[str], repo: str, revision: str, *, as_json: bool) -> say.Exit:
     worst = say.Exit.FINE
     async with Manifests() as manifests:
-        async for found in _sets(files, manifests):
+        inputs = [sorted_out(await manifests.examine(file)) for file in files]
+        projects, bad = _projects(inputs)
+        for found in (*bad, *_sets(inputs, with_projects=projects is None)):
             try:
                 if isinstance(found, InputError):
                     raise found
-                objects = await _objects(found, manifests, repo, revision)
-                _say(found[0].file, objects, as_json=as_json)
+                planned = await _planned(found, manifests, repo, revision)
+                _say(found[0].file, planned, projects or {}, as_json=as_json)
             except (InputError, RepositoryError) as e:
                 file = "" if isinstance(found, InputError) else found[0].file
                 worst = refuse(e, file, as_json=as_json)
     return worst
 
 
-async def _sets(
-    files: Sequence[str], manifests: Manifests
-) -> AsyncIterator[Sequence[Document] | InputError]:
+Inputs = Sequence[tuple[list[Document], list[InputError]]]
+"""Of each file what can be used, and what cannot."""
+
+
+def _projects(inputs: Inputs) -> tuple[Projects | None, list[InputError]]:
+    """AppProjects are rules where there are Applications; else they are manifests (None)."""
+    documents = [one for good, _ in inputs for one in good]
+    return projects_of(documents) if any(map(_is_application, documents)) else (None, [])
+
+
+def _sets(inputs: Inputs, *, with_projects: bool) -> Iterator[Sequence[Document] | InputError]:
     """What is planned together: each Application, and the plain manifests of a file."""
-    for file in files:
-        documents, bad = sorted_out(await manifests.examine(file))
-        for error in bad:
-            yield error
-        plain = [one for one in documents if not _is_application(one)]
+    for documents, bad in inputs:
+        yield from bad
+        plain = [
+            one
+            for one in documents
+            if not _is_application(one) and (with_projects or not is_project(one))
+        ]
         for together in (*([one] for one in documents if _is_application(one)), plain):
             if together:
                 yield together
 
 
-async def _objects(
+async def _planned(
     together: Sequence[Document], manifests: Manifests, repo: str, revision: str
-) -> Sequence[dict[str, Any]]:
+) -> Rendered | Sequence[dict[str, Any]]:
     first = together[0]
     if _is_application(first):
         return await rendered(first, manifests, repo, revision)
@@ -104,11 +118,17 @@ def _task(manifest: dict[str, Any]) -> Task:
     )
 
 
-def _say(file: str, objects: Sequence[dict[str, Any]], *, as_json: bool) -> None:
+def _say(
+    file: str, planned: Rendered | Sequence[dict[str, Any]], projects: Projects, *, as_json: bool
+) -> None:
+    objects = planned.objects if isinstance(planned, Rendered) else planned
     steps = steps_of(objects)
+    found = None
+    if isinstance(planned, Rendered):
+        found = refusals(planned.app, projects, planned.objects)
+        complain(planned, found)
     if as_json:
-        for answer in _lines(file, steps):
-            say.line(answer)
+        say.lines(_lines(file, steps, found))
         return
     for number, step in enumerate(steps, 1):
         say.text(f"Step {number}: {step.phase.value}, wave {step.wave}")
@@ -119,7 +139,7 @@ def _say(file: str, objects: Sequence[dict[str, Any]], *, as_json: bool) -> None
         say.text(f"{hooks} hooks are not part of the plan: this version does not act on them yet")
 
 
-def _lines(file: str, steps: Sequence[Step]) -> Iterator[dict[str, object]]:
+def _lines(file: str, steps: Sequence[Step], found: Refusals | None) -> Iterator[dict[str, object]]:
     for number, step in enumerate(steps, 1):
         for task in step.tasks:
             yield {
@@ -132,4 +152,5 @@ def _lines(file: str, steps: Sequence[Step]) -> Iterator[dict[str, object]]:
                 "kind": task.key.kind,
                 "namespace": task.key.namespace,
                 "name": task.key.name,
+                **({} if found is None else {"refusals": found.of(task.manifest)}),
             }

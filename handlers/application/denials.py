@@ -7,12 +7,24 @@ must say what to change, and two different reasons must be two different sentenc
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from bus.identity import ResourceKey
 from handlers.application.application import AppProject
 from handlers.application.project import ServedKind, listed, permitted
 from handlers.application.spec import Destination
 
 NOT_PERMITTED = "is not permitted here"
+
+
+class Scope(NamedTuple):
+    """A kind as the project's rules see it."""
+
+    group: str
+    kind: str
+    namespaced: bool
 
 
 def denial(project: AppProject, kind: ServedKind, *, name: str, destination: Destination) -> str:
@@ -21,6 +33,12 @@ def denial(project: AppProject, kind: ServedKind, *, name: str, destination: Des
         return ""
     remedy = " and ".join(_remedies(project, kind, name, destination))
     return f"{_what(kind)} {NOT_PERMITTED} by the AppProject {project.metadata.name!r}: {remedy}"
+
+
+def denial_of(project: AppProject, key: ResourceKey, there: Destination) -> str:
+    """`there`: where the application goes; the object's own namespace counts, not its."""
+    kind = Scope(key.group, key.kind, bool(key.namespace))
+    return denial(project, kind, name=key.name, destination=replace(there, namespace=key.namespace))
 
 
 def no_project(name: str) -> str:

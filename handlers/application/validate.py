@@ -25,6 +25,7 @@ from handlers.application.project import (
 )
 from handlers.application.spec import Destination, Operation, Source
 from handlers.application.status import Condition
+from handlers.manifest.redact import redact_text
 
 
 def problems(app: Application, project: AppProject | None) -> tuple[Condition, ...]:
@@ -153,7 +154,7 @@ def _project_problems(app: Application, project: AppProject | None) -> Iterator[
         )
     if app.source is not None and not source_permitted(project, app.source.repo_url):
         yield (
-            f"repository {app.source.repo_url} is not permitted in project {name!r}; "
+            f"repository {redact_text(app.source.repo_url)} is not permitted in project {name!r}; "
             "see spec.sourceRepos of the project"
         )
     destination = app.spec.destination

@@ -70,3 +70,11 @@ def test_the_project_limits_source_destination_and_namespace_of_the_application(
     rules = {"sourceRepos": ["https://other.example/*"], "destinations": []}
     app = application(metadata={"namespace": "team"})
     assert len(problems(app, project(rules))) == 3
+
+
+def test_the_password_of_a_url_is_not_told_with_its_refusal() -> None:
+    url = "https://bot:hunter2@git.example/shop"
+    app = application({"source": {"repoURL": url, "path": "web"}})
+    (found,) = problems(app, project({"sourceRepos": []}))
+    assert "https://git.example/shop" in found.message
+    assert "hunter2" not in found.message

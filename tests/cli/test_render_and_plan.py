@@ -184,6 +184,87 @@ def test_plan_takes_plain_manifests_too(with_sandbox: Gitops, repo: Path) -> Non
     ]
 
 
+# --- by the rules of a project ------------------------------------------------------------------
+
+
+def app_project(**rules: Any) -> dict[str, Any]:
+    open_ = {
+        "sourceRepos": ["*"],
+        "destinations": [{"server": "*", "namespace": "*"}],
+        "clusterResourceWhitelist": [{"group": "*", "kind": "*"}],
+    }
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "AppProject",
+        "metadata": {"name": "default", "namespace": "argocd"},
+        "spec": {**open_, **rules},
+    }
+
+
+@pytest.fixture
+def project_file(tmp_path: Path) -> Path:
+    """It permits neither the repository nor a Namespace."""
+    file = tmp_path / "project.json"
+    rules = {"sourceRepos": ["https://other.example/*"], "clusterResourceWhitelist": []}
+    file.write_text(json.dumps(app_project(**rules)))
+    return file
+
+
+def test_plan_says_of_each_object_what_the_agent_would_refuse(
+    with_sandbox: Gitops, repo: Path, app_file: Path, project_file: Path
+) -> None:
+    ran = with_sandbox("plan", "-f", app_file, "-f", project_file, "--repo", repo, "--json")
+    refused = {one["kind"]: one["refusals"] for one in ran.answers}
+    assert ran.code == 0, ran.err
+    assert [len(refused[kind]) for kind in ("ConfigMap", "Service", "Namespace")] == [1, 1, 2]
+    assert "spec.sourceRepos" in refused["ConfigMap"][0]
+    assert "spec.clusterResourceWhitelist" in refused["Namespace"][1]
+
+
+def test_render_says_what_the_agent_would_refuse_before_the_objects(
+    with_sandbox: Gitops, repo: Path, app_file: Path, project_file: Path
+) -> None:
+    ran = with_sandbox("render", "-f", project_file, "-f", app_file, "--repo", repo, "--json")
+    told, *objects = ran.answers
+    assert ran.code == 0, ran.err
+    assert (told["application"], len(told["refusals"])) == ("argocd/web", 2)
+    assert len(objects) == 3
+    assert all("refusals" not in one for one in objects)
+    assert ran.err.count("the agent would refuse this") == 2
+
+
+@pytest.mark.parametrize("command", ["render", "plan"])
+def test_nothing_is_said_where_the_project_permits_it_or_is_another(
+    with_sandbox: Gitops, repo: Path, app_file: Path, tmp_path: Path, command: str
+) -> None:
+    other = app_project(sourceRepos=[])
+    other["metadata"]["name"] = "other"
+    file = tmp_path / "projects.json"
+    listed = {"apiVersion": "v1", "kind": "List", "items": [app_project(), other]}
+    file.write_text(json.dumps(listed))
+    ran = with_sandbox(command, "-f", app_file, "-f", file, "--repo", repo, "--json")
+    assert (ran.code, ran.err) == (0, "")
+    assert [one.get("refusals", []) for one in ran.answers] == [[]] * 3
+
+
+def test_a_project_that_cannot_be_read_is_named(
+    with_sandbox: Gitops, repo: Path, app_file: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "project.json"
+    file.write_text(json.dumps(app_project(sourceRepos="*")))
+    ran = with_sandbox("plan", "-f", app_file, "-f", file, "--repo", repo)
+    assert ran.code == 2
+    assert "sourceRepos" in ran.err
+    assert "Step 1" in ran.out
+
+
+def test_a_project_without_applications_is_a_manifest(
+    with_sandbox: Gitops, project_file: Path
+) -> None:
+    ran = with_sandbox("plan", "-f", project_file)
+    assert "apply AppProject argocd/default" in ran.out
+
+
 # --- a folder as a tree -------------------------------------------------------------------------
 
 

@@ -14,12 +14,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from msgspec.structs import replace
-
 from bus.identity import ResourceKey
 from bus.status import OperationPhase
 from handlers.application.application import Application
-from handlers.application.denials import denial, no_project
+from handlers.application.denials import denial_of, no_project
 from handlers.compare.change import Outcome, Verdict
 from handlers.compare.diff import changes_after_dry_run, same_after_dry_run
 from handlers.compare.normalise import sent
@@ -45,15 +43,6 @@ T = TypeVar("T")
 
 _REMEMBERED = 20_000
 _AT_ONCE = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """A kind as the project's rules see it."""
-
-    group: str
-    kind: str
-    namespaced: bool
 
 
 @dataclass(slots=True, kw_only=True)
@@ -110,16 +99,7 @@ class Worlds:
         project = self.apps.project(app.spec.project)
         if project is None:
             return dict.fromkeys(keys, no_project(app.spec.project))
-        there = app.spec.destination
-        found = {
-            key: denial(
-                project,
-                Scope(key.group, key.kind, bool(key.namespace)),
-                name=key.name,
-                destination=replace(there, namespace=key.namespace),
-            )
-            for key in keys
-        }
+        found = {key: denial_of(project, key, app.spec.destination) for key in keys}
         return {key: why for key, why in found.items() if why}
 
     async def _ask(self, asked: Mapping[ResourceKey, Question], found: Found) -> None:
