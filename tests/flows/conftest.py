@@ -12,7 +12,9 @@ from playground.definitions import install_definitions
 from playground.githost import GitHost
 from playground.kubernetes import ControlPlane
 from playground.pushes import Webhook
+from tests.bridge.farend import FarEnd
 from tests.flows.house import House
+from tests.flows.near import Near, acting, linked_to
 
 WEBHOOK_SECRET = "a secret of the flow tests"
 
@@ -83,3 +85,22 @@ async def house(quiet_house: House) -> AsyncIterator[House]:
         quiet_house.repository.webhook = Webhook(url=url, secret=WEBHOOK_SECRET)
         yield quiet_house
         quiet_house.repository.webhook = None
+
+
+@pytest.fixture
+async def far() -> AsyncIterator[FarEnd]:
+    """A small far end that speaks the frames of the link."""
+    async with FarEnd().open() as far:
+        yield far
+
+
+@pytest.fixture
+def linked(quiet_house: House, far: FarEnd, tmp_path: Path) -> House:
+    return linked_to(far, quiet_house, tmp_path)
+
+
+@pytest.fixture
+async def near(linked: House, far: FarEnd) -> AsyncIterator[Near]:
+    """It acts, and is connected."""
+    async with acting(linked, far) as near:
+        yield near
