@@ -33,7 +33,7 @@ setup: $(STAMP)
 $(STAMP): requirements.lock pyproject.toml
 	@test -x $(BIN)/python || $(STAGE) "creating .venv" 5 -- $(PYTHON) -m venv .venv
 	@$(STAGE) "installing Python packages (hash-pinned)" 60 --count "Collecting " \
-		--made "$(BIN)/lib*/python*/site-packages/*.dist-info" --of $$(( 2 * $$(grep -c == requirements.lock) )) -- $(PIP) --require-hashes -r requirements.lock
+		--made ".venv/lib/python*/site-packages/*.dist-info" --of $$(( 2 * $$(grep -c == requirements.lock) )) -- $(PIP) --require-hashes -r requirements.lock
 	@$(STAGE) "installing the house itself" 5 -- $(PIP) --no-deps --no-build-isolation --editable .
 	@touch $(STAMP)
 

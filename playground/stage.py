@@ -37,8 +37,11 @@ class Stage:
     command: Sequence[str]
     folder: Path
     count: str = ""
-    """Begins the lines of the command's output that are counted, `of` so many."""
+    """Begins the lines of the command's output that are counted."""
+    made: str = ""
+    """A pattern of paths that come one by one; they are counted too."""
     of: int = 0
+    """As many are counted in the end, of both kinds together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +51,14 @@ class Standing:
     counted: str
 
 
-def standing(stage: Stage, spent: float, counted: int) -> Standing:
+def standing(stage: Stage, spent: float, count: int) -> Standing:
     """Where a stage is; it is never done before its command has ended."""
     if not stage.of:
         part = min(spent / stage.seconds, _ALMOST)
         return Standing(part, max(0.0, stage.seconds - spent), "")
-    part = min(counted / stage.of, _ALMOST)
+    part = min(count / stage.of, _ALMOST)
     left = spent * (1 - part) / part if part > _TELLING else stage.seconds - spent
-    return Standing(part, max(0.0, left), f" ({min(counted, stage.of)} of {stage.of})")
+    return Standing(part, max(0.0, left), f" ({part:.0%})")
 
 
 def run(stage: Stage) -> int:
@@ -67,7 +70,7 @@ def run(stage: Stage) -> int:
         try:
             while process.poll() is None:
                 spent = time.monotonic() - began
-                screen.show(stage, standing(stage, spent, _counted(stage, said)))
+                screen.show(stage, standing(stage, spent, counted(stage, said)))
                 time.sleep(_LOOK_EVERY)
         finally:
             if process.poll() is None:
@@ -103,10 +106,12 @@ class _Screen:
         sys.stderr.flush()
 
 
-def _counted(stage: Stage, said: BinaryIO) -> int:
+def counted(stage: Stage, said: BinaryIO) -> int:
     if not stage.of:
         return 0
-    return sum(line.lstrip().startswith(stage.count.encode()) for line in _read(said).splitlines())
+    lines = _read(said).splitlines() if stage.count else ()
+    told = sum(line.lstrip().startswith(stage.count.encode()) for line in lines)
+    return told + (sum(1 for _ in stage.folder.glob(stage.made)) if stage.made else 0)
 
 
 def _read(said: BinaryIO) -> bytes:
@@ -115,9 +120,9 @@ def _read(said: BinaryIO) -> bytes:
 
 
 def _left(seconds: float) -> str:
-    if seconds < 1:
-        return "any moment now"
-    shown = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+    if seconds <= 0:
+        return "longer than expected"
+    shown = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{max(1.0, seconds):.0f} s"
     return f"about {shown} left"
 
 
@@ -134,6 +139,7 @@ def _told() -> Stage:
     parser.add_argument("seconds", type=float)
     parser.add_argument("--in", dest="folder", type=Path, default=Path())
     parser.add_argument("--count", default="")
+    parser.add_argument("--made", default="")
     parser.add_argument("--of", type=int, default=0)
     parser.add_argument("command", nargs="+")
     return Stage(**vars(parser.parse_args()))

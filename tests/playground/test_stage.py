@@ -4,11 +4,12 @@ import os
 import pty
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from playground.stage import Stage, standing
+from playground.stage import Stage, counted, standing
 
 ROOT = Path(__file__).parents[2]
 COUNTING = "import time\nfor i in range(4): print('got', i, flush=True); time.sleep(0.4)"
@@ -72,9 +73,19 @@ def test_a_terminal_sees_a_bar_that_counts() -> None:
         seen = _all_of(ours)
     assert process.returncode == 0
     assert "━" in seen
-    assert "fetching (2 of 4), " in seen
+    assert "fetching (50%), " in seen
     assert "left" in seen
     assert "fetching: done in " in seen
+
+
+def test_what_is_made_counts_as_what_is_said() -> None:
+    given = Stage(
+        title="x", seconds=9, command=(), folder=ROOT, count="got", made="playground/sta*.py", of=4
+    )
+    with tempfile.TemporaryFile() as said:
+        said.write(b"got one\nnothing\n  got two\n")
+        said.flush()
+        assert counted(given, said) == 3
 
 
 def _all_of(file: int) -> str:
