@@ -1,7 +1,8 @@
 """The live state of a cluster: one watch per kind, kinds that come and go, and the index they fill.
 
 `run` owns every task. Discovery is looked at again when a CustomResourceDefinition or APIService
-changes (not by the clock), when a watch finds its kind gone, and when a room asks. A kind that we
+changes, when a watch finds its kind gone, and when a room asks; by the clock only where we may not
+see definitions, because then nobody tells of new kinds. A kind that we
 may not list is skipped with one warning and holds up nobody. A kind is given up only where
 discovery and its own watch agree that it is gone: a group whose server is down must not look as if
 all its objects were deleted.
@@ -42,6 +43,8 @@ class Extent:
 
     excluded: ResourceFilter = field(default_factory=ResourceFilter)
     namespaces: tuple[str, ...] = ()
+    look_every: float = 60.0
+    """Seconds between looks at discovery where definitions may not be seen: three requests each."""
 
 
 class Live:
@@ -89,7 +92,7 @@ class Live:
             self._group = group
             while True:
                 await self._look_until_consistent()
-                await self._look_again.wait()
+                await self._until_kinds_may_differ()
                 await asyncio.sleep(_DEBOUNCE)
                 self._look_again.clear()
 
@@ -118,6 +121,21 @@ class Live:
         """Kinds that are not followed for want of rights."""
         forbidden = self._watches.being(State.FORBIDDEN)
         return tuple(f"{scope.group}/{scope.kind}" for scope in forbidden)
+
+    async def _until_kinds_may_differ(self) -> None:
+        while not self._look_again.is_set():
+            try:
+                async with asyncio.timeout(self._extent.look_every):
+                    await self._look_again.wait()
+            except TimeoutError:
+                if self._is_blind:
+                    return
+
+    @property
+    def _is_blind(self) -> bool:
+        """Definitions may not be watched."""
+        forbidden = self._watches.being(State.FORBIDDEN)
+        return _DEFINITIONS in {(scope.group, scope.kind) for scope in forbidden}
 
     async def _look_until_consistent(self) -> None:
         """Discovery is a moment behind a definition: look until it is not, but not for ever."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from bus.identity import AppKey, ResourceKey
 from handlers.ports import ApplyOptions
 from playground.kubeapi import KubeApi
 from playground.kubernetes import ControlPlane
+from playground.rights import Account, Rule, open_account
 from tests.kube.world import House, following, opened, until
 
 pytestmark = pytest.mark.flow
@@ -117,6 +119,28 @@ async def test_a_kind_comes_and_goes_with_its_definition(
     await api.delete(f"{definitions}/toys.{group}")
     await until(lambda: house.live.kind(group, "Toy") is None)
     assert house.live.get(key) is None
+
+
+async def test_a_new_kind_is_found_where_definitions_may_not_be_seen(
+    control_plane: ControlPlane, api: KubeApi, namespace: str, tmp_path: Path
+) -> None:
+    """By the clock; the rights of a namespace are all that it has."""
+    group = f"{namespace}.example"
+    everything = Rule(api_groups=("", group), resources=("configmaps", "toys"))
+    limited = Account(namespace=namespace, name="limited", home_rules=(everything,))
+    access = await open_account(control_plane, limited)
+    kubeconfig = access.write_kubeconfig(tmp_path / "limited.kubeconfig")
+    world = opened(kubeconfig, namespaces=(namespace,), look_every=0.2)
+    async with world as house, following(house):
+        assert "apiextensions.k8s.io/CustomResourceDefinition" in house.live.unlisted()
+        definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        await api.create(definitions, definition(group))
+        await until(lambda: house.live.kind(group, "Toy") is not None)
+        toy = {"apiVersion": f"{group}/v1", "kind": "Toy", "metadata": {"name": "bear"}}
+        await api.create(f"/apis/{group}/v1/namespaces/{namespace}/toys", toy)
+        key = ResourceKey(group, "Toy", namespace, "bear")
+        await until(lambda: house.live.get(key) is not None)
+        await api.delete(f"{definitions}/toys.{group}")
 
 
 async def test_what_is_never_of_use_is_not_watched(

@@ -42,11 +42,16 @@ async def until(fact: Callable[[], bool]) -> None:
 
 @asynccontextmanager
 async def opened(
-    kubeconfig: Path, *, namespaces: tuple[str, ...] = (), observe: Observer | None = None
+    kubeconfig: Path,
+    *,
+    namespaces: tuple[str, ...] = (),
+    observe: Observer | None = None,
+    look_every: float = 60.0,
 ) -> AsyncIterator[House]:
     connection = await connect(kubeconfig)
     async with kube_client(connection, observe=observe) as client:
-        live = Live(client, LiveIndex("argocd"), Extent(namespaces=namespaces))
+        extent = Extent(namespaces=namespaces, look_every=look_every)
+        live = Live(client, LiveIndex("argocd"), extent)
         yield House(client=client, live=live, cluster=KubeCluster(client, live))
 
 
