@@ -16,11 +16,14 @@ _VERBS = ("create", "change", "prune")
 async def told(
     far: Far, path: str, body: Mapping[str, Any], seconds: float, *, as_json: bool
 ) -> say.Exit:
-    """Exit code 1 if it would do something, as a difference has."""
+    """Exit code 1 if it would do something, as a difference has, or would be refused."""
     preview = await asked(far, path, seconds, body)
     objects = [(verb, str(key)) for verb in _VERBS for key in preview.get(verb, ())]
     if as_json:
         say.line(preview)
     else:
         show.table(("Would", "Object"), objects, "It would change nothing.")
-    return say.Exit.NO if objects else say.Exit.FINE
+    refused = preview.get("refuse", ())
+    for one in refused:
+        say.complain(f"it would fail: {one['key']}: {one['note']}")
+    return say.Exit.NO if objects or refused else say.Exit.FINE

@@ -87,6 +87,15 @@ async def test_a_preview_orders_nothing_and_is_exit_code_1_where_it_would_do_som
     assert {it.task.kind for it in agent.offered} == {TaskKind.DIFF}
 
 
+async def test_a_preview_names_what_the_project_denies(far: FarWorld) -> None:
+    await far.log_in("deployer")
+    denied = {"key": "/Secret/shop/s", "action": "refuse", "note": "Secret is not permitted here"}
+    async with answering(far.world, diff={"body": {"objects": [], "intents": [denied]}}):
+        ran = await far.run("app", "rollback", "shop", "1", "--preview")
+    assert ran.code == 1
+    assert "it would fail: /Secret/shop/s: Secret is not permitted here" in ran.err
+
+
 async def test_an_application_is_created_replaced_and_deleted(
     far: FarWorld, tmp_path: Path
 ) -> None:
