@@ -37,8 +37,8 @@ async def connect_proxy() -> AsyncIterator[Proxy]:
 
 
 @asynccontextmanager
-async def behind_tls(context: ssl.SSLContext, port: int) -> AsyncIterator[int]:
-    """The port where `port` of this machine is spoken to by TLS."""
+async def behind_tls(context: ssl.SSLContext, port: int, at: int = 0) -> AsyncIterator[int]:
+    """The port where `port` of this machine is spoken to by TLS: `at`, or a free one."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", port)
@@ -46,7 +46,7 @@ async def behind_tls(context: ssl.SSLContext, port: int) -> AsyncIterator[int]:
             tasks.create_task(_copy(reader, far_writer))
             tasks.create_task(_copy(far_reader, writer))
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
+    server = await asyncio.start_server(serve, "127.0.0.1", at, ssl=context)
     try:
         yield int(server.sockets[0].getsockname()[1])
     finally:

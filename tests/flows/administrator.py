@@ -52,7 +52,8 @@ class Administrator:
 
 
 @asynccontextmanager
-async def administrator(world: World) -> AsyncIterator[Administrator]:
+async def administrator(world: World, url: str = "") -> AsyncIterator[Administrator]:
+    """`url`: where the service is, if that is not what it calls itself."""
     token = new_secret(API_TOKEN)
     async with world.service.parts.engine.begin() as connection:
         who = (await connection.execute(select(principals))).one()
@@ -60,5 +61,7 @@ async def administrator(world: World) -> AsyncIterator[Administrator]:
         await connection.execute(insert(api_tokens).values(**row, hash=hash_of(token)))
     timeout = aiohttp.ClientTimeout(total=30)
     headers = {"Authorization": f"Bearer {token}"}
-    async with aiohttp.ClientSession(world.service.url, headers=headers, timeout=timeout) as http:
+    async with aiohttp.ClientSession(
+        url or world.service.url, headers=headers, timeout=timeout
+    ) as http:
         yield Administrator(http)
