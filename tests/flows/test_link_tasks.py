@@ -99,6 +99,19 @@ async def test_a_revision_that_cannot_be_looked_at_says_why(near: Near) -> None:
     assert (option.code, "Force=true" in option.message) == ("unsupported", True)
 
 
+async def test_a_revision_that_costs_too_much_to_look_at_is_given_up(near: Near) -> None:
+    good = {"web/a.yaml": config_map("a")}
+    chart = "apiVersion: v2\nname: web\nversion: 1.0.0\n"
+    bomb = {"web/Chart.yaml": chart, "web/templates/b.yaml": '{{ repeat 2000000000 "x" }}'}
+    costly = near.house.commit(bomb)
+    near.house.commit(dict.fromkeys(bomb))
+    await near.differs(good)
+    refused = await near.do(TaskKind.DIFF, revision=costly, preview=True)
+    again = await near.do(TaskKind.DIFF, preview=True)
+    assert (refused.code, costly in refused.message) == ("invalid", True)
+    assert intents_of(again) == {"a": "create"}
+
+
 async def test_reads_tell_what_is_there_and_nothing_that_is_secret(near: Near) -> None:
     canary, space = "c4nary-" + uuid.uuid4().hex, near.house.destination
     secret = f"apiVersion: v1\nkind: Secret\nmetadata: {{name: db}}\nstringData: {{p: {canary}}}\n"

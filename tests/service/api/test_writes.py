@@ -170,6 +170,19 @@ async def test_a_preview_of_a_rollback_says_what_the_agent_would_decide(world: W
     assert (task.kind, task.arguments["historyId"]) == ("diff", 3)
 
 
+async def test_options_of_a_sync_go_to_the_agent_and_its_refusal_comes_back(world: World) -> None:
+    id_ = await app(world)
+    mira = await world.person("deployer")
+    order = {"options": ["Force=true", "PruneLast=true"]}
+    accepted = await mira.call("POST", f"/applications/{id_}/sync", order)
+    await world.answer("failed", code="unsupported", message="sync option 'Force=true' ...")
+    task = (await mira.get(f"/tasks/{accepted.body['task']['id']}")).body
+    (row,) = await world.rows("tasks")
+    assert (row.kind, row.arguments["options"]) == ("sync", order["options"])
+    assert (task["phase"], task["code"]) == ("failed", "unsupported")
+    assert "Force=true" in task["message"]
+
+
 async def test_an_option_that_the_agent_refuses_is_told_with_its_name(world: World) -> None:
     id_ = await app(world)
     mira = await world.person("deployer")
