@@ -17,7 +17,7 @@ from agent.ingress.timer import PollTimer, Schedule
 from agent.observe.observer import HouseObserver
 from agent.parts import Parts
 from agent.rooms import open_rooms
-from agent.telling import tell_unsaid
+from agent.telling import recall_revisions, tell_unsaid
 from bus.dispatcher import Dispatcher
 from bus.events import Event
 from bus.jetstream import Bus, DispatchOptions
@@ -31,6 +31,7 @@ async def act(parts: Parts, stop: asyncio.Event, acting: asyncio.Event) -> None:
     """Until `stop` is set and the house is drained; `acting` is set while the rooms are open."""
     plan = house_plan(open_rooms(parts))
     await parts.bus.provision(plan)
+    await recall_revisions(parts.bus, parts.refs)
     await tell_unsaid(parts.bus, parts.applications, parts.settings.namespace)
     observer = HouseObserver(metrics=parts.metrics, spans=parts.spans)
     dispatcher = parts.bus.dispatcher(plan, observer, _options(parts))

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 import structlog
 
 from agent.store.applications import Applications
-from bus.events import AppDeleted, Compared
+from agent.store.refs import RefNotes
+from bus.events import AppDeleted, Compared, RevisionResolved
 from bus.events.facts import AppFact
 from bus.identity import token_of
 from bus.jetstream import Bus
@@ -33,6 +34,14 @@ async def tell_unsaid(bus: Bus, applications: Applications, namespace: str) -> N
         await bus.publish(fact, message_id=message_id)
     if missing:
         log.info("told what was left unsaid", facts=len(missing))
+
+
+async def recall_revisions(bus: Bus, refs: RefNotes) -> None:
+    """What was said of target revisions, so that it is not said again by looking again."""
+    async with bus.kept_facts(RevisionResolved) as facts:
+        async for _, fact in facts:
+            if isinstance(fact, RevisionResolved):
+                refs.heard(fact.repository, fact.target_revision, fact.revision)
 
 
 async def _memory(bus: Bus) -> Memory:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from bus.carrier import Take
 from bus.dispatch import Dispatch
@@ -33,6 +33,8 @@ from bus.sender import Sender
 from bus.subjects import Scope, facts_about, filter_of
 from bus.topology import ConsumerPlan, consumer
 from bus.trace import Trace
+
+_BEGINNING = datetime.fromtimestamp(0, UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +152,16 @@ class Bus:
             stream=self.scope.name("FACT"),
             subjects=tuple(filter_of(self.scope, one) for one in types),
             latest=True,
+            follow=False,
+        )
+        return reading(self.connection, wanted)
+
+    def kept_facts(self, *types: type[Event]) -> AbstractAsyncContextManager[FactReader]:
+        """Every fact of these types that is still kept, in the order of their telling."""
+        wanted = Wanted(
+            stream=self.scope.name("FACT"),
+            subjects=tuple(filter_of(self.scope, one) for one in types),
+            since=_BEGINNING,
             follow=False,
         )
         return reading(self.connection, wanted)

@@ -94,15 +94,16 @@ class Refresh:
             touched = await self._touched(look, (before, after), tree)
         except RepositoryError:
             return _asks(look.watching)  # rendering meets the same error and tells it to each
+        told = self.refs.told(look.repository, look.target)
         self.refs.note(look.repository, look.target, after)
-        if before == after:
+        if told == after:
             return _asks(touched)
         commit = await self.commits.commit(look.url, after)
         moved = RevisionResolved(
             repository=look.repository,
             target_revision=look.target,
             revision=after,
-            before=before,
+            before=told,
             watching=len(look.watching),
             touched=len(touched),
             commit=said_of(commit) if commit else None,

@@ -71,6 +71,13 @@ async def test_the_latest_of_each_subject_is_read_and_no_other_kind(bus: Bus) ->
     assert oldest.subject == str(app(1))
 
 
+async def test_all_that_is_kept_of_one_kind_is_read(bus: Bus) -> None:
+    said = [compared(app(1), turn) for turn in range(3)]
+    await bus.publish(*said, HealthAssessed(app=app(1), status=HealthStatus.HEALTHY))
+    async with bus.kept_facts(Compared) as facts:
+        assert await everything(facts) == said
+
+
 async def test_reading_ends_at_once_where_nothing_happened(bus: Bus) -> None:
     async with bus.facts(since=LONG_AGO, follow=False) as facts:
         assert await everything(facts) == []

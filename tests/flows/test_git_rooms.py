@@ -22,7 +22,7 @@ from bus.events import (
     RenderFailed,
     RevisionResolved,
 )
-from bus.identity import AppKey, RepositoryKey
+from bus.identity import AppKey, RepositoryKey, Revision
 from bus.status import Reason
 from bus.verdicts import Retry
 from handlers.refresh.handler import Refresh
@@ -141,6 +141,22 @@ async def test_a_push_tells_who_committed_what(rooms: Rooms, repository: Reposit
     assert moved.commit.author
     assert moved.commit.message == "See https://git.example/x"
     assert moved.commit.time.endswith("Z")
+
+
+async def test_what_was_said_in_an_earlier_life_is_not_said_again_but_looked_at(
+    rooms: Rooms, repository: Repository
+) -> None:
+    two_apps(rooms, repository)
+    key, commit = RepositoryKey.of(repository.url), Revision(repository.head())
+    rooms.refs.heard(key, "main", commit)
+    events = await rooms.refresh(repository)
+    assert asked(events) == {"web", "api"}
+    assert not [event for event in events if isinstance(event, RevisionResolved)]
+    later = repository.commit({"web/a.yaml": config_map("web", tag="2")})
+    moved = next(
+        event for event in await rooms.refresh(repository) if isinstance(event, RevisionResolved)
+    )
+    assert (moved.before, moved.revision) == (commit, later)
 
 
 async def test_a_push_elsewhere_touches_nobody_and_writes_nothing(

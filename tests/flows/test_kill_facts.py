@@ -10,6 +10,7 @@ from bus.events import (
     OperationFinished,
     OperationStarted,
     ResourcesApplied,
+    RevisionResolved,
 )
 from bus.jetstream import Bus
 from tests.flows.evidence import a_fact, facts
@@ -56,6 +57,7 @@ async def assert_told_once(bus: Bus, app: dict[str, Any]) -> None:
     assert [started.operation] == [finished.operation] == operation_ids(app)
     waves = await facts(bus, ResourcesApplied)
     assert [(one.wave, one.applied) for one in waves] == [(0, 1), (1, 1)]
+    assert len(await facts(bus, RevisionResolved)) == 1
     healths = await facts(bus, HealthAssessed)
     assert [one.before for one in healths[1:]] == [one.status for one in healths[:-1]]
     assert all(one.before != one.status for one in healths)
