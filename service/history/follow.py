@@ -9,6 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bus.events import OperationFinished, OperationStarted
+from bus.events.registry import wire_type
 from service.audit import book
 from service.history.keep import Kept, keep
 from service.history.ledger import Drift
@@ -21,7 +22,7 @@ from service.projection.values import Batch, Scope
 from service.store.changes import Change
 from service.store.tables import facts as fact_table
 
-_STARTED = (OperationStarted.name, f"fact.{OperationStarted.name}")
+_STARTED = wire_type(OperationStarted)
 _LOOKED_AT = 500
 
 
@@ -66,7 +67,7 @@ async def _actors(connection: AsyncConnection, scope: Scope, subjects: set[str])
         .where(
             fact_table.c.agent_id == scope.agent_id,
             fact_table.c.subject.in_(subjects),
-            fact_table.c.type.in_(_STARTED),
+            fact_table.c.type == _STARTED,
         )
         .order_by(fact_table.c.time.desc())
         .limit(_LOOKED_AT)

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.history import past
-from service.history.ledger import Drift, fold
-from service.history.past import WIRE_TYPES
+from service.history.ledger import TYPES, Drift, fold
 from service.history.said import Said, in_order
 from service.projection.values import Batch, FactRow, Scope
 
@@ -110,4 +109,4 @@ def _by_subject(scope: Scope, batch: Batch) -> dict[str, list[Said]]:
 
 
 def _counting(batch: Batch) -> Iterable[FactRow]:
-    return (row for row in batch.facts if row.type in WIRE_TYPES)
+    return (row for row in batch.facts if row.type in TYPES)

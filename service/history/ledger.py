@@ -19,12 +19,13 @@ from msgspec.structs import replace
 
 from bus.events import AppDeleted, Compared, OperationFinished
 from bus.events.facts import DriftedObject
+from bus.events.registry import wire_type
 from bus.identity import NO_DIGEST, Digest, Revision
 from bus.ids import derived_id
 from bus.status import OperationPhase, SyncStatus
 from service.history.said import Said
 
-TYPES = tuple(it.name for it in (Compared, OperationFinished, AppDeleted))
+TYPES = tuple(wire_type(it) for it in (Compared, OperationFinished, AppDeleted))
 """What the ledger is made of."""
 _OBJECTS, _NAME, _FIELDS, _PATH = 50, 700, 20, 200
 """What an agent may tell at most."""

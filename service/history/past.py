@@ -21,7 +21,6 @@ from service.history.said import Said, in_order
 from service.projection.values import FactRow
 from service.store.tables import drifts, facts
 
-WIRE_TYPES = tuple(prefix + name for name in TYPES for prefix in ("fact.", ""))
 _LOOK_BACK = timedelta(days=30)
 _STEPS = 20
 
@@ -33,7 +32,7 @@ _BASES = text(
         WHERE agent_id = :agent AND subject = w.subject
           AND time < w.moment AND time > w.moment - CAST(:back AS interval)
           AND type = ANY(:types)
-          AND (body->>'status' = 'Synced' OR type LIKE '%app.deleted.v1'
+          AND (body->>'status' = 'Synced' OR type = 'fact.app.deleted.v1'
                OR (body->>'phase' = 'Succeeded' AND body->>'automated' = 'true'))
         ORDER BY time DESC, event_id DESC LIMIT 1
     ) AS found
@@ -74,7 +73,7 @@ async def newest_of(
     connection: AsyncConnection, agent: str, subjects: Iterable[str], ids: Iterable[str]
 ) -> Mapping[str, datetime]:
     """Of the facts that count, those with `ids` left out."""
-    given = {"agent": agent, "subjects": list(subjects), "types": WIRE_TYPES, "ids": list(ids)}
+    given = {"agent": agent, "subjects": list(subjects), "types": TYPES, "ids": list(ids)}
     rows = await connection.execute(_NEWEST, given)
     return {row.subject: row.time for row in rows}
 
@@ -87,7 +86,7 @@ async def standings(
         "agent": agent,
         "subjects": list(moments),
         "moments": list(moments.values()),
-        "types": WIRE_TYPES,
+        "types": TYPES,
         "back": _LOOK_BACK,
     }
     rows = [_row(it) for it in await connection.execute(_BASES, given)]
@@ -139,7 +138,7 @@ async def facts_since(
         facts.c.agent_id == agent,
         facts.c.subject == subject,
         facts.c.time >= moment,
-        facts.c.type.in_(WIRE_TYPES),
+        facts.c.type.in_(TYPES),
     )
     return in_order(agent, [_row(it) for it in await connection.execute(query)])
 

@@ -56,7 +56,7 @@ def in_order(agent: str, rows: Iterable[FactRow]) -> tuple[Said, ...]:
 def fact_of(wire_type: str, body: Mapping[str, Any]) -> Fact | None:
     """None where this version does not know the type, or the body is not of it."""
     try:
-        known = event_type(_PREFIX + short(wire_type))
+        known = event_type(wire_type)
         found = msgspec.convert(dict(body), known)
     except (UnknownTypeError, msgspec.ValidationError):
         return None
@@ -64,5 +64,10 @@ def fact_of(wire_type: str, body: Mapping[str, Any]) -> Fact | None:
 
 
 def short(wire_type: str) -> str:
-    """`app.compared.v1`, whether the kind stands before it or not."""
+    """As people read it: `app.compared.v1`."""
     return wire_type.removeprefix(_PREFIX)
+
+
+def whole(said: str) -> str:
+    """The wire type, as it is stored, of what somebody wrote with or without its kind."""
+    return _PREFIX + short(said.strip())

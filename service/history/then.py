@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from bus.events import AppDeleted, Compared, HealthAssessed
 from bus.events.event import Event
+from bus.events.registry import wire_type
 from bus.status import HealthStatus, SyncStatus
 from service.history.said import Said
 
-TYPES = tuple(it.name for it in (Compared, HealthAssessed, AppDeleted))
+TYPES = tuple(wire_type(it) for it in (Compared, HealthAssessed, AppDeleted))
 
 Key = tuple[str, str]
 """An agent's id and `namespace/name`."""

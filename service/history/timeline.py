@@ -16,7 +16,7 @@ from service.api.endpoint import Answer, Endpoint
 from service.api.fields import Text, text_of
 from service.api.pages import Order, Page, rows_of
 from service.api.places import ENVIRONMENT, REGION, PlaceFilter, PlaceQuery, in_place
-from service.history.said import Said, in_order, short
+from service.history.said import Said, in_order, short, whole
 from service.history.then import TYPES, Was, fleet_at
 from service.history.visible import VIEW, same_application, visible, visible_facts
 from service.projection.applications import application_id
@@ -28,7 +28,6 @@ FIRST = datetime(2000, 1, 1, tzinfo=UTC)
 """Before there was anything: earlier times mean this one."""
 _LOOK_BACK = timedelta(days=7)
 _MOST = 200_000
-_WIRE = tuple(prefix + name for name in TYPES for prefix in ("fact.", ""))
 
 
 class TimelineQuery(PlaceQuery, frozen=True, kw_only=True):
@@ -145,8 +144,7 @@ def _filters(given: TimelineQuery) -> Iterable[ColumnElement[bool]]:
     if given.correlation:
         yield facts.c.correlation == given.correlation
     if given.type:
-        names = [short(it) for it in given.type.split(",")]
-        yield facts.c.type.in_([*names, *(f"fact.{it}" for it in names)])
+        yield facts.c.type.in_([whole(it) for it in given.type.split(",")])
 
 
 def _fact(row: RowMapping) -> TimelineFact:
@@ -201,7 +199,7 @@ async def _facts_until(call: Call, given: AtQuery, moment: datetime) -> list[Sai
     """The last of each type and application, not older than a week."""
     query = (
         _selected()
-        .where(visible(call), facts.c.type.in_(_WIRE), *in_place(given))
+        .where(visible(call), facts.c.type.in_(TYPES), *in_place(given))
         .where(facts.c.time <= moment, facts.c.time > moment - _LOOK_BACK)
         .ext(distinct_on(facts.c.agent_id, facts.c.subject, facts.c.type))
         .order_by(facts.c.agent_id, facts.c.subject, facts.c.type)

@@ -14,17 +14,17 @@ async def test_items_are_applied_and_acknowledged(world: World) -> None:
         welcome = await link.hello(identity, outbox.epoch)
         items = [
             outbox.state(application("shop", health="Degraded")),
-            outbox.fact("app.compared.v1", "argocd/shop", {"status": "Synced"}),
+            outbox.fact("fact.app.compared.v1", "argocd/shop", {"status": "Synced"}),
         ]
         assert (welcome.acked, (await link.put(items)).through) == (0, 2)
     (row,) = await world.rows(applications)
     assert (row.name, row.health, row.environment) == ("shop", "Degraded", "dev")
-    assert [it.type for it in await world.rows(facts)] == ["app.compared.v1"]
+    assert [it.type for it in await world.rows(facts)] == ["fact.app.compared.v1"]
 
 
 async def test_duplicates_are_acknowledged_and_change_nothing(world: World) -> None:
     outbox, identity = Outbox(), await world.enrolled()
-    items = [outbox.fact("app.compared.v1", "argocd/shop", {}) for _ in range(3)]
+    items = [outbox.fact("fact.app.compared.v1", "argocd/shop", {}) for _ in range(3)]
     async with connect(identity) as link:
         await link.hello(identity, outbox.epoch)
         acks = [(await link.put(items)).through for _ in range(2)]
@@ -34,7 +34,7 @@ async def test_duplicates_are_acknowledged_and_change_nothing(world: World) -> N
 
 async def test_a_gap_is_asked_for_again(world: World) -> None:
     outbox, identity = Outbox(), await world.enrolled()
-    items = [outbox.fact("app.compared.v1", "argocd/shop", {}) for _ in range(3)]
+    items = [outbox.fact("fact.app.compared.v1", "argocd/shop", {}) for _ in range(3)]
     async with connect(identity) as link:
         await link.hello(identity, outbox.epoch)
         await link.send(Items(items=(items[0], items[2])))

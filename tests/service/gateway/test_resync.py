@@ -140,7 +140,7 @@ async def test_a_new_epoch_of_the_same_cluster_is_believed(world: World) -> None
     identity = await world.enrolled()
     await told(world, identity)
     outbox, items = filled(MANY // 2 + 5)
-    fact = outbox.fact("app.compared.v1", "argocd/app-1", {})
+    fact = outbox.fact("fact.app.compared.v1", "argocd/app-1", {})
     fresh = outbox.state(application("fresh"))
     async with connect(identity) as link:
         assert (await link.hello(identity, outbox.epoch)).quarantined

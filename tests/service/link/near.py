@@ -1,7 +1,9 @@
-"""The agent's side as a model: the real Uplink and Pulse, over an outbox that a value can hold.
+"""The agent's side: the real Talk, Recorder and States over the real outbox on a real NATS.
 
-It decides what agent/bridge/session.py decides, in virtual time. `kill` loses what memory holds;
-`recreate` loses the cluster with all that stood in it, the outbox and the log of results too.
+Only time, the road and the cluster are the walk's: what session.py repeats by the clock is done
+here once a virtual second. `kill` loses what memory holds; `recreate` loses the cluster with all
+that stood in it, the outbox and the log of results too. Tasks are a model: their real desk works
+with threads of time of its own.
 """
 
 from __future__ import annotations
@@ -10,198 +12,229 @@ from collections import Counter
 from dataclasses import dataclass, field
 from random import Random
 
-import msgspec
-
-from agent.bridge.pulse import Pulse
-from agent.bridge.uplink import Uplink
-from bus.jetstream.outbox import Stored
+from agent.bridge import answers
+from agent.bridge.endings import Endings
+from agent.bridge.evictions import Evictions
+from agent.bridge.far_clock import FarClock
+from agent.bridge.forgotten import Forgotten
+from agent.bridge.link import Link, LinkLostError
+from agent.bridge.recorder import Recorder
+from agent.bridge.sources import Source
+from agent.bridge.states import States
+from agent.bridge.talk import Talk
+from agent.clock import SystemClock
+from bus.ids import new_id
+from bus.jetstream import Bus
+from bus.jetstream.outbox import Outbox
 from bus.link import (
     PROTOCOL,
-    Ack,
-    Beat,
     DownFrame,
     Hello,
     Item,
     ItemKind,
     Items,
-    Missing,
-    Offer,
+    Roots,
+    StateBody,
+    Task,
     TaskPhase,
     TaskResult,
     UpFrame,
-    WantBodies,
-    WantBuckets,
-    Welcome,
 )
-from tests.service.client import Outbox, application
+from handlers.application.application import Metadata
+from handlers.report.items import APPLICATION, Stamp, note_item, result_item, state_item
+from handlers.report.known import KnownSecrets
+from handlers.report.redaction import Redaction
+from tests.service.client import application
+from tests.service.link.box import held, make_box
 
 _NAMES = 30
-_FULL = 40
 _WELCOME_WITHIN = 20.0
-_READ = 8
-
-
-class LostError(Exception):
-    """The agent gives the link up."""
+_IDLE, _CHECK = 5.0, 15.0
 
 
 @dataclass(slots=True)
 class Cluster:
-    """What only the loss of the cluster loses."""
+    """What only the loss of the cluster loses, and what the test knows of it."""
 
     number: int
-    outbox: Outbox = field(default_factory=Outbox)
-    kept: dict[int, Item] = field(default_factory=dict)
-    facts: dict[int, str] = field(default_factory=dict)
-    """Sequence -> id of every fact that was ever recorded."""
-    forgotten: int = 0
+    objects: dict[str, tuple[str, StateBody]] = field(default_factory=dict)
+    """Applications: subject -> uid and body."""
     results: dict[str, TaskResult | None] = field(default_factory=dict)
     """None: begun, and no end is known."""
     effects: Counter[str] = field(default_factory=Counter)
     """What commands did here."""
-
-    def keep(self, item: Item) -> None:
-        """A newer state of an object takes the place of the one that waits."""
-        if item.kind is not ItemKind.FACT:
-            same = (item.type, item.subject)
-            self.kept = {n: it for n, it in self.kept.items() if (it.type, it.subject) != same}
-        else:
-            self.facts[item.sequence] = item.id
-        self.kept[item.sequence] = item
-
-    def read(self, after: int, limit: int) -> list[Stored]:
-        found = [sequence for sequence in sorted(self.kept) if sequence > after][:limit]
-        return [Stored(sequence=n, data=msgspec.json.encode(self.kept[n])) for n in found]
+    recorded: set[str] = field(default_factory=set)
+    """Ids of every fact that the outbox ever held."""
+    waiting: set[str] = field(default_factory=set)
+    """Those that were neither acknowledged nor thrown out."""
+    sent: dict[int, str] = field(default_factory=dict)
+    """Sequence -> id of each fact that was sent."""
 
 
 @dataclass(slots=True)
+class Mouth:
+    """The link as the agent has it: what is said is put on the road by the walk."""
+
+    cluster: Cluster
+    said: list[UpFrame] = field(default_factory=list)
+
+    async def send(self, frame: UpFrame) -> None:
+        if isinstance(frame, Items):
+            facts = (item for item in frame.items if item.kind is ItemKind.FACT)
+            self.cluster.sent |= {item.sequence: item.id for item in facts}
+        self.said.append(frame)
+
+    async def receive(self) -> DownFrame:
+        raise LinkLostError("frames are heard as the walk delivers them")
+
+
+@dataclass(slots=True, kw_only=True)
 class Near:
     chance: Random
     account: str
     agent: str
+    bus: Bus
+    forgotten: Forgotten
     cluster: Cluster = field(default_factory=lambda: Cluster(0))
     excused: set[str] = field(default_factory=set)
     """Facts that may be missing at the far end, because it was told that some are."""
     past: set[str] = field(default_factory=set)
     """Facts of clusters that are gone."""
-    evicted: int = 0
+    _outbox: Outbox = field(init=False)
+    _recorder: Recorder = field(init=False)
+    _states: States = field(init=False)
+    _talk: Talk | None = None
+    _mouth: Mouth = field(init=False)
     _since: float = 0.0
-    _uplink: Uplink | None = None
-    _pulse: Pulse | None = None
+    _looked: float = 0.0
+    _checked: float = 0.0
     _held: list[str] = field(default_factory=list)
-    _roots_at: float = 0.0
-    _roots_every: float = 60.0
+
+    # --- a desk for tasks ---------------------------------------------------------------------
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        return tuple(self._held)
+
+    def offer(self, task: Task) -> None:
+        if task.id not in self._held:
+            self._held.append(task.id)
+
+    def cancel(self, task_id: str) -> None:
+        """Nobody cancels here."""
+
+    def credit(self, task_id: str, chunks: int) -> None:
+        """Nothing streams here."""
+
+    def connected(self, link: Link | None) -> None:
+        """Nothing streams here."""
 
     # --- the link -----------------------------------------------------------------------------
 
-    def hello(self, now: float) -> Hello:
-        self._since, self._uplink = now, None
-        return Hello(
+    async def hello(self, now: float) -> Hello:
+        standing = await self._outbox.standing()
+        hello = Hello(
             account=self.account,
             agent=self.agent,
             instance="one",
-            epoch=self.cluster.outbox.epoch,
+            epoch=standing.epoch,
             protocol=PROTOCOL,
             version="1",
-            outbox=self.cluster.outbox.sequence,
+            outbox=standing.newest,
             cluster_uid=f"cluster-{self.cluster.number}",
-            running=tuple(self._held),
+            running=self.running,
         )
+        self._since = self._looked = self._checked = now
+        self._mouth = Mouth(self.cluster)
+        self._talk = Talk(
+            link=self._mouth,
+            hello=hello,
+            outbox=self._outbox,
+            forgotten=self.forgotten,
+            recorder=self._recorder,
+            states=self._states,
+            desk=self,
+            service_clock=FarClock(),
+        )
+        return hello
 
-    def hear(self, frame: DownFrame, now: float) -> list[UpFrame]:
-        uplink = self._uplink
-        if uplink is None:
-            return self._greet(frame, now)
-        if self._pulse is not None:
-            self._pulse.hear(now, frame if isinstance(frame, Beat) else None)
-        match frame:
-            case Ack():
-                uplink.ack(frame.through, now)
-            case Missing():
-                uplink.rewind(frame.after, now)
-            case WantBuckets() | WantBodies():
-                return self.cluster.outbox.answers(frame)
-            case Offer() if frame.task.id not in self._held:
-                self._held.append(frame.task.id)
-            case _:
-                pass
-        return []
+    async def hear(self, frame: DownFrame, now: float) -> list[UpFrame]:
+        """Raises LinkLostError."""
+        talk = self._talking()
+        if talk.welcome is not None:
+            await talk.hear(frame, now)
+            return self._said()
+        before = await self.forgotten.through(talk.hello.epoch)
+        await talk.greet(frame, now)
+        acked = talk.welcome.acked if talk.welcome else 0
+        gap = range(acked + 1, before + 1)
+        self.excused |= {self.cluster.sent[n] for n in gap if n in self.cluster.sent}
+        self._recorder.news.set()
+        return self._said()
 
-    def tick(self, now: float, wall: float) -> list[UpFrame]:
-        """Raises LostError."""
-        if self._uplink is None or self._pulse is None:
+    async def tick(self, now: float, wall: float) -> list[UpFrame]:
+        """What session.py does by the clock. Raises LinkLostError."""
+        talk = self._talking()
+        if talk.welcome is None:
             if now - self._since > _WELCOME_WITHIN:
-                raise LostError
+                raise LinkLostError("no welcome in time")
             return []
-        if self._pulse.is_lost(now):
-            raise LostError
-        beat = self._pulse.beat(now, wall)
-        self._forget_through(self._uplink.acked)
-        return [*((beat,) if beat else ()), *self._send(self._uplink, now), *self._compare(now)]
+        await talk.beat(now, wall)
+        await talk.forget()
+        if self._recorder.news.is_set() or now - self._looked >= _IDLE:
+            self._recorder.news.clear()
+            self._looked = now
+            while await talk.send(now):
+                pass
+        await talk.compare(now)
+        if now - self._checked >= _CHECK:
+            self._checked = now
+            await talk.check()
+        return self._said()
 
-    @property
-    def quiet(self) -> bool:
+    async def is_quiet(self) -> bool:
         """All is said and acknowledged, and nothing is being done."""
-        said = self._uplink is not None and self._uplink.in_step and not self._held
-        return said and not self.cluster.read(self._uplink.cursor if self._uplink else 0, 1)
+        talk = self._talk
+        if talk is None or talk.welcome is None or self._held:
+            return False
+        return await talk.is_quiet()
 
-    def _greet(self, frame: DownFrame, now: float) -> list[UpFrame]:
-        """Session._greet and what follows it: the same past, the gap, where to go on."""
-        if not isinstance(frame, Welcome):
-            raise LostError
-        cluster = self.cluster
-        if frame.acked > cluster.outbox.sequence:
-            raise AssertionError("more was acknowledged than was ever said")
-        self._uplink = Uplink(acked=frame.acked, window=32)
-        self._pulse = Pulse(every=frame.beat_seconds, heard=now)
-        self._roots_at, self._roots_every = now - frame.roots_seconds, frame.roots_seconds
-        if cluster.forgotten > frame.acked:
-            gap = range(frame.acked + 1, cluster.forgotten + 1)
-            self.excused |= {cluster.facts[n] for n in gap if n in cluster.facts}
-            self._fact("outbox.gap.v1")
-        self._forget_through(frame.acked)
-        return []
+    async def epoch(self) -> str:
+        return (await self._outbox.standing()).epoch
 
-    def _send(self, uplink: Uplink, now: float) -> list[UpFrame]:
-        uplink.overdue(now)
-        frames: list[UpFrame] = []
-        while uplink.room and (stored := self.cluster.read(uplink.cursor, min(_READ, uplink.room))):
-            frames.append(Items(items=uplink.take(stored, now)))
-        return frames
+    async def roots(self) -> Roots:
+        """As they truly are."""
+        return answers.roots({APPLICATION: await self._states.members(APPLICATION)}, 0)
 
-    def _compare(self, now: float) -> list[UpFrame]:
-        uplink = self._uplink
-        if uplink is None or now - self._roots_at < self._roots_every or not uplink.in_step:
-            return []
-        if self.cluster.read(uplink.cursor, 1):
-            return []
-        self._roots_at = now
-        return [msgspec.structs.replace(self.cluster.outbox.roots(), through=uplink.acked)]
+    def _talking(self) -> Talk:
+        if self._talk is None:
+            raise LinkLostError("nobody is there")
+        return self._talk
 
-    def _forget_through(self, through: int) -> None:
-        self.cluster.forgotten = max(self.cluster.forgotten, through)
-        self.cluster.kept = {n: it for n, it in self.cluster.kept.items() if n > through}
+    def _said(self) -> list[UpFrame]:
+        said, self._mouth.said = self._mouth.said, []
+        return said
 
     # --- what happens in the house ------------------------------------------------------------
 
-    def happen(self) -> None:
+    async def happen(self) -> None:
         """One object changes, comes or goes, or there is a fact of it."""
         name = f"app-{self.chance.randrange(_NAMES)}"
-        subject, outbox = f"argocd/{name}", self.cluster.outbox
+        subject, objects = f"argocd/{name}", self.cluster.objects
         match self.chance.randrange(5):
-            case 0 if subject in outbox.objects["Application"]:
-                item = outbox.gone("Application", subject)
+            case 0 if subject in objects:
+                del objects[subject]
             case 1:
-                return self._fact("app.compared.v1")
+                await self._record(note_item("fact.app.compared.v1", {}, _stamp()))
+                return
             case _:
                 health = self.chance.choice(("Healthy", "Degraded", "Progressing"))
                 uid = f"{name}-{self.cluster.number}-{self.chance.randrange(2)}"
-                item = outbox.state(application(name, health=health), uid=uid)
+                objects[subject] = (uid, application(name, health=health))
         if self.chance.random() > 0.1:  # else: the agent died before it was recorded
-            self.cluster.keep(item)
-        return None
+            await self._record(self._states.item(APPLICATION, subject))
 
-    def work(self) -> None:
+    async def work(self) -> None:
         """Each task goes one step on: begun, done, its end recorded, its end told."""
         for task_id in [it for it in self._held if self.chance.random() < 0.5]:
             results, effects = self.cluster.results, self.cluster.effects
@@ -209,38 +242,83 @@ class Near:
                 results[task_id] = None
             elif results[task_id] is None and not effects[task_id]:
                 effects[task_id] += 1
-            elif results[task_id] is None:
+            elif (result := results[task_id]) is None:
                 results[task_id] = TaskResult(id=task_id, phase=TaskPhase.SUCCEEDED, code="ok")
             else:
-                self._tell(task_id)
+                await self._record(result_item(result, _stamp()))
+                self._held.remove(task_id)
 
     def kill(self) -> None:
-        """`_held` is memory; what was begun is not."""
-        self._held, self._uplink = [], None
+        """What was begun is not memory; all this is."""
+        self._held, self._talk, self._outbox = [], None, self.bus.outbox()
+        clock = SystemClock()
+        self._states = States(sources=(self._source(),), redaction=_redaction(), clock=clock)
+        self._recorder = Recorder(
+            bus=self.bus,
+            outbox=self._outbox,
+            evictions=Evictions(outbox=self._outbox, clock=clock),
+            states=self._states,
+            endings=Endings(),
+        )
 
-    def recreate(self) -> None:
-        self.past |= set(self.cluster.facts.values())
+    async def recreate(self) -> None:
+        self.past |= self.cluster.recorded
         self.cluster = Cluster(self.cluster.number + 1)
+        await make_box(self.bus)
         self.kill()
 
-    def overflow(self) -> None:
-        """As Outbox.ease: states first, then the oldest of the rest, and it is told."""
-        for _ in range(_FULL):
-            self.happen()
-        kept = self.cluster.kept
-        rest = sorted(n for n, it in kept.items() if it.kind is not ItemKind.STATE)
-        gone = rest[: len(rest) // 3]
-        self.cluster.kept = {n: kept[n] for n in rest[len(gone) :]}
-        facts = {self.cluster.facts[n] for n in gone if n in self.cluster.facts}
-        self.excused |= facts
-        self.evicted += len(facts)
-        self._fact("outbox.evicted.v1")
+    async def overflow(self) -> None:
+        """Until something had to be thrown out."""
+        before = self._thrown_out()
+        while self._thrown_out() == before:
+            await self.happen()
 
-    def _tell(self, task_id: str) -> None:
-        result = self.cluster.results[task_id]
-        assert result is not None
-        self.cluster.keep(self.cluster.outbox.task("result.v1", result))
-        self._held.remove(task_id)
+    async def _record(self, item: Item) -> None:
+        before = self._thrown_out()
+        if item.kind is ItemKind.FACT:
+            self.cluster.recorded.add(item.id)
+            self.cluster.waiting.add(item.id)
+        await self._recorder.record(item)
+        if self._thrown_out() != before:
+            await self._excuse()
 
-    def _fact(self, type_: str) -> None:
-        self.cluster.keep(self.cluster.outbox.fact(type_, "argocd/app", {}))
+    async def _excuse(self) -> None:
+        """What was thrown out of those that nobody had acknowledged."""
+        cluster, through = self.cluster, await self.forgotten.through(await self.epoch())
+        acknowledged = {id_ for sequence, id_ in cluster.sent.items() if sequence <= through}
+        left = await held(self._outbox)
+        self.excused |= cluster.waiting - acknowledged - left
+        cluster.waiting &= left
+
+    def _thrown_out(self) -> tuple[int, int]:
+        return self._outbox.evicted_states, self._outbox.evicted_facts
+
+    def _source(self) -> Source[tuple[str, StateBody]]:
+        def shape(found: tuple[str, StateBody], stamp: Stamp, _redaction: Redaction) -> Item:
+            uid, body = found
+            metadata = Metadata(namespace=body.namespace, name=body.name, uid=uid)
+            return state_item(body, metadata, "default", stamp)
+
+        return Source(
+            kind=APPLICATION,
+            all=lambda: self.cluster.objects,
+            get=self.cluster.objects.get,
+            version=repr,
+            shape=shape,
+        )
+
+
+async def new_near(bus: Bus, *, chance: Random, account: str, agent: str) -> Near:
+    await make_box(bus)
+    forgotten = Forgotten(await bus.bucket("link"))
+    near = Near(chance=chance, account=account, agent=agent, bus=bus, forgotten=forgotten)
+    near.kill()
+    return near
+
+
+def _redaction() -> Redaction:
+    return Redaction(salt=b"", known=KnownSecrets(b""))
+
+
+def _stamp() -> Stamp:
+    return Stamp(id=new_id(), time=SystemClock().now().isoformat())

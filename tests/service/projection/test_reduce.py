@@ -92,7 +92,7 @@ def test_health_that_went_and_came_within_a_batch_begins_anew() -> None:
 
 def test_of_a_quarantined_epoch_nothing_is_shown_and_nothing_is_lost() -> None:
     outbox = Outbox()
-    fact = outbox.fact("app.compared.v1", "argocd/shop", {"x": 1})
+    fact = outbox.fact("fact.app.compared.v1", "argocd/shop", {"x": 1})
     written = reduced(outbox.state(application("shop")), fact, scope=QUARANTINED)
     assert (written.applications, written.facts, written.changes) == ([], [], [])
     assert {it["kind"] for it in written.objects} == {"Application", FACT_KIND}
