@@ -228,7 +228,7 @@ class Talk:
 
     async def compare(self, now: float) -> None:
         """Where it is time, and all that is known is said and acknowledged."""
-        if now < self._compare_at or not await self._is_quiet():
+        if now < self._compare_at or not await self.is_quiet():
             return
         self._compare_at = now + self._compare_every
         known: dict[str, tuple[Member, ...]] = {}
@@ -242,7 +242,8 @@ class Talk:
         if standing.epoch != self.hello.epoch or standing.newest < self._uplink.cursor:
             raise LinkLostError("the outbox is another one than at the beginning")
 
-    async def _is_quiet(self) -> bool:
+    async def is_quiet(self) -> bool:
+        """All that is known was said and acknowledged."""
         if not (self._uplink.in_step and self.recorder.settled):
             return False
         return (await self.outbox.standing()).newest <= self._uplink.cursor

@@ -6,7 +6,7 @@ What socket.py does, without sockets: feed, carry out, feed again. The clock is 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -15,7 +15,7 @@ from sqlalchemy import Table, delete, func, insert, select, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bus.ids import new_id
-from bus.link import DownFrame, TaskKind, UpFrame
+from bus.link import DownFrame, Root, TaskKind, UpFrame
 from service.gateway import effects as fx
 from service.gateway import holdings
 from service.gateway.carry import Carrier
@@ -29,7 +29,6 @@ from service.projection.values import Scope
 from service.projection.writer import Writer
 from service.store.signals import Signals
 from service.store.tables import accounts, agents, applications, epochs, facts, objects, tasks
-from tests.service.client import Outbox
 
 _FRAMES: msgspec.json.Decoder[UpFrame] = msgspec.json.Decoder(UpFrame)
 _SESSION = 900.0
@@ -171,17 +170,17 @@ class Far:
         async with self.engine.connect() as connection:
             return (await connection.execute(query)).scalar_one_or_none() or ""
 
-    async def differing(self, outbox: Outbox) -> tuple[str, ...]:
+    async def differing(self, epoch: str, kinds: Mapping[str, Root]) -> tuple[str, ...]:
         scope = Scope(
             account_id=self.account,
             agent_id=self.agent,
             agent="prod",
             environment="",
             region="",
-            epoch=outbox.epoch,
+            epoch=epoch,
         )
         async with self.engine.connect() as connection:
-            return await holdings.differing(connection, scope, outbox.roots().kinds)
+            return await holdings.differing(connection, scope, kinds)
 
     async def shown(self) -> set[str]:
         query = select(applications.c.namespace + "/" + applications.c.name)
@@ -189,8 +188,10 @@ class Far:
             return set((await connection.execute(query)).scalars())
 
     async def told(self) -> list[str]:
+        """Facts of the house; those of the link itself tell what is missing."""
+        query = select(facts.c.event_id).where(facts.c.type.not_like("fact.outbox.%"))
         async with self.engine.connect() as connection:
-            return list((await connection.execute(select(facts.c.event_id))).scalars())
+            return list((await connection.execute(query)).scalars())
 
     async def tasks(self) -> dict[str, str]:
         query = select(tasks.c.id, tasks.c.phase)

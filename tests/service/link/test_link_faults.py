@@ -11,9 +11,11 @@ from random import Random
 
 import pytest
 
+from bus.jetstream import Bus
 from service.store.database import open_engine
+from tests.bus.rooms import settings_of
 from tests.service.link.far import Far, names
-from tests.service.link.near import Near
+from tests.service.link.near import new_near
 from tests.service.link.walk import Time, Walk
 
 FAULTS = int(os.environ.get("GITOPS_LINK_FAULTS", "1000"))
@@ -23,12 +25,15 @@ SEEDS = range(SEED, SEED + -(-FAULTS // _PER_WALK))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_after_quiet_both_sides_hold_the_same(database_url: str, seed: int) -> None:
+async def test_after_quiet_both_sides_hold_the_same(
+    database_url: str, nats_url: str, seed: int
+) -> None:
     chance, time = Random(seed), Time()  # noqa: S311  a seed, no secret
     account, agent = names()
-    async with open_engine(database_url, 2) as engine:
+    async with open_engine(database_url, 2) as engine, Bus.open(settings_of(nats_url)) as bus:
         far = Far(engine=engine, clock=lambda: time.now + time.far, account=account, agent=agent)
-        walk = Walk(chance=chance, time=time, near=Near(chance, account, agent), far=far)
+        near = await new_near(bus, chance=chance, account=account, agent=agent)
+        walk = Walk(chance=chance, time=time, near=near, far=far)
         await far.begin()
         try:
             while walk.faults.count < _PER_WALK:

@@ -7,9 +7,10 @@ from random import Random
 
 import msgspec
 
+from agent.bridge.link import LinkLostError
 from bus.link import DownFrame, TaskPhase
 from tests.service.link.far import ClosedError, Far
-from tests.service.link.near import LostError, Near
+from tests.service.link.near import Near
 from tests.service.link.road import Faults, Lane
 
 _FRAMES: msgspec.json.Decoder[DownFrame] = msgspec.json.Decoder(DownFrame)
@@ -60,7 +61,7 @@ class Walk:
             if self.chance.random() < 0.05:
                 await self.far.submit()
             for _ in range(self.chance.randrange(4)):
-                self.near.happen()
+                await self.near.happen()
             await self._second()
 
     async def quiet(self) -> None:
@@ -75,13 +76,12 @@ class Walk:
 
     async def check(self) -> None:
         near, far = self.near, self.far
-        assert await far.differing(near.cluster.outbox) == ()
-        assert await far.shown() == set(near.cluster.outbox.objects["Application"])
+        assert await far.differing(await near.epoch(), (await near.roots()).kinds) == ()
+        assert await far.shown() == set(near.cluster.objects)
         told = await far.told()
         assert len(told) == len(set(told))
-        recorded = set(near.cluster.facts.values())
-        assert recorded - set(told) <= near.excused
-        assert set(told) <= recorded | near.past
+        assert near.cluster.recorded - set(told) <= near.excused
+        assert set(told) <= near.cluster.recorded | near.past
         assert max(near.cluster.effects.values(), default=0) <= 1
         assert set((await far.tasks()).values()) <= {TaskPhase.SUCCEEDED}
 
@@ -89,20 +89,20 @@ class Walk:
 
     async def _second(self) -> None:
         self.time.now += 1
-        self.near.work()
+        await self.near.work()
         if not self._open:
             if not self.bad or self.chance.random() < 0.5:
-                self._connect()
+                await self._connect()
             return
         try:
             await self._up_the_road()
             await self._down_the_road()
-        except (ClosedError, LostError, msgspec.DecodeError):
+        except (ClosedError, LinkLostError, msgspec.DecodeError):
             await self._cut()
 
     async def _up_the_road(self) -> None:
         now = self.time.now
-        for up in self.near.tick(now, now + self.time.near):
+        for up in await self.near.tick(now, now + self.time.near):
             self._up.send(up, now)
         for data in self._up.arrived(now):
             self._answer(await self.far.take(data))
@@ -111,18 +111,18 @@ class Walk:
     async def _down_the_road(self) -> None:
         now = self.time.now
         for data in self._down.arrived(now):
-            for up in self.near.hear(_FRAMES.decode(data), now):
+            for up in await self.near.hear(_FRAMES.decode(data), now):
                 self._up.send(up, now)
 
     def _answer(self, frames: list[DownFrame]) -> None:
         for frame in frames:
             self._down.send(frame, self.time.now)
 
-    def _connect(self) -> None:
+    async def _connect(self) -> None:
         self.far.connect()
         self._up = Lane(chance=self.chance, faults=self.faults, bad=self.bad)
         self._down = Lane(chance=self.chance, faults=self.faults, bad=self.bad)
-        self._up.send(self.near.hello(self.time.now), self.time.now)
+        self._up.send(await self.near.hello(self.time.now), self.time.now)
         self._open = True
 
     async def _cut(self) -> None:
@@ -143,7 +143,7 @@ class Walk:
             case "clock jump":
                 self._jump()
             case "full outbox":
-                self.near.overflow()
+                await self.near.overflow()
             case "restored database" if self.far.saved:
                 await self.far.restore()
                 self._open = False
@@ -164,7 +164,7 @@ class Walk:
         """Whatever was shown is shown still: nothing that is not there was deleted."""
         await self._cut()
         shown = await self.far.shown()
-        self.near.recreate()
+        await self.near.recreate()
         self.bad, before = False, self.bad
         for _ in range(20):
             await self._second()
@@ -174,14 +174,14 @@ class Walk:
 
     async def _is_over(self) -> bool:
         """Agreement as the service itself sees it, of an epoch that it believes."""
-        if not self.near.quiet:
+        if not await self.near.is_quiet():
             return False
         if self.time.now < self._not_before:
-            living = set(self.near.cluster.outbox.objects["Application"])
+            living = set(self.near.cluster.objects)
             assert await self.far.shown() == living, "what a person accepted is shown from then on"
             return False
-        epoch = self.near.cluster.outbox.epoch
-        if await self.far.differing(self.near.cluster.outbox):
+        epoch = await self.near.epoch()
+        if await self.far.differing(epoch, (await self.near.roots()).kinds):
             return False
         if await self.far.state(epoch) != "active":
             return await self._accept(epoch)
