@@ -162,6 +162,8 @@ export interface NeedsYou {
   cause: string;
   commit: string;
   author: string;
+  /** The first line of what the commit says; empty where the agent told none. */
+  message: string;
 }
 
 export interface FleetCell {
@@ -178,6 +180,8 @@ export interface FleetCell {
 export interface FleetPush {
   repository: string;
   commit: string;
+  author: string;
+  message: string;
   applications: number;
   synced: number;
   p50Ms: number;
