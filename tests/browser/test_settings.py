@@ -26,7 +26,7 @@ async def test_a_sealed_credential_reaches_the_agents_secret_with_its_address(
     await page.goto("/repositories")
     await page.get_by_role("button", name="Add a repository").click()
     dialog = page.get_by_role("dialog")
-    await dialog.get_by_label("Agent").select_option(label="laptop")
+    await dialog.get_by_role("combobox", name="Agent").select_option(label="laptop")
     await dialog.get_by_label("URL").fill(url)
     await dialog.get_by_label("User name and password or token, sealed here").check()
     await dialog.get_by_label("User name", exact=True).fill("robot")
