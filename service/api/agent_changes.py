@@ -22,7 +22,7 @@ from service.audit.redact import changed, redacted
 from service.gateway import enrolment
 from service.gateway import epochs as believed
 from service.projection.applications import ENVIRONMENT
-from service.rooms_follow import followers
+from service.rooms_follow import FOLLOWERS
 from service.store.changes import note
 from service.store.tables import agents, applications, epochs, organisations, projects
 
@@ -135,7 +135,7 @@ async def _judged(call: Call, verdict: str) -> Agent:
     await call.connection.execute(mine.with_for_update())  # as the writer does, before the audit
     await call.turn()
     if verdict == "accepted":
-        following = followers(call.tools.parts)
+        following = FOLLOWERS
         found = await believed.accept(call.connection, row["id"], epoch, call.now, following)
     else:
         found = await believed.reject(call.connection, row["id"], epoch)

@@ -45,11 +45,9 @@ from service.api.middleware import problems
 from service.api.process import process_routes
 from service.api.serve import route
 from service.api.tools import Tools
-from service.audit.outcomes import follow_results
 from service.history import endpoints as of_history
 from service.live import endpoints as of_live
 from service.parts import Parts
-from service.projection.follow import Follower
 
 _NOUNS = (
     session,
@@ -90,11 +88,6 @@ def table() -> tuple[Endpoint, ...]:
 def routes(parts: Parts) -> Sequence[web.RouteDef]:
     tools = Tools.of(parts)
     return [*process_routes(parts), *(route(tools, it) for it in table())]
-
-
-def follow(_parts: Parts) -> tuple[Follower, ...]:
-    """What the audit does with each batch of an agent."""
-    return (follow_results,)
 
 
 def middlewares(_parts: Parts) -> Sequence[Middleware]:

@@ -30,7 +30,7 @@ from service.gateway.sweep import sweeping
 from service.gateway.switchboard import Switchboard
 from service.parts import Parts
 from service.projection.writer import Writer
-from service.rooms_follow import followers
+from service.rooms_follow import FOLLOWERS
 
 log = structlog.get_logger()
 
@@ -121,7 +121,7 @@ def _gateway(parts: Parts) -> Gateway:
         ),
         carrier=Carrier(
             engine=engine,
-            writer=Writer(engine=engine, clock=clock, followers=followers(parts)),
+            writer=Writer(engine=engine, clock=clock, followers=FOLLOWERS),
             streams=Streams(engine=engine, signals=parts.signals),
             clock=clock,
             replica=parts.replica,

@@ -16,18 +16,12 @@ from service.history.ledger import Drift
 from service.history.recorded import actors_of, entries
 from service.history.running import keep_instances
 from service.history.said import Said, fact_of, in_order
-from service.parts import Parts
-from service.projection.follow import Follower
 from service.projection.values import Batch, Scope
 from service.store.changes import Change
 from service.store.tables import facts as fact_table
 
 _STARTED = wire_type(OperationStarted)
 _LOOKED_AT = 500
-
-
-def follow(_parts: Parts) -> tuple[Follower, ...]:
-    return (follow_batch,)
 
 
 async def follow_batch(
