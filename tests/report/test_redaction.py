@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bus.events import RenderFailed
-from bus.identity import AppKey
+from bus.events import Commit, RenderFailed, RevisionResolved
+from bus.identity import AppKey, RepositoryKey, Revision
 from bus.status import Reason
 from handlers.application.application import read_application
 from handlers.report.items import Stamp, application_item, fact_item
@@ -195,3 +195,16 @@ def test_what_was_shown_masked_and_comes_back_keeps_its_values() -> None:
 def test_a_mask_that_stands_for_nothing_is_refused() -> None:
     with pytest.raises(UnknownMaskError, match=r"spec\.a"):
         restored({"spec": {"a": "(hidden:00000000)"}}, {"spec": {"a": "x"}}, redaction())
+
+
+def test_a_known_secret_in_a_commit_is_masked_before_it_leaves() -> None:
+    commit = Commit(author="Jane", message="rotate c4nary-of-the-database", time=STAMP.time)
+    fact = RevisionResolved(
+        repository=RepositoryKey("https://git.example/shop"),
+        target_revision="main",
+        revision=Revision("a" * 40),
+        commit=commit,
+    )
+    body = bytes(fact_item(fact, STAMP, redaction("c4nary-of-the-database")).body)
+    assert b"c4nary" not in body
+    assert msgspec.json.decode(body)["commit"]["author"] == "Jane"
