@@ -7,13 +7,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
 import uvloop
 from rich.console import Console
 
 from benchmarks import suite
-from benchmarks.figures import Report, Results
-from benchmarks.machine import machine
+from benchmarks.alone import write
+from benchmarks.figures import Report
 from benchmarks.memory import SIZES
 from benchmarks.progress import open_screen
 from benchmarks.suite import Benchmark, Plan
@@ -47,14 +46,10 @@ def main(arguments: Sequence[str]) -> int:
         uvloop.run(suite.on_real_parts(plan, screen, tell))
         if Benchmark.MEMORY in plan.only:
             tell(suite.of_memory(plan, screen, SIZES))
-    _write(said.json, Results(machine=machine(), reports=tuple(reports)))
+        suite.of_far_end(plan, screen, tell)
+    write(said.json, *reports)
+    print(f"written: {said.json}")
     return 0
-
-
-def _write(file: Path, results: Results) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(msgspec.json.format(msgspec.json.encode(results)))
-    print(f"written: {file}")
 
 
 def _arguments() -> argparse.ArgumentParser:

@@ -8,24 +8,19 @@ reports under way: they are sent again, and none may be there twice.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
-import uvloop
 from pydantic import SecretStr
-from rich.console import Console
 from sqlalchemy import func, select
 
+from benchmarks.alone import Alone, parser_of, run_alone
 from benchmarks.far_agents import deliver
-from benchmarks.figures import Figure, Report, Results, rows
-from benchmarks.machine import load, machine
+from benchmarks.figures import Figure
 from benchmarks.processes import look
-from benchmarks.table import table_of
 from bus.link import Ack, Item, Items
 from playground.postgres import postgres_server
 from service.app import Service, open_service
@@ -100,26 +95,15 @@ async def _counted(service: Service) -> tuple[int, int]:
     return int(found[0]), int(found[1])
 
 
+def alone(reports: int = 10_000) -> Alone:
+    return Alone(benchmark="catch_up", work=WORK, size=reports, measure=lambda: catch_up(reports))
+
+
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.catch_up", description=__doc__)
+    parser = parser_of("catch_up", __doc__)
     parser.add_argument("--reports", type=int, default=10_000, metavar="N")
-    parser.add_argument("--repeat", type=int, default=1, metavar="R")
-    parser.add_argument("--json", type=Path, default=Path("bench-results/catch_up.json"))
     said = parser.parse_args(arguments)
-    before = load()
-    repeats = [uvloop.run(catch_up(said.reports)) for _ in range(said.repeat)]
-    report = Report(
-        benchmark="catch_up",
-        applications=said.reports,
-        work=WORK,
-        rows=rows(repeats),
-        load_before=before,
-    )
-    Console().print(table_of(report))
-    said.json.parent.mkdir(parents=True, exist_ok=True)
-    results = Results(machine=machine(), reports=(report,))
-    said.json.write_bytes(msgspec.json.format(msgspec.json.encode(results)))
-    return 0
+    return run_alone(alone(said.reports), said)
 
 
 if __name__ == "__main__":

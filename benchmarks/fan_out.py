@@ -9,7 +9,6 @@ from before the transaction to the subscriber's socket.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import sys
@@ -21,15 +20,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
-import uvloop
 from pydantic import SecretStr
-from rich.console import Console
 from sqlalchemy import insert, select
 
-from benchmarks.figures import Figure, Report, Results, rows
+from benchmarks.alone import Alone, parser_of, run_alone
+from benchmarks.figures import Figure
 from benchmarks.listeners import Round
-from benchmarks.machine import load, machine
-from benchmarks.table import table_of
 from bus.ids import new_id
 from playground.postgres import postgres_server
 from service.app import Service, open_service
@@ -136,26 +132,17 @@ async def _line(child: Process) -> bytes:
         return await child.stdout.readline()
 
 
-def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.fan_out", description=__doc__)
-    parser.add_argument("--subscribers", type=int, default=500, metavar="N")
-    parser.add_argument("--repeat", type=int, default=1, metavar="R")
-    parser.add_argument("--json", type=Path, default=Path("bench-results/fan_out.json"))
-    said = parser.parse_args(arguments)
-    before = load()
-    repeats = [uvloop.run(fan_out(said.subscribers)) for _ in range(said.repeat)]
-    report = Report(
-        benchmark="fan_out",
-        applications=said.subscribers,
-        work=WORK,
-        rows=rows(repeats),
-        load_before=before,
+def alone(subscribers: int = 500) -> Alone:
+    return Alone(
+        benchmark="fan_out", work=WORK, size=subscribers, measure=lambda: fan_out(subscribers)
     )
-    Console().print(table_of(report))
-    said.json.parent.mkdir(parents=True, exist_ok=True)
-    results = Results(machine=machine(), reports=(report,))
-    said.json.write_bytes(msgspec.json.format(msgspec.json.encode(results)))
-    return 0
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = parser_of("fan_out", __doc__)
+    parser.add_argument("--subscribers", type=int, default=500, metavar="N")
+    said = parser.parse_args(arguments)
+    return run_alone(alone(said.subscribers), said)
 
 
 if __name__ == "__main__":

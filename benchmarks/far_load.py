@@ -9,7 +9,6 @@ agent sends to the browser's socket.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import sys
@@ -21,18 +20,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
-import uvloop
 from pydantic import SecretStr
-from rich.console import Console
 from sqlalchemy import text
 
+from benchmarks.alone import Alone, parser_of, run_alone
 from benchmarks.fan_out import people
 from benchmarks.far_agents import Burst, Steady
-from benchmarks.figures import Figure, Report, Results, rows
-from benchmarks.machine import load, machine
+from benchmarks.figures import Figure
 from benchmarks.memory import resident
 from benchmarks.processes import look
-from benchmarks.table import table_of
 from playground.postgres import postgres_server
 from service.app import Service, open_service
 from service.settings import ServiceSettings
@@ -53,13 +49,13 @@ async def far_load(count: int, applications: int) -> tuple[Figure, ...]:
 
 async def _measured(service: Service, count: int, applications: int) -> tuple[Figure, ...]:
     _, viewers = await people(service)
-    tokens = await _tokens(service, count)
+    tokens = await tokens_of(service, count)
     before, empty = resident(), await _database(service)
-    async with _agents(service.url, tokens, viewers[0], applications) as told:
+    async with far_agents(service.url, tokens, viewers[0], applications) as told:
         began, spent = look(), time.process_time()
-        burst = msgspec.json.decode(await _line(told), type=Burst)
+        burst = msgspec.json.decode(await line_of(told), type=Burst)
         spent_burst, stored = time.process_time() - spent, await _database(service)
-        steady = msgspec.json.decode(await _line(told), type=Steady)
+        steady = msgspec.json.decode(await line_of(told), type=Steady)
         others = look().others_share(began)
     size = await _database(service)
     return (
@@ -82,7 +78,7 @@ async def _measured(service: Service, count: int, applications: int) -> tuple[Fi
     )
 
 
-async def _tokens(service: Service, count: int) -> list[str]:
+async def tokens_of(service: Service, count: int) -> list[str]:
     world = World(service)
     return [await world.token(await world.agent(f"agent-{n}"), 600) for n in range(count)]
 
@@ -94,7 +90,7 @@ async def _database(service: Service) -> int:
 
 
 @asynccontextmanager
-async def _agents(
+async def far_agents(
     url: str, tokens: Sequence[str], viewer: str, applications: int
 ) -> AsyncIterator[Process]:
     child = await asyncio.create_subprocess_exec(
@@ -111,33 +107,27 @@ async def _agents(
         await child.wait()
 
 
-async def _line(child: Process) -> bytes:
+async def line_of(child: Process) -> bytes:
     assert child.stdout is not None
     async with asyncio.timeout(300):
         return await child.stdout.readline()
 
 
+def alone(count: int = 50, applications: int = 200) -> Alone:
+    return Alone(
+        benchmark="far_load",
+        work=WORK,
+        size=count * applications,
+        measure=lambda: far_load(count, applications),
+    )
+
+
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.far_load", description=__doc__)
+    parser = parser_of("far_load", __doc__)
     parser.add_argument("--agents", type=int, default=50, metavar="N")
     parser.add_argument("--applications", type=int, default=200, metavar="M")
-    parser.add_argument("--repeat", type=int, default=1, metavar="R")
-    parser.add_argument("--json", type=Path, default=Path("bench-results/far_load.json"))
     said = parser.parse_args(arguments)
-    before = load()
-    repeats = [uvloop.run(far_load(said.agents, said.applications)) for _ in range(said.repeat)]
-    report = Report(
-        benchmark="far_load",
-        applications=said.agents * said.applications,
-        work=WORK,
-        rows=rows(repeats),
-        load_before=before,
-    )
-    Console().print(table_of(report))
-    said.json.parent.mkdir(parents=True, exist_ok=True)
-    results = Results(machine=machine(), reports=(report,))
-    said.json.write_bytes(msgspec.json.format(msgspec.json.encode(results)))
-    return 0
+    return run_alone(alone(said.agents, said.applications), said)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """The suite: which benchmarks run in which order on which ground.
 
 One world for each size and repeat, fresh every time: the floor first, then the agent on the same
-API server, then mass_sync, and on what it made live push_to_synced and monorepo_noop.
+API server, then mass_sync, and on what it made live push_to_synced and monorepo_noop. The far end's
+benchmarks open what they need themselves: they come last, and run alone as well.
 """
 
 from __future__ import annotations
@@ -13,7 +14,16 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks import mass_sync, memory, monorepo_noop, push_to_synced
+from benchmarks import (
+    catch_up,
+    fan_out,
+    far_load,
+    mass_sync,
+    memory,
+    monorepo_noop,
+    push_to_synced,
+)
+from benchmarks.alone import Alone, report_of
 from benchmarks.figures import Figure, Report, rows
 from benchmarks.floor import measure_floor
 from benchmarks.house import House, create_namespace, open_ground, open_house
@@ -34,6 +44,9 @@ class Benchmark(StrEnum):
     PUSH_TO_SYNCED = "push_to_synced"
     MONOREPO_NOOP = "monorepo_noop"
     MEMORY = "memory"
+    FAN_OUT = "fan_out"
+    CATCH_UP = "catch_up"
+    FAR_LOAD = "far_load"
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,9 +72,16 @@ _WORK = {
 }
 
 
+FAR_END: dict[Benchmark, Callable[[], Alone]] = {
+    Benchmark.FAN_OUT: fan_out.alone,
+    Benchmark.CATCH_UP: catch_up.alone,
+    Benchmark.FAR_LOAD: far_load.alone,
+}
+
+
 async def on_real_parts(plan: Plan, screen: Screen, tell: Tell) -> None:
     """Each size, all repeats; a report as soon as its last repeat is done."""
-    chosen = plan.only - {Benchmark.MEMORY}
+    chosen = plan.only & _WORK.keys()
     for size in plan.sizes if chosen else ():
         before = load()
         repeats = [await _round(plan, size, screen) for _ in range(plan.repeats)]
@@ -75,6 +95,14 @@ async def on_real_parts(plan: Plan, screen: Screen, tell: Tell) -> None:
                     load_before=before,
                 )
             )
+
+
+def of_far_end(plan: Plan, screen: Screen, tell: Tell) -> None:
+    """The service's side, in the sizes that are promised; N is the agent's."""
+    for benchmark, alone in FAR_END.items():
+        if benchmark in plan.only:
+            screen.say(f"{benchmark}: starting PostgreSQL and the service")
+            tell(report_of(alone(), plan.repeats))
 
 
 def of_memory(plan: Plan, screen: Screen, sizes: Sequence[int]) -> Report:

@@ -20,7 +20,7 @@ from tests.service.link.walk import Time, Walk
 
 FAULTS = int(os.environ.get("GITOPS_LINK_FAULTS", "1000"))
 SEED = int(os.environ.get("GITOPS_LINK_SEED", "0"))
-_PER_WALK, _PER_LEG = 50, 17
+_PER_WALK, _PER_LEG = 50, 25
 SEEDS = range(SEED, SEED + -(-FAULTS // _PER_WALK))
 
 
