@@ -67,6 +67,18 @@ APP = Group(
     },
 )
 
+PROJECT = Group(
+    name="gitops project",
+    summary="Argo CD's projects at the service: what may be deployed, from where, to where.",
+    verbs={
+        "list": _far("projects", "list", "Projects, with how many applications are of each."),
+        "get": _far("projects", "get", "One of them, with its rules."),
+        "create": _far("projects", "create", "Create the AppProjects of a file."),
+        "apply": _far("projects", "apply", "Create or replace the AppProjects of a file."),
+        "delete": _far("projects", "delete", "Delete one that no application is of."),
+    },
+)
+
 TASK = Group(
     name="gitops task",
     summary="What was asked of agents, and what became of it.",
@@ -129,6 +141,7 @@ GITOPS = Group(
         "logout": _far("login", "logout", "End that."),
         "context": CONTEXT,
         "app": APP,
+        "project": PROJECT,
         "task": TASK,
         "drift": DRIFT,
         "audit": AUDIT,

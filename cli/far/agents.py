@@ -172,9 +172,19 @@ def _table(agents: list[shapes.Agent]) -> None:
             age(it.heard_at, now),
             it.version + (f" ({it.upgrade_available} is out)" if it.upgrade_available else ""),
             str(it.applications),
-            "quarantined: a person has to accept or reject it" if it.quarantined else "",
+            _note(it),
         )
         for it in agents
     )
     head = ("Agent", "Environment", "Region", "Status", "Heard", "Version", "Applications", "")
     show.table(head, rows, "No agents yet: gitops agent create NAME")
+
+
+def _note(it: shapes.Agent) -> str:
+    """What a person has to decide, or wait for."""
+    if it.quarantined:
+        return "quarantined: gitops agent epochs accept or reject"
+    if it.deletions:
+        held = ", ".join(f"{count} {kind}" for kind, count in it.deletions["kinds"].items())
+        return f"deletions held ({held}): gitops agent deletions accept"
+    return "being rebuilt" if it.rebuilding_since else ""

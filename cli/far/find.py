@@ -15,18 +15,33 @@ from cli.far.errors import FarError, NotFoundError
 from cli.say import Exit
 
 T = TypeVar("T")
+N = TypeVar("N", shapes.App, shapes.AppProject)
 _MOST_PARTS = 3
 
 
 async def application(far: Far, reference: str) -> shapes.App:
     """As the list tells it."""
-    agent, namespace, name = _parts(reference)
-    query = {"search": name, "agent": agent, "sort": "name"}
-    found = [shapes.read(it, shapes.App) async for it in far.pages("/applications", query)]
-    exact = [it for it in found if it.name == name and namespace in ("", it.namespace)]
+    return await _named(far, "applications", shapes.App, reference)
+
+
+async def project(far: Far, reference: str) -> shapes.AppProject:
+    """An Argo CD project, likewise."""
+    return await _named(far, "appprojects", shapes.AppProject, reference)
+
+
+async def _named(far: Far, noun: str, shape: type[N], reference: str) -> N:
+    agent_, namespace, name = _parts(reference)
+    found = [shapes.read(it, shape) async for it in far.pages(f"/{noun}", {"search": name})]
+    exact = [
+        it
+        for it in found
+        if it.name == name
+        and namespace in ("", it.namespace)
+        and agent_ in ("", it.agent.name, it.agent.id)
+    ]
     if not exact and not namespace:
-        return shapes.read(await _by_id(far, "applications", reference), shapes.App)
-    return _only(exact, reference, [it.full_name for it in exact])
+        return shapes.read(await _by_id(far, noun, reference), shape)
+    return _only(exact, noun, reference, [it.full_name for it in exact])
 
 
 async def agent(far: Far, reference: str) -> shapes.Agent:
@@ -36,7 +51,7 @@ async def agent(far: Far, reference: str) -> shapes.Agent:
     exact = [it for it in found if it.name == reference]
     if not exact:
         return shapes.read(await _by_id(far, "agents", reference), shapes.Agent)
-    return _only(exact, reference, [it.id for it in exact])
+    return _only(exact, "agents", reference, [it.id for it in exact])
 
 
 async def one_agent(far: Far, reference: str) -> shapes.Agent:
@@ -72,11 +87,11 @@ async def _by_id(far: Far, noun: str, reference: str) -> Any:
         raise NotFoundError(text, Exit.BAD_INPUT) from e
 
 
-def _only(found: Sequence[T], reference: str, names: Sequence[str]) -> T:
+def _only(found: Sequence[T], noun: str, reference: str, names: Sequence[str]) -> T:
     if len(found) == 1:
         return found[0]
     if not found:
-        text = f"there is no application {reference}, or you may not see it"
+        text = f"there is no {noun[:-1]} {reference}, or you may not see it"
         raise NotFoundError(text, Exit.BAD_INPUT)
     ways = ", ".join(sorted(names))
     raise FarError(f"{reference} is the name of several: say one of {ways}", Exit.BAD_INPUT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cli import say
@@ -10,20 +10,27 @@ from cli.far import show
 from cli.far.asking import asked
 from cli.far.client import Far
 
-_VERBS = ("create", "change", "prune")
+_DONE = ("create", "change", "prune")
+_LEFT = ("refuse", "skip")
 
 
 async def told(
     far: Far, path: str, body: Mapping[str, Any], seconds: float, *, as_json: bool
 ) -> say.Exit:
-    """Exit code 1 if it would do something, as a difference has, or would be refused."""
+    """Exit code 1 if it would do something or be refused, as a difference has."""
     preview = await asked(far, path, seconds, body)
-    objects = [(verb, str(key)) for verb in _VERBS for key in preview.get(verb, ())]
     if as_json:
         say.line(preview)
     else:
-        show.table(("Would", "Object"), objects, "It would change nothing.")
-    refused = preview.get("refuse", ())
-    for one in refused:
-        say.complain(f"it would fail: {one['key']}: {one['note']}")
-    return say.Exit.NO if objects or refused else say.Exit.FINE
+        show.table(("Would", "Object", ""), _rows(preview), "It would change nothing.")
+    wrong = any(preview.get(verb) for verb in (*_DONE, "refuse"))
+    return say.Exit.NO if wrong else say.Exit.FINE
+
+
+def _rows(preview: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """What would be done, then what would be left as it is, and why."""
+    for verb in _DONE:
+        yield from ((verb, str(key), "") for key in preview.get(verb, ()))
+    for verb in _LEFT:
+        for it in preview.get(verb, ()):
+            yield verb, str(it["key"]), str(it["note"])

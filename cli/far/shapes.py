@@ -45,6 +45,24 @@ class App(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return f"{self.agent.name}/{self.namespace}/{self.name}"
 
 
+class AppProject(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Argo CD's: what its applications may deploy, from where, to where."""
+
+    id: str
+    agent: AgentOfIt
+    namespace: str
+    name: str
+    environment: str = ""
+    description: str = ""
+    applications: int = 0
+    as_of: str | None = None
+    spec: dict[str, Any] = {}
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.agent.name}/{self.namespace}/{self.name}"
+
+
 class Task(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     id: str
     kind: str
@@ -111,6 +129,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     upgrade_available: str | None = None
     applications: int = 0
     quarantined: dict[str, Any] | None = None
+    deletions: dict[str, Any] | None = None
+    rebuilding_since: str | None = None
 
 
 class Drift(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

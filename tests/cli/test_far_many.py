@@ -82,18 +82,22 @@ async def test_a_preview_orders_nothing_and_is_exit_code_1_where_it_would_do_som
         with_prune = await far.run("app", "sync", "shop", "--preview", "--prune", "--json")
     assert (ran.code, with_prune.code) == (1, 1), ran.err
     assert "create  /ConfigMap/shop/site" in ran.out
-    assert "old" not in ran.out
+    assert "skip    /ConfigMap/shop/old" in ran.out
     assert with_prune.answers[0]["prune"] == ["/ConfigMap/shop/old"]
     assert {it.task.kind for it in agent.offered} == {TaskKind.DIFF}
 
 
-async def test_a_preview_names_what_the_project_denies(far: FarWorld) -> None:
+async def test_a_rollback_is_previewed_with_what_the_project_denies(far: FarWorld) -> None:
     await far.log_in("deployer")
-    denied = {"key": "/Secret/shop/s", "action": "refuse", "note": "Secret is not permitted here"}
-    async with answering(far.world, diff={"body": {"objects": [], "intents": [denied]}}):
-        ran = await far.run("app", "rollback", "shop", "1", "--preview")
-    assert ran.code == 1
-    assert "it would fail: /Secret/shop/s: Secret is not permitted here" in ran.err
+    denied = {"action": "refuse", "key": "/Namespace//shop", "note": "the project denies it"}
+    diff = {"body": {"revision": "abc", "intents": [denied]}}
+    async with answering(far.world, diff=diff) as agent:
+        ran = await far.run("app", "rollback", "shop", 3, "--preview")
+    assert ran.code == 1, ran.err
+    assert "refuse  /Namespace//shop  the project denies it" in ran.out
+    (offer,) = agent.offered
+    assert offer.task.kind is TaskKind.DIFF
+    assert offer.task.arguments["historyId"] == 3
 
 
 async def test_an_application_is_created_replaced_and_deleted(
