@@ -20,6 +20,7 @@ from agent.store.applications import Applications
 from bus.identity import AppKey
 from handlers.application.application import Application, AppProject
 from handlers.manifest.tracking import app_identity
+from handlers.tell.note import noted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,7 @@ class Hearing:
     def open(self) -> Iterator[None]:
         apps, index = self.applications, self.index
         listeners = apps.listener, apps.project_listener, index.listener
+        stored, apps.doubts.stored = apps.doubts.stored, self._stored
         apps.listener, apps.project_listener = self._app_changed, self._project_changed
         index.listener = self._live_changed
         for app in self.applications.all():
@@ -41,6 +43,7 @@ class Hearing:
         try:
             yield
         finally:
+            apps.doubts.stored = stored
             apps.listener, apps.project_listener, index.listener = listeners
 
     def _app_changed(self, before: Application | None, after: Application | None) -> None:
@@ -48,6 +51,11 @@ class Hearing:
 
     def _project_changed(self, before: AppProject | None, after: AppProject | None) -> None:
         self.pending.put(*asks_for_project(before, after, self.applications.all()))
+
+    def _stored(self, app: Application) -> None:
+        """Of a write whose answer was lost: nobody else knows that there is something to say."""
+        note = noted(app)
+        self.pending.put(*(note.facts if note else ()))
 
     def _live_changed(self, change: LiveChange) -> None:
         self._count(change)

@@ -1,4 +1,4 @@
-"""Asks that the watches call for, on their way to the bus: merged while they wait, never lost.
+"""Asks that the watches call for (and facts), on their way to the bus: merged, never lost.
 
 Watches call `put` from a callback and must not block, so the asks wait here, one per subject, until
 the pump has published them in batches. While the bus is away they stay: their number is bounded by
@@ -14,6 +14,7 @@ import structlog
 
 from bus.carrier import CarrierError
 from bus.events import Event
+from bus.events.event import Fact
 
 log = structlog.get_logger()
 
@@ -30,7 +31,7 @@ class PendingAsks:
 
     def __init__(self, publish: Publish) -> None:
         self._publish = publish
-        self._waiting: dict[tuple[str, str], Event] = {}
+        self._waiting: dict[tuple[object, ...], Event] = {}
         self._any = asyncio.Event()
 
     def __len__(self) -> int:
@@ -39,7 +40,7 @@ class PendingAsks:
     def put(self, *events: Event) -> None:
         """A hard refresh that waits is not replaced by a soft one."""
         for event in events:
-            key = (event.name, str(event.key))
+            key = _place(event)
             waiting = self._waiting.get(key)
             if not (getattr(waiting, "hard", False) and not getattr(event, "hard", False)):
                 self._waiting[key] = event
@@ -66,3 +67,10 @@ class PendingAsks:
         newer, self._waiting = self._waiting, {}
         self.put(*batch)
         self.put(*newer.values())
+
+
+def _place(event: Event) -> tuple[object, ...]:
+    """Two asks about one thing are one; two facts are two."""
+    if isinstance(event, Fact):
+        return event.name, str(event.key), event
+    return event.name, str(event.key)

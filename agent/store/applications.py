@@ -7,6 +7,7 @@ it. An older watch event never overwrites a newer answer.
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
@@ -16,7 +17,8 @@ import orjson
 import structlog
 
 from agent.clock import SystemClock
-from agent.store.patching import status_patch
+from agent.store.doubts import Doubts
+from agent.store.patching import note_in, status_patch
 from bus.identity import AppKey, RepositoryKey
 from handlers.application.application import (
     Application,
@@ -28,7 +30,13 @@ from handlers.application.application import (
 from handlers.application.defaults import DEFAULT_PROJECT
 from handlers.application.spec import ApplicationSpec
 from handlers.command.handler import COMMANDS_ANNOTATION, with_command
-from handlers.ports import ApplyRefusedError, Clock, StaleWriteError, StatusWrite
+from handlers.ports import (
+    ApplyRefusedError,
+    Clock,
+    ClusterUnreachableError,
+    StaleWriteError,
+    StatusWrite,
+)
 from handlers.sync.transitions import COMMAND_ID
 
 log = structlog.get_logger()
@@ -59,6 +67,7 @@ class Applications:
         self.listener: Listener = _nobody
         self.project_listener: ProjectListener = _nobody
         self.indexed: Indexed = _no_matter
+        self.doubts = Doubts()
         self._patching = patching
         self._clock = clock
         self._apps: dict[AppKey, Application] = {}
@@ -87,7 +96,15 @@ class Applications:
 
     async def write(self, app: Application, change: StatusWrite) -> Application:
         patch = status_patch(app, change, self._clock.now())
-        return await self._send(app, patch, guarded=change.guarded) if patch else app
+        if not patch:
+            return app
+        try:
+            written = await self._send(app, patch, guarded=change.guarded)
+        except (ClusterUnreachableError, asyncio.CancelledError):
+            self.doubts.add(app.key, note_in(patch), self._apps.get(app.key))
+            raise
+        self.doubts.settle(app.key)
+        return written
 
     async def set_operation(self, app: Application, operation: Mapping[str, Any]) -> Application:
         current = self._apps.get(app.key, app)
@@ -127,9 +144,11 @@ class Applications:
         self._malformed.pop(app.key, None)
         if self._keep(app):
             self.listener(before, app)
+            self.doubts.look(app)
 
     def remove_application(self, key: AppKey) -> None:
         self._malformed.pop(key, None)
+        self.doubts.settle(key)
         before = self._apps.pop(key, None)
         if before is not None:
             self._bury(before.metadata.uid)

