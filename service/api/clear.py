@@ -52,7 +52,7 @@ _VALUES = (
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY"), "a private key"),
     (re.compile(r"-----BEGIN PGP PRIVATE KEY"), "a private key"),
     (
-        re.compile(r"[a-z][a-z0-9+.-]*://[^/@\s:]*:[^/@\s]+@", re.IGNORECASE),
+        re.compile(r"(?<=[a-z0-9+.-])://[^/@\s:]*:[^/@\s]+@", re.IGNORECASE),
         "a URL with a password",
     ),
     (re.compile(r"\b(gh[pousr]_|github_pat_|glpat-|xox[bap]-|gt_)[\w-]{16,}"), "a token"),
