@@ -23,7 +23,7 @@ from handlers.application.application import Application
 from handlers.manifest import access
 
 _MOST_TAIL = 10_000
-_MOST_BYTES = 100 * 1024 * 1024
+MOST_BYTES = 100 * 1024 * 1024
 _LONGEST_LINE = 256 * 1024
 _GATHER = 12 * 1024
 _MOST_EVENTS = 500
@@ -32,18 +32,23 @@ _MOST_EVENTS = 500
 @dataclass(frozen=True, slots=True)
 class Pods:
     tools: Tools
+    most: int = MOST_BYTES
+    """Of one log."""
 
     async def logs(self, task: Task, doing: Doing) -> object:
         said = arguments.read(task, arguments.Logs)
         app = self.tools.app(task)
         pod = self._pod(app, said)
-        sent = 0
-        async with self.tools.client.logs(pod.namespace, pod.name, _query(said)) as content:
+        sent = taken = 0
+        async with self.tools.client.logs(pod.namespace, pod.name, self._query(said)) as content:
             lines = Lines(_LONGEST_LINE)
             async for chunk in content.iter_chunked(_GATHER):
-                complete = lines.feed(chunk)
-                sent += await self._send(complete, doing)
+                taken += len(chunk)
+                sent += await self._send(lines.feed(chunk), doing)
         sent += await self._send(lines.feed(b"\n"), doing)
+        if taken >= self.most:
+            text = f"the log of {pod.name} has more than {self.most >> 20} MiB: ask for fewer lines"
+            raise TaskFailedError("failed", text)
         return {"lines": sent}
 
     async def _send(self, lines: list[bytes], doing: Doing) -> int:
@@ -51,6 +56,19 @@ class Pods:
             text = b"\n".join(lines).decode(errors="replace")
             await doing.stream.send(self.tools.redaction().text(text) + "\n")
         return len(lines)
+
+    def _query(self, said: arguments.Logs) -> dict[str, str]:
+        query = {
+            "tailLines": str(min(max(0, said.tail), _MOST_TAIL)),
+            "limitBytes": str(self.most),
+            "follow": "true" if said.follow else "false",
+            "previous": "true" if said.previous else "false",
+        }
+        if said.container:
+            query["container"] = said.container
+        if said.since_seconds > 0:
+            query["sinceSeconds"] = str(said.since_seconds)
+        return query
 
     def _pod(self, app: Application, said: arguments.Logs) -> ResourceKey:
         name = said.pod or said.name
@@ -85,20 +103,6 @@ class Pods:
         return [
             _event(one) for one in events if access.text(one, "involvedObject", "uid") in wanted
         ]
-
-
-def _query(said: arguments.Logs) -> dict[str, str]:
-    query = {
-        "tailLines": str(min(max(0, said.tail), _MOST_TAIL)),
-        "limitBytes": str(_MOST_BYTES),
-        "follow": "true" if said.follow else "false",
-        "previous": "true" if said.previous else "false",
-    }
-    if said.container:
-        query["container"] = said.container
-    if said.since_seconds > 0:
-        query["sinceSeconds"] = str(said.since_seconds)
-    return query
 
 
 def _is_meant(key: ResourceKey, said: arguments.Object) -> bool:
