@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import msgspec
-from sqlalchemy import ColumnElement, RowMapping, delete, false, or_, select, true
+from sqlalchemy import ColumnElement, RowMapping, false, or_, select, true
 
 from service.access.permissions import Permission
 from service.access.values import Place
 from service.api import rows, versions
 from service.api.call import Call
 from service.api.endpoint import Answer, Endpoint, Given, Nothing, Open
-from service.api.fields import Name, Text, Version, text_of
+from service.api.fields import Name, Text, Version
 from service.api.pages import Order, Page, PageQuery, rows_of
 from service.api.problem import DeniedError
-from service.audit.redact import changed
+from service.api.versioned import Versioned, shown
 from service.store.tables import organisations, projects
 
 EDIT = Permission.ACCESS_EDIT
+NOUN = Versioned(table=organisations, word="organisation", what="organisation")
 
 
 class NewOrganisation(Given, frozen=True, kw_only=True):
@@ -42,33 +43,28 @@ async def list_organisations(call: Call, given: PageQuery) -> Page[Organisation]
     query = select(organisations).where(organisations.c.account_id == call.account, _reached(call))
     order = Order(columns=(organisations.c.name,))
     found = await rows_of(call.connection, query, order, given, f"{call.account}/organisations")
-    return Page(items=[_organisation(row) for row in found.rows], next=found.next)
+    return Page(items=[shown(Organisation, row) for row in found.rows], next=found.next)
 
 
 async def get_organisation(call: Call, _given: Nothing) -> Organisation:
     """One organisation."""
-    return _organisation(await _find(call))
+    return shown(Organisation, await _find(call))
 
 
 async def create_organisation(call: Call, given: NewOrganisation) -> Organisation:
     """Make one; it needs access_edit in the whole account."""
     rows.require_account(call, EDIT, f"organisation {given.name}")
     values = {"name": given.name, "display_name": given.display_name}
-    row = await rows.add(call, organisations, **values)
-    await call.audit("organisation.created", f"organisation/{given.name}", detail=values)
-    return _organisation(row)
+    return shown(Organisation, await NOUN.create(call, values))
 
 
 async def change_organisation(call: Call, given: OrganisationChange) -> Organisation:
     """Change what people read; the name is for machines and stays."""
     row = await _find(call)
     call.require(EDIT, _place(row), f"organisation {row['name']}")
-    locked = await versions.locked(call, organisations, "organisation")
-    values = versions.values_of(given)
-    after = await versions.change(call, organisations, locked, values, given.version)
-    detail = changed({it: row[it] for it in values}, values)
-    await call.audit("organisation.changed", f"organisation/{row['name']}", detail=detail)
-    return _organisation(after)
+    before = await NOUN.locked(call)
+    after = await NOUN.change(call, before, versions.values_of(given), given.version)
+    return shown(Organisation, after)
 
 
 async def delete_organisation(call: Call, _given: Nothing) -> None:
@@ -76,12 +72,11 @@ async def delete_organisation(call: Call, _given: Nothing) -> None:
     row = await _find(call)
     rows.require_account(call, EDIT, f"organisation {row['name']}")
     await versions.check_empty(call, "organisation", organisation_id=row["id"])
-    await call.connection.execute(delete(organisations).where(organisations.c.id == row["id"]))
-    await call.audit("organisation.deleted", f"organisation/{row['name']}")
+    await NOUN.delete(call, row)
 
 
 async def _find(call: Call) -> RowMapping:
-    row = await rows.one(call, organisations, call.id, "organisation")
+    row = await NOUN.one(call)
     seen = select(organisations.c.id).where(organisations.c.id == row["id"], _reached(call))
     if await call.connection.scalar(seen) is None:
         raise DeniedError(Permission.ACCESS_VIEW, f"organisation {call.id}", status=404)
@@ -101,16 +96,6 @@ def _reached(call: Call) -> ColumnElement[bool]:
 
 def _place(row: RowMapping) -> Place:
     return rows.organisation_place(row["id"])
-
-
-def _organisation(row: RowMapping) -> Organisation:
-    return Organisation(
-        id=row["id"],
-        name=row["name"],
-        display_name=row["display_name"],
-        version=row["version"],
-        created_at=text_of(row["created_at"]),
-    )
 
 
 _LOGGED_IN = Open.LOGGED_IN

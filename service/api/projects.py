@@ -9,21 +9,22 @@ from __future__ import annotations
 from typing import Annotated
 
 import msgspec
-from sqlalchemy import ColumnElement, RowMapping, Text, cast, delete, false, func, or_, select, true
+from sqlalchemy import ColumnElement, RowMapping, Text, cast, false, func, or_, select, true
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from service.access.permissions import Permission
 from service.api import rows, versions
 from service.api.call import Call
 from service.api.endpoint import Answer, Endpoint, Given, Nothing, Open
-from service.api.fields import Id, Name, Version, text_of
+from service.api.fields import Id, Name, Version
 from service.api.fields import Text as ShortText
 from service.api.pages import Order, Page, PageQuery, rows_of
 from service.api.problem import DeniedError, ProblemError
-from service.audit.redact import changed
+from service.api.versioned import Versioned, shown
 from service.store.tables import organisations, projects
 
 EDIT = Permission.ACCESS_EDIT
+NOUN = Versioned(table=projects, word="project", what="project")
 AppProjects = Annotated[tuple[Name, ...], msgspec.Meta(max_length=200)]
 
 
@@ -80,8 +81,7 @@ async def create_project(call: Call, given: NewProject) -> Project:
         "display_name": given.display_name,
         "app_projects": list(given.app_projects),
     }
-    row = await rows.add(call, projects, organisation_id=given.organisation, **values)
-    await call.audit("project.created", f"project/{given.name}", detail=values)
+    row = await NOUN.create(call, values, organisation_id=given.organisation)
     return _project(row)
 
 
@@ -89,16 +89,13 @@ async def change_project(call: Call, given: ProjectChange) -> Project:
     """Change what people read, or which Argo CD projects it holds."""
     row = await _find(call)
     call.require(EDIT, rows.project_place(row), f"project {row['name']}")
-    locked = await versions.locked(call, projects, "project")
+    before = await NOUN.locked(call)
     values = versions.values_of(given)
     if "app_projects" in values:
         rows.require_account(call, EDIT, f"project {row['name']}")
         values["app_projects"] = list(values["app_projects"])
         await _check_claims(call, row["id"], values["app_projects"] or (row["name"],))
-    after = await versions.change(call, projects, locked, values, given.version)
-    detail = changed({it: row[it] for it in values}, values)
-    await call.audit("project.changed", f"project/{row['name']}", detail=detail)
-    return _project(after)
+    return _project(await NOUN.change(call, before, values, given.version))
 
 
 async def delete_project(call: Call, _given: Nothing) -> None:
@@ -106,8 +103,7 @@ async def delete_project(call: Call, _given: Nothing) -> None:
     row = await _find(call)
     rows.require_account(call, EDIT, f"project {row['name']}")
     await versions.check_empty(call, "project", project_id=row["id"])
-    await call.connection.execute(delete(projects).where(projects.c.id == row["id"]))
-    await call.audit("project.deleted", f"project/{row['name']}")
+    await NOUN.delete(call, row)
 
 
 async def _check_claims(call: Call, own: str, names: tuple[str, ...] | list[str]) -> None:
@@ -135,7 +131,7 @@ async def _check_claims(call: Call, own: str, names: tuple[str, ...] | list[str]
 
 
 async def _find(call: Call) -> RowMapping:
-    row = await rows.one(call, projects, call.id, "project")
+    row = await NOUN.one(call)
     seen = select(projects.c.id).where(projects.c.id == row["id"], _reached(call))
     if await call.connection.scalar(seen) is None:
         raise DeniedError(Permission.ACCESS_VIEW, f"project {call.id}", status=404)
@@ -156,15 +152,7 @@ def _reached(call: Call) -> ColumnElement[bool]:
 
 
 def _project(row: RowMapping) -> Project:
-    return Project(
-        id=row["id"],
-        organisation=row["organisation_id"],
-        name=row["name"],
-        display_name=row["display_name"],
-        app_projects=list(row["app_projects"]),
-        version=row["version"],
-        created_at=text_of(row["created_at"]),
-    )
+    return shown(Project, row, organisation=row["organisation_id"])
 
 
 ENDPOINTS = (

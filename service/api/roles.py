@@ -5,21 +5,22 @@ from __future__ import annotations
 from typing import Annotated
 
 import msgspec
-from sqlalchemy import RowMapping, delete, select
+from sqlalchemy import RowMapping, select
 
 from service.access.decide import exceeds
 from service.access.permissions import Permission
 from service.access.values import Scope
-from service.api import rows, versions
+from service.api import rows
 from service.api.call import Call
 from service.api.endpoint import Answer, Endpoint, Given, Nothing
-from service.api.fields import Name, Version, text_of
+from service.api.fields import Name, Version
 from service.api.pages import Order, Page, PageQuery, rows_of
 from service.api.problem import DeniedError, ProblemError
-from service.audit.redact import changed
+from service.api.versioned import Versioned, shown
 from service.store.tables import bindings, roles
 
 VIEW, EDIT = Permission.ACCESS_VIEW, Permission.ACCESS_EDIT
+NOUN = Versioned(table=roles, word="role", what="role")
 Permissions = Annotated[frozenset[Permission], msgspec.Meta(max_length=50)]
 
 
@@ -47,39 +48,33 @@ async def list_roles(call: Call, given: PageQuery) -> Page[Role]:
     query = select(roles).where(roles.c.account_id == call.account)
     order = Order(columns=(roles.c.name,))
     found = await rows_of(call.connection, query, order, given, f"{call.account}/roles")
-    return Page(items=[_role(row) for row in found.rows], next=found.next)
+    return Page(items=[shown(Role, row) for row in found.rows], next=found.next)
 
 
 async def get_role(call: Call, _given: Nothing) -> Role:
     """One role."""
-    return _role(await rows.one(call, roles, call.id, "role"))
+    return shown(Role, await NOUN.one(call))
 
 
 async def create_role(call: Call, given: NewRole) -> Role:
     """Make one of permissions that one holds in the whole account."""
     _require(call, given.name, given.permissions)
-    permissions = sorted(given.permissions)
-    row = await rows.add(call, roles, name=given.name, permissions=permissions)
-    detail = {"permissions": permissions}
-    await call.audit("role.created", f"role/{given.name}", detail=detail)
-    return _role(row)
+    values = {"name": given.name, "permissions": sorted(given.permissions)}
+    return shown(Role, await NOUN.create(call, values))
 
 
 async def change_role(call: Call, given: RoleChange) -> Role:
     """Everybody who is bound to it gains or loses at once."""
-    row = await versions.locked(call, roles, "role")
+    row = await NOUN.locked(call)
     _check_own(row)
     _require(call, row["name"], given.permissions)
-    permissions = sorted(given.permissions)
-    after = await versions.change(call, roles, row, {"permissions": permissions}, given.version)
-    detail = changed({"permissions": list(row["permissions"])}, {"permissions": permissions})
-    await call.audit("role.changed", f"role/{row['name']}", detail=detail)
-    return _role(after)
+    values = {"permissions": sorted(given.permissions)}
+    return shown(Role, await NOUN.change(call, row, values, given.version))
 
 
 async def delete_role(call: Call, _given: Nothing) -> None:
     """Only one that nobody is bound to."""
-    row = await versions.locked(call, roles, "role")
+    row = await NOUN.locked(call)
     _check_own(row)
     _require(call, row["name"], frozenset())
     used = await call.connection.scalar(
@@ -88,8 +83,7 @@ async def delete_role(call: Call, _given: Nothing) -> None:
     if used is not None:
         remedy = "Remove its bindings first."
         raise ProblemError(409, "somebody is bound to it", rule="in-use", remedy=remedy)
-    await call.connection.execute(delete(roles).where(roles.c.id == row["id"]))
-    await call.audit("role.deleted", f"role/{row['name']}")
+    await NOUN.delete(call, row)
 
 
 def _require(call: Call, name: str, permissions: frozenset[Permission]) -> None:
@@ -104,17 +98,6 @@ def _check_own(row: RowMapping) -> None:
     if row["built_in"]:
         remedy = "Make a role of your own."
         raise ProblemError(409, "a built-in role stays as it is", rule="built-in", remedy=remedy)
-
-
-def _role(row: RowMapping) -> Role:
-    return Role(
-        id=row["id"],
-        name=row["name"],
-        permissions=list(row["permissions"]),
-        built_in=row["built_in"],
-        version=row["version"],
-        created_at=text_of(row["created_at"]),
-    )
 
 
 ENDPOINTS = (
