@@ -19,6 +19,7 @@ import structlog
 from agent.clock import SystemClock
 from agent.store.doubts import Doubts
 from agent.store.patching import note_in, status_patch
+from agent.store.users import Users
 from bus.identity import AppKey, RepositoryKey
 from handlers.application.application import (
     Application,
@@ -71,7 +72,7 @@ class Applications:
         self._patching = patching
         self._clock = clock
         self._apps: dict[AppKey, Application] = {}
-        self._by_repository: dict[RepositoryKey, set[AppKey]] = {}
+        self._users = Users()
         self._projects: dict[str, AppProject] = {}
         self._malformed: dict[AppKey, str] = {}
         self._gone: OrderedDict[str, None] = OrderedDict()
@@ -86,7 +87,7 @@ class Applications:
         return tuple(self._apps.values())
 
     def of_repository(self, repository: RepositoryKey) -> Sequence[Application]:
-        return tuple(self._apps[key] for key in sorted(self._by_repository.get(repository, ())))
+        return tuple(self._apps[key] for key in self._users.of(repository))
 
     def project(self, name: str) -> AppProject | None:
         return self._projects.get(name) or (DEFAULT_PROJECT if name == "default" else None)
@@ -152,7 +153,7 @@ class Applications:
         before = self._apps.pop(key, None)
         if before is not None:
             self._bury(before.metadata.uid)
-            self._unindex(before)
+            self._users.change(before, None)
             self.listener(before, None)
             self.indexed("Application", str(key))
 
@@ -203,15 +204,10 @@ class Applications:
         if app.metadata.uid in self._gone:
             return None
         before = self._apps.get(app.key)
-        if before is not None:
-            if not _newer(app, before):
-                return None
-            self._unindex(before)
+        if before is not None and not _newer(app, before):
+            return None
         self._apps[app.key] = app
-        for source in (app.spec.source, *app.spec.sources):
-            if source is not None:
-                repository = RepositoryKey.of(source.repo_url)
-                self._by_repository.setdefault(repository, set()).add(app.key)
+        self._users.change(before, app)
         self.indexed("Application", str(app.key))
         return app
 
@@ -219,11 +215,6 @@ class Applications:
         self._gone[uid] = None
         while len(self._gone) > _REMEMBERED:
             self._gone.popitem(last=False)
-
-    def _unindex(self, app: Application) -> None:
-        for source in (app.spec.source, *app.spec.sources):
-            if source is not None:
-                self._by_repository.get(RepositoryKey.of(source.repo_url), set()).discard(app.key)
 
 
 def _is_command(info: Mapping[str, str]) -> bool:

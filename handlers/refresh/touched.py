@@ -35,8 +35,8 @@ def by_target_revision(apps: Iterable[Application]) -> Mapping[str, list[Applica
     """By what their source follows."""
     found: dict[str, list[Application]] = defaultdict(list)
     for app in apps:
-        if app.source is not None:
-            found[app.source.target_revision].append(app)
+        if (source := app.source) is not None:
+            found[source.target_revision].append(app)
     return found
 
 
@@ -44,12 +44,13 @@ def unsettled(app: Application, record: RenderRecord | None, repository: Reposit
     """Rendered never, elsewhere, or not well: to be tried again whatever a commit touched."""
     if record is None or record.repository != repository:
         return True
-    return bool(of_type(app.status.conditions, ConditionType.COMPARISON_ERROR))
+    conditions = app.status.conditions
+    return bool(conditions and of_type(conditions, ConditionType.COMPARISON_ERROR))
 
 
 def depends_on_commit(app: Application) -> bool:
     """Whether the source itself says the commit's id, by the build environment."""
-    return app.source is not None and names_revision(app.source)
+    return (source := app.source) is not None and names_revision(source)
 
 
 def outdated(app: Application, record: RenderRecord, now: tuple[Revision, Tree]) -> bool:

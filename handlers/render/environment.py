@@ -47,7 +47,9 @@ def substitute(text: str, environment: Environment) -> str:
 
 
 def names_revision(source: Source) -> bool:
-    """Whether the source's own text depends on the commit."""
+    """Whether the source's own text depends on the commit. Asked of every application by a push."""
+    if source.helm is None and source.kustomize is None:
+        return False
     written = (block for block in (source.helm, source.kustomize) if block is not None)
     return any(b"ARGOCD_APP_REVISION" in msgspec.json.encode(block) for block in written)
 
