@@ -50,7 +50,9 @@ class StateBody(Value, frozen=True, kw_only=True):
     """What a state says of an object: redacted, with volatile fields taken out of the hash only."""
 
     kind: str
-    """`Application`, `AppProject`, `Repository`, `Cluster`, `Component`."""
+    """`Application`, `AppProject`, `Instances` (of an Application, by its subject), `Repository`,
+    `Cluster`, `RepositoryCertificate`, `GnuPGKey`, `Component`. A service keeps others as they are.
+    """
     namespace: str
     name: str
     labels: dict[str, str] = {}
