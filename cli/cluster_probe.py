@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
 from agent.git.credentials import SecretCredentials
+from agent.git.failures import CERTIFICATES
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.kube.client import KubeClient, kube_client
 from agent.kube.config import KubeConfigError, connect
 from agent.kube.rights import Right, missing, who_am_i
 from agent.settings import Settings
+from agent.store.certificates import Certificates
 from agent.store.secrets import Secrets
 from cli.probes import SECONDS, Finding
 from handlers.application.application import Application
@@ -76,19 +78,30 @@ async def _repositories(client: KubeClient, settings: Settings) -> list[Finding]
     for raw in msgspec.json.decode(await client.get(f"/api/v1/{home}/secrets"), type=_Raws).items:
         secrets.put(bytes(raw))
     urls = sorted({app.source.repo_url for app in apps if app.source})
-    credentials = SecretCredentials(secrets.all)
-    return [await _repository(url, credentials) for url in urls[:MOST_REPOSITORIES]]
-
-
-async def _repository(url: str, credentials: SecretCredentials) -> Finding:
     with tempfile.TemporaryDirectory(prefix="gitops-check-") as folder:
-        mirrors = Mirrors(MirrorSettings(folder=Path(folder), fetch_seconds=60.0), credentials)
-        try:
-            async with mirrors:
-                await mirrors.fetch(url)
-        except RepositoryError as e:
-            remedy = "Check the URL and the repository Secret in the control namespace."
-            return Finding(part="git", ok=False, found=redact_text(e.message), remedy=remedy)
+        mirrors = Mirrors(
+            MirrorSettings(folder=Path(folder), fetch_seconds=60.0),
+            SecretCredentials(secrets.all),
+            (await _certificates(client, home)).for_url,
+        )
+        async with mirrors:
+            return [await _repository(url, mirrors) for url in urls[:MOST_REPOSITORIES]]
+
+
+async def _certificates(client: KubeClient, home: str) -> Certificates:
+    """None where they are not there or may not be read: a fetch then says what it misses."""
+    found = Certificates()
+    with suppress(ApplyRefusedError):
+        found.put(await client.get(f"/api/v1/{home}/configmaps/{CERTIFICATES}"))
+    return found
+
+
+async def _repository(url: str, mirrors: Mirrors) -> Finding:
+    try:
+        await mirrors.fetch(url)
+    except RepositoryError as e:
+        remedy = "Check the URL and the repository Secret in the control namespace."
+        return Finding(part="git", ok=False, found=redact_text(e.message), remedy=remedy)
     return Finding(part="git", ok=True, found=f"{redact_text(url)} can be fetched")
 
 

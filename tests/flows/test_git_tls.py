@@ -11,6 +11,7 @@ import pytest
 
 from bus.events import RenderFailed
 from bus.status import Reason
+from cli.cluster_probe import cluster
 from playground.certificates import (
     Authority,
     KeyPair,
@@ -125,6 +126,19 @@ async def test_an_unknown_authority_is_named_with_the_config_map_to_fill_and_fil
         await eventually(lambda: certificates.for_url(house.repository.url) == wanted)
         await house.patch_app("web", REFRESH)
         await world.until_synced_to(sha)
+
+
+async def test_check_trusts_whom_the_agent_trusts(quiet_house: House, tmp_path: Path) -> None:
+    async with private(quiet_house, tmp_path / "tls") as world:
+        await world.wants()
+
+        async def fetched() -> list[bool]:
+            findings = await cluster(quiet_house.settings)
+            return [one.ok for one in findings if one.part == "git"]
+
+        assert await fetched() == [False]
+        await world.trust(world.authority)
+        assert await fetched() == [True]
 
 
 async def test_insecure_asks_for_no_certificate(quiet_house: House, tmp_path: Path) -> None:
