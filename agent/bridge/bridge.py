@@ -31,6 +31,7 @@ from agent.bridge.keys import Keys
 from agent.bridge.limits import LimitsBook, watch_of
 from agent.bridge.link import Link
 from agent.bridge.outside import Outside, Place, outside
+from agent.bridge.past import Past
 from agent.bridge.reach import Reach
 from agent.bridge.recorder import Recorder
 from agent.bridge.results import Results
@@ -204,11 +205,13 @@ class _Bridge:
             running=desk.running,
             allowed=self._book.now.shown(),
         )
+        forgotten = Forgotten(await self._parts.bus.bucket("link"))
+        past = Past(epoch=hello.epoch, outbox=self._outbox, forgotten=forgotten)
         talk = Talk(
             link=link,
             hello=hello,
             outbox=self._outbox,
-            forgotten=Forgotten(await self._parts.bus.bucket("link")),
+            past=past,
             recorder=self._recorder,
             states=self._states,
             desk=desk,

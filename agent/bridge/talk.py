@@ -21,8 +21,9 @@ import structlog
 
 from agent.bridge import answers
 from agent.bridge.far_clock import FarClock
-from agent.bridge.forgotten import Forgotten
-from agent.bridge.link import Link, LinkLostError, LinkRefusedError
+from agent.bridge.greeting import fenced, pace_of, welcome_of
+from agent.bridge.link import Link, LinkLostError
+from agent.bridge.past import Past
 from agent.bridge.pulse import Pulse
 from agent.bridge.recorder import Recorder
 from agent.bridge.states import States
@@ -51,9 +52,6 @@ log = structlog.get_logger()
 GAP = "fact.outbox.gap.v1"
 READ_BYTES = 512 * 1024
 _READ_ITEMS = 64
-_NO_FENCE_RETURN = 3600.0
-_SHORTEST, _LONGEST_BEAT, _LONGEST_COMPARE = 0.1, 15.0, 3600.0
-_LARGEST_WINDOW = 10_000
 
 
 class Desk(Protocol):
@@ -76,7 +74,7 @@ class Talk:
     link: Link
     hello: Hello
     outbox: Outbox
-    forgotten: Forgotten
+    past: Past
     recorder: Recorder
     states: States
     desk: Desk
@@ -85,7 +83,6 @@ class Talk:
     """Set once the far end took us in."""
     _uplink: Uplink = field(init=False)
     _pulse: Pulse = field(init=False)
-    _forgotten: int = 0
     _compare_at: float = 0.0
     _compare_every: float = 60.0
 
@@ -94,46 +91,21 @@ class Talk:
         """Seconds between two beats at most: how often to see whether one is due."""
         return self._pulse.look_every
 
-    # --- the beginning ------------------------------------------------------------------------
-
     async def greet(self, frame: DownFrame, now: float) -> None:
         """`frame`: the answer to our Hello."""
-        match frame:
-            case Welcome():
-                await self._welcomed(frame, now)
-            case Fenced():
-                raise _fenced(frame)
-            case _:
-                raise LinkLostError(f"expected a welcome, got {type(frame).__name__}")
-
-    async def _welcomed(self, welcome: Welcome, now: float) -> None:
+        welcome = welcome_of(frame)
         log.info("link is up", fence=welcome.fence, acked=welcome.acked)
         if welcome.quarantined:
             log.warning("the service keeps this epoch apart until a person accepts it")
-        await self._same_past(welcome)
-        self.welcome = welcome
+        await self.past.check(welcome.acked, self.hello.outbox)
+        self.welcome, pace = welcome, pace_of(welcome)
         self.service_clock.hear(welcome.server_time)
-        window = int(_between(1, welcome.window, _LARGEST_WINDOW))
-        self._uplink = Uplink(acked=max(0, welcome.acked), window=window)
-        every = _between(_SHORTEST, welcome.beat_seconds, _LONGEST_BEAT)
-        self._pulse = Pulse(every=every, heard=now)
-        self._compare_every = _between(_SHORTEST, welcome.roots_seconds, _LONGEST_COMPARE)
-        self._compare_at = now
-        await self._tell_gap(welcome.acked)
+        self._uplink = Uplink(acked=max(0, welcome.acked), window=pace.window)
+        self._pulse = Pulse(every=pace.beat_every, heard=now)
+        self._compare_at, self._compare_every = now, pace.compare_every
+        if gap := await self.past.gap(welcome.acked):
+            await self.recorder.note(GAP, gap)
         await self.forget()
-
-    async def _same_past(self, welcome: Welcome) -> None:
-        """More acknowledged than was ever said: our outbox is older than it, so not the same."""
-        if welcome.acked > self.hello.outbox:
-            await self.outbox.renew()
-            raise LinkLostError("the service knows more of this outbox than it holds: new epoch")
-
-    async def _tell_gap(self, acked: int) -> None:
-        """The service knows less than it once acknowledged: what is gone here is gone."""
-        through = await self.forgotten.through(self.hello.epoch)
-        if through > acked:
-            log.warning("the service forgot what it acknowledged", after=acked, through=through)
-            await self.recorder.note(GAP, {"after": acked, "through": through})
 
     # --- down ---------------------------------------------------------------------------------
 
@@ -150,7 +122,7 @@ class Talk:
             case Offer() | Cancel() | Credit():
                 self._heard_of_task(frame)
             case Fenced():
-                raise _fenced(frame)
+                raise fenced(frame)
             case Welcome() | Beat():
                 pass
             case _:
@@ -219,12 +191,7 @@ class Talk:
             await self.link.send(beat)
 
     async def forget(self) -> None:
-        """Noted before it is done: rather a gap told that is none than one that is not told."""
-        through = self._uplink.acked
-        if through > self._forgotten:
-            await self.forgotten.note(self.hello.epoch, through)
-            await self.outbox.forget(through)
-            self._forgotten = through
+        await self.past.forget(self._uplink.acked)
 
     async def compare(self, now: float) -> None:
         """Where it is time, and all that is known is said and acknowledged."""
@@ -247,14 +214,3 @@ class Talk:
         if not (self._uplink.in_step and self.recorder.settled):
             return False
         return (await self.outbox.standing()).newest <= self._uplink.cursor
-
-
-def _between(least: float, said: float, most: float) -> float:
-    """What the service says is taken within reason."""
-    return min(max(least, said), most)
-
-
-def _fenced(frame: Fenced) -> LinkLostError:
-    if frame.retry_after > 0:
-        return LinkLostError(f"fenced: {frame.reason}", retry_after=frame.retry_after)
-    return LinkRefusedError(f"fenced: {frame.reason}", retry_after=_NO_FENCE_RETURN)

@@ -49,8 +49,8 @@ class World:
         """The agent with keys of a new enrolment."""
         return await enrol(self.service.url, await self.token(agent_id), Keys())
 
-    async def call(self, method: str, path: str) -> tuple[int, Any]:
-        """Of the API, as the first user."""
+    async def bearer(self) -> str:
+        """A new API token of the first user."""
         token = new_secret(API_TOKEN)
         async with self.service.parts.engine.begin() as connection:
             admin = (await connection.execute(select(principals))).one()
@@ -58,8 +58,12 @@ class World:
             await connection.execute(
                 insert(api_tokens).values(**row, name="test", hash=hash_of(token))
             )
-        headers = {"Authorization": f"Bearer {token}"}
-        body = {} if method == "POST" else None
+        return token
+
+    async def call(self, method: str, path: str) -> tuple[int, Any]:
+        """Of the API, as the first user."""
+        headers = {"Authorization": f"Bearer {await self.bearer()}"}
+        body: dict[str, str] | None = {} if method == "POST" else None
         url = f"{self.service.url}/api/v1{path}"
         async with (
             aiohttp.ClientSession(headers=headers) as http,

@@ -18,6 +18,7 @@ from agent.bridge.evictions import Evictions
 from agent.bridge.far_clock import FarClock
 from agent.bridge.forgotten import Forgotten
 from agent.bridge.link import Link, LinkLostError
+from agent.bridge.past import Past
 from agent.bridge.recorder import Recorder
 from agent.bridge.sources import Source
 from agent.bridge.states import States
@@ -150,7 +151,7 @@ class Near:
             link=self._mouth,
             hello=hello,
             outbox=self._outbox,
-            forgotten=self.forgotten,
+            past=Past(epoch=hello.epoch, outbox=self._outbox, forgotten=self.forgotten),
             recorder=self._recorder,
             states=self._states,
             desk=self,
