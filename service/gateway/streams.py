@@ -7,6 +7,7 @@ to keep. The reader gives credit; the agent sends no more than that.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,8 +23,9 @@ from service.store.signals import Signals
 from service.store.tables import tasks
 
 CREDIT = 64
-_PIECE = 1200
-"""Characters: a signal holds 8000 bytes, and one character may be six of them in JSON."""
+_PIECE, _PLAIN_PIECE = 1200, 3600
+"""Characters: a signal holds 8000 bytes. One may be six of them in JSON; of plain text two."""
+_NOT_PLAIN = re.compile(r"[^\n\r\t -~]")
 _WAITING = 2000
 _IDLE_SECONDS = 60.0
 
@@ -55,11 +57,12 @@ def pieces(part: Chunk | End) -> Iterator[Piece]:
     if isinstance(part, End):
         yield Piece(ended=True, reason=part.reason[:400])
         return
-    starts = range(0, max(len(part.text), 1), _PIECE)
+    size = _PIECE if _NOT_PLAIN.search(part.text) else _PLAIN_PIECE
+    starts = range(0, max(len(part.text), 1), size)
     for number, start in enumerate(starts):
         yield Piece(
             place=(part.number, number),
-            text=part.text[start : start + _PIECE],
+            text=part.text[start : start + size],
             dropped=part.dropped if start == 0 else 0,
             last=start == starts[-1],
         )
