@@ -33,6 +33,10 @@ Made from the types by `python -m bus.events.document > docs/events.md`; do not 
 carry keys, revisions, digests and counts; no manifest and no secret. A fact stays readable for 72
 hours.
 
+Whatever a status shows has its fact, however suddenly the agent ended: what was written and not yet
+said is said by the next start, in the order in which it happened. Such a fact begins a chain of its
+own.
+
 ## How to subscribe
 
     gitops events --follow --app argocd/guestbook --since 1h --json     # replay, then follow

@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from agent.store.applications import Applications
-from bus.events import HealthAssessed, RefreshApp
+from bus.events import HealthAssessed, RefreshApp, SyncSkipped
 from bus.identity import AppKey, RepositoryKey
-from bus.status import HealthStatus
+from bus.status import HealthStatus, Reason
 from handlers.application.application import Application
 from handlers.application.status import HealthState
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError, StaleWriteError, StatusWrite
@@ -125,6 +125,14 @@ async def test_what_is_said_of_a_write_is_noted_in_the_same_call(
     note = msgspec.json.decode(patch["metadata"]["annotations"][ANNOTATION])
     assert [one["type"] for one in note["facts"]] == ["fact.health.assessed.v1"]
     assert patch["status"] == {"health": {"status": "Healthy"}}
+
+
+async def test_what_follows_from_no_write_costs_none(apps: Applications, patches: Patches) -> None:
+    """A steady state stays quiet, whatever is said of it."""
+    apps.put_application(raw())
+    said = SyncSkipped(app=KEY, reason=Reason.ALREADY_SYNCED, message="live equals desired")
+    await apps.write(known(apps), StatusWrite(status=known(apps).status, says=(said,)))
+    assert not patches.sent
 
 
 async def test_a_guarded_write_names_the_version_and_says_when_it_is_stale(
