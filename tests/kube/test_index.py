@@ -219,3 +219,38 @@ def test_every_order_of_events_and_answers_ends_the_same(order: list[int], cut: 
     found = index.get(live().key)
     assert found is not None
     assert found.resource_version == "5"
+
+
+def test_the_applications_of_an_object_are_found_by_way_of_its_owners() -> None:
+    index = index_of(live("root"), live("child", app="", owner="uid-root"))
+    grandchild = live("grandchild", app="", owner="uid-child")
+
+    assert index.roots_of(grandchild) == {"shop"}
+    assert index.roots_of(live("stranger", app="", owner="uid-of-nobody")) == frozenset()
+
+
+def test_objects_that_own_each_other_belong_to_nobody() -> None:
+    index = index_of(live("one", app="", owner="uid-two"), live("two", app="", owner="uid-one"))
+
+    assert index.roots_of(live("one", app="", owner="uid-two")) == frozenset()
+
+
+def test_an_owner_that_is_gone_leads_nowhere() -> None:
+    root = live("root")
+    index = index_of(root)
+    index.remove(root)
+
+    assert index.roots_of(live("child", app="", owner="uid-root")) == frozenset()
+
+
+def test_the_observer_sees_our_own_writes_too() -> None:
+    index = LiveIndex("argocd")
+    seen: list[tuple[LiveObject | None, LiveObject | None]] = []
+    index.observer = lambda before, after: seen.append((before, after))
+    written = live()
+
+    with index.writing(written.key):
+        index.put(written, ours=True)
+    index.remove(written)
+
+    assert seen == [(None, written), (written, None)]
