@@ -99,3 +99,15 @@ def _all_of(file: int) -> str:
     finally:
         os.close(file)
     return found.decode()
+
+
+@pytest.mark.parametrize(
+    "step",
+    ["pip install", "npm ci", "npm run build", "npm run --silent test", "go test ./", "bin/mypy"],
+)
+def test_no_long_step_of_make_is_silent(step: str) -> None:
+    command = ["make", "--dry-run", "--always-make", "NPM=npm", "GO=go", "test"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    lines = [line for line in said.replace("\\\n", " ").splitlines() if step in line]
+    assert lines
+    assert all("playground.stage" in line for line in lines)
