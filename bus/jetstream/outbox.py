@@ -14,6 +14,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 import nats.errors
@@ -58,6 +59,14 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 class Stored(msgspec.Struct, frozen=True, kw_only=True):
     sequence: int
     data: bytes
+
+
+class _Purged(msgspec.Struct, frozen=True, kw_only=True):
+    """The server's answer."""
+
+    success: bool = False
+    purged: int = 0
+    error: Any = None
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,7 +150,7 @@ class Outbox:
         self._unlooked = 0
         if standing.bytes < self._limit * _FULL:
             return
-        states = await self._purge(subject=f"{self.scope.prefix}.{Branch.UP}.state.>")
+        states = await self._purge(filter=f"{self.scope.prefix}.{Branch.UP}.state.>")
         self.evicted_states += states
         facts = await self._drop_oldest(await self.standing())
         self.evicted_facts += facts
@@ -155,14 +164,19 @@ class Outbox:
         span = standing.newest - standing.first + 1
         return await self._purge(seq=standing.first + max(1, int(span * excess / standing.bytes)))
 
-    async def _purge(self, *, subject: str | None = None, seq: int | None = None) -> int:
-        jetstream = self.connection.jetstream
+    async def _purge(self, **what: str | int) -> int:
+        """How many went, as the server counts: others append meanwhile. `filter` or `seq`."""
+        api_subject = f"$JS.API.STREAM.PURGE.{self._name}"
         try:
-            before = (await jetstream.stream_info(self._name)).state.messages
-            await jetstream.purge_stream(self._name, subject=subject, seq=seq)
-            return before - (await jetstream.stream_info(self._name)).state.messages
-        except (nats.errors.Error, OSError) as error:
+            answer = await self.connection.client.request(
+                api_subject, msgspec.json.encode(what), timeout=_READ_SECONDS
+            )
+            told = msgspec.json.decode(answer.data, type=_Purged)
+        except (nats.errors.Error, OSError, msgspec.DecodeError) as error:
             raise OutboxError(f"stream {self._name} cannot be purged: {error!r}") from error
+        if not told.success:
+            raise OutboxError(f"stream {self._name} cannot be purged: {told.error}")
+        return told.purged
 
     async def _born(self, config: api.StreamConfig) -> str:
         epoch = uuid.uuid4().hex

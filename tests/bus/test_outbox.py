@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 
 from bus.jetstream import Bus
-from bus.jetstream.outbox import Entry, Outbox
+from bus.jetstream.outbox import Entry, Outbox, OutboxError
 from tests.bus.rooms import settings_of
 
 pytestmark = pytest.mark.flow
@@ -97,3 +98,29 @@ async def test_when_it_is_full_states_go_first_then_the_oldest_facts(
     assert 0 < outbox.evicted_facts < 60
     assert left[0][:4] == b"%04d" % outbox.evicted_facts
     assert left[-1][:4] == b"9999"
+
+
+async def test_what_is_thrown_out_is_counted_exactly_while_others_append(
+    bus: Bus, outbox: Outbox
+) -> None:
+    jetstream, name = bus.connection.jetstream, bus.scope.name("UP")
+    info = await jetstream.stream_info(name)
+    await jetstream.update_stream(info.config.evolve(max_bytes=100_000))
+    await outbox.standing()
+
+    async def write(writer: int) -> None:
+        for number in range(60):
+            await outbox.append(fact(f"{writer}-{number}", b"f" * 1000))
+
+    async with asyncio.TaskGroup() as tasks:
+        for writer in range(4):
+            tasks.create_task(write(writer), name=f"writer {writer}")
+    assert outbox.evicted_facts > 0
+    assert outbox.evicted_facts + len(await held(outbox)) == 4 * 60
+
+
+async def test_a_stream_that_is_gone_throws_nothing_out(bus: Bus, outbox: Outbox) -> None:
+    await bus.connection.jetstream.delete_stream(bus.scope.name("UP"))
+    with pytest.raises(OutboxError):
+        await outbox.ease()
+    assert (outbox.evicted_states, outbox.evicted_facts) == (0, 0)
