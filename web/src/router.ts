@@ -1,5 +1,10 @@
 /* The addresses of the dashboard. Each page is loaded when it is first visited; the login is the only open one. */
-import { createRouter, createWebHistory, type RouteRecordRaw } from "vue-router";
+import {
+  createRouter,
+  createWebHistory,
+  type RouteLocationNormalized,
+  type RouteRecordRaw,
+} from "vue-router";
 import { useSession } from "./stores/session";
 
 declare module "vue-router" {
@@ -122,9 +127,18 @@ export const router = createRouter({
 
 router.beforeEach(async (to) => {
   if (to.meta.open) return true;
+  fetchParts(to);
   if (await useSession().restore()) return true;
   return { name: "login", query: to.fullPath === "/" ? {} : { to: to.fullPath } };
 });
+
+/** The page's own code is on its way while the service says who is looking. */
+function fetchParts(to: RouteLocationNormalized): void {
+  for (const { components } of to.matched) {
+    const page = components?.["default"];
+    if (typeof page === "function") void (page as () => Promise<unknown>)();
+  }
+}
 
 router.afterEach((to) => {
   document.title = `${to.meta.title ?? "GitOps"} · GitOps`;

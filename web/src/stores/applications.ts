@@ -12,7 +12,8 @@ import { gather } from "./gather";
 import { useGlow } from "./glow";
 import { useLive } from "./live";
 
-const PAGE = 500;
+/** The first rows soon, worst first as the service sorts; then the others in as few pages as it gives. */
+const [FIRST, PAGE] = [100, 500];
 
 export const useApplications = defineStore("applications", () => {
   const live = useLive();
@@ -28,7 +29,10 @@ export const useApplications = defineStore("applications", () => {
       const fresh = new Map<string, Application>();
       let cursor: string | null = "";
       while (cursor !== null) {
-        const page: Awaited<ReturnType<typeof api.page>> = await api.page({ limit: PAGE, cursor });
+        const page: Awaited<ReturnType<typeof api.page>> = await api.page({
+          limit: cursor ? PAGE : FIRST,
+          cursor,
+        });
         for (const app of page.items) fresh.set(app.id, app);
         if (!loaded.value) known.value = new Map(fresh);
         loaded.value = true;
