@@ -1,0 +1,125 @@
+"""dashboard: 1000 applications in a browser, and a tree of 500 objects. How soon, and how smooth?
+
+A service on a real PostgreSQL, told by 50 simulated agents; Debian's Chromium, without a GPU, loads
+the list with an empty cache, types into its search, and listens to the agents' steady reports. The
+tree is an answer of 500 objects put in place of the agent's, and panned with the mouse.
+
+    python -m benchmarks.dashboard --applications 1000 --objects 500 --loads 5
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import uvloop
+from pydantic import SecretStr
+from rich.console import Console
+
+from benchmarks.dashboard_page import Looker, open_looker
+from benchmarks.fan_out import people
+from benchmarks.far_agents import Burst
+from benchmarks.far_load import far_agents, line_of, tokens_of
+from benchmarks.figures import Figure, Report, Results, rows
+from benchmarks.machine import load, machine
+from benchmarks.processes import look
+from benchmarks.table import table_of
+from playground.postgres import postgres_server
+from service.app import Service, open_service
+from service.settings import ServiceSettings
+
+WORK = "a browser opens the list with N applications, and pans a tree of objects"
+_AGENTS = 50
+_FIRST_ROWS_AIM, _FRAME_AIM = 1000.0, 50.0
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    applications: int
+    objects: int
+    loads: int
+
+
+async def dashboard(wish: Wish) -> tuple[Figure, ...]:
+    with tempfile.TemporaryDirectory(prefix="gitops-bench-") as folder:
+        async with postgres_server(Path(folder)) as server:
+            settings = ServiceSettings(database_url=SecretStr(server.url), port=0, migrate=True)
+            async with open_service(settings) as service:
+                return await _measured(service, wish)
+
+
+async def _measured(service: Service, wish: Wish) -> tuple[Figure, ...]:
+    _, viewers = await people(service)
+    tokens = await tokens_of(service, _AGENTS)
+    each = wish.applications // _AGENTS
+    async with (
+        far_agents(service.url, tokens, viewers[0], each) as told,
+        open_looker(service.url, viewers[1]) as looker,
+    ):
+        began = look()
+        msgspec.json.decode(await line_of(told), type=Burst)
+        figures = (*await _list(looker, wish), *await _tree(looker, wish.objects))
+        others = look().others_share(began)
+    return (*figures, Figure(name="the machine's CPU that others took", unit="%", value=others))
+
+
+async def _list(looker: Looker, wish: Wish) -> tuple[Figure, ...]:
+    """The agents report all the while: two changes a second from each."""
+    live = await looker.frames_while_live(wish.applications)
+    loads = sorted([await looker.first_rows() for _ in range(wish.loads)])
+    typed = await looker.typing(wish.applications)
+    return (
+        Figure(
+            name="address asked for -> first rows, median",
+            unit="ms",
+            value=loads[len(loads) // 2],
+            aim=_FIRST_ROWS_AIM,
+        ),
+        Figure(name="the same, longest", unit="ms", value=loads[-1]),
+        Figure(name="a letter typed -> list filtered", unit="ms", value=typed),
+        Figure(name="100 changes/s: frames over 50 ms", unit="%", value=live.long_share),
+        Figure(name="100 changes/s: p50 frame", unit="ms", value=live.p50),
+        Figure(name="100 changes/s: p99 frame", unit="ms", value=live.p99, aim=_FRAME_AIM),
+    )
+
+
+async def _tree(looker: Looker, objects: int) -> tuple[Figure, ...]:
+    drawn, frames = await looker.pan_tree(objects)
+    return (
+        Figure(name="tree unfolded -> all boxes drawn", unit="ms", value=drawn),
+        Figure(name="panning: p50 frame", unit="ms", value=frames.p50),
+        Figure(name="panning: p99 frame", unit="ms", value=frames.p99, aim=_FRAME_AIM),
+        Figure(name="panning: frames over 50 ms", unit="%", value=frames.long_share),
+    )
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.dashboard", description=__doc__)
+    parser.add_argument("--applications", type=int, default=1000, metavar="N")
+    parser.add_argument("--objects", type=int, default=500, metavar="M")
+    parser.add_argument("--loads", type=int, default=5, metavar="L")
+    parser.add_argument("--repeat", type=int, default=1, metavar="R")
+    parser.add_argument("--json", type=Path, default=Path("bench-results/dashboard.json"))
+    said = parser.parse_args(arguments)
+    wish = Wish(applications=said.applications, objects=said.objects, loads=said.loads)
+    before = load()
+    repeats = [uvloop.run(dashboard(wish)) for _ in range(said.repeat)]
+    report = Report(
+        benchmark="dashboard",
+        applications=said.applications,
+        work=WORK,
+        rows=rows(repeats),
+        load_before=before,
+    )
+    Console().print(table_of(report))
+    said.json.parent.mkdir(parents=True, exist_ok=True)
+    results = Results(machine=machine(), reports=(report,))
+    said.json.write_bytes(msgspec.json.format(msgspec.json.encode(results)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
