@@ -88,6 +88,7 @@ docs: $(STAMP)
 	@$(BIN)/python -m bus.events.document > docs/events.md
 	@$(BIN)/python -m agent.settings_document > docs/settings.md
 	@$(BIN)/python -m service.settings_document > docs/service-settings.md
+	@$(BIN)/python -m cli.document > docs/cli-reference.md
 	@$(BIN)/python -m deploy.generate
 
 lock: $(STAMP)

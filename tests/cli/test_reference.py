@@ -1,33 +1,39 @@
-"""docs/cli.md names every command, option and exit code there is."""
+"""docs/cli.md names every command, option and exit code there is; the reference is made of them."""
 
 from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import typer
 import typer.core
 
-from cli.lazy import Group, Verb
+from cli.document import page, verbs
 from cli.main import GITOPS
 from cli.say import Exit
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "cli.md").read_text("utf-8")
+DOCS = Path(__file__).parent.parent.parent / "docs"
+PAGE = (DOCS / "cli.md").read_text("utf-8")
 MINE = frozenset({"events", "render", "diff", "health", "plan", "webhook", "check", "settings"})
 
 
-def named(group: Group = GITOPS) -> Iterator[tuple[str, Verb]]:
-    for name, verb in group.verbs.items():
-        if isinstance(verb, Group):
-            yield from named(verb)
-        else:
-            yield f"{group.name} {name}", verb
+COMMANDS = tuple(verbs(GITOPS))
 
 
-@pytest.mark.parametrize("command", [name for name, _ in named()])
+def test_the_reference_is_fresh() -> None:
+    made = (DOCS / "cli-reference.md").read_text("utf-8")
+    assert made == page(), "run: make docs"
+
+
+@pytest.mark.parametrize("name", [name for name, verb in COMMANDS if "cli.far." in verb.module])
+def test_every_command_that_asks_the_service_tells_its_exit_codes(name: str) -> None:
+    (section,) = [it for it in page().split("\n## ") if it.startswith((f"`{name}`", f"`{name} "))]
+    assert "Exit codes: 0 " in section
+
+
+@pytest.mark.parametrize("command", [name for name, _ in COMMANDS])
 def test_every_command_is_on_the_page(command: str) -> None:
     assert f"`{command}" in PAGE
 
@@ -36,7 +42,7 @@ def test_every_command_is_on_the_page(command: str) -> None:
     "module",
     [
         verb.module
-        for name, verb in named()
+        for name, verb in COMMANDS
         if name.split()[-1] in MINE and not verb.module.startswith("cli.far.")
     ],
 )
@@ -54,7 +60,7 @@ def test_every_option_is_on_the_page(module: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", sorted({verb.module for _, verb in named() if verb.module.startswith("cli.far.")})
+    "module", sorted({verb.module for _, verb in COMMANDS if verb.module.startswith("cli.far.")})
 )
 def test_every_option_of_the_service_is_on_the_page(module: str) -> None:
     group = typer.main.get_command(importlib.import_module(module).app)
