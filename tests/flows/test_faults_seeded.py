@@ -1,20 +1,24 @@
-"""Pushes, hand edits and crashes in random order; then quiet, and live equals Git.
+"""Pushes, hand edits and crashes in random order; then quiet: live equals Git, all is told once.
 
 Repeat a run with the seed it printed: GITOPS_FAULT_SEED=4711. More and longer walks:
 GITOPS_FAULT_STEPS=200.
 """
 
 import os
+from collections import Counter
 from collections.abc import AsyncIterator
 from random import Random, SystemRandom
 
 import pytest
 from pydantic import SecretStr
 
+from bus.events import HealthAssessed, OperationFinished, OperationStarted
+from bus.jetstream import Bus
+from bus.status import HealthStatus
 from playground.githost import GitHost
 from playground.server import Server
 from tests.flows.chaos import APPS, Chaos
-from tests.flows.evidence import dead_letters
+from tests.flows.evidence import dead_letters, facts
 from tests.flows.house import House, conditions, is_synced
 from tests.flows.outside import allow_webhooks, bus_of, prepared
 from tests.support import eventually
@@ -51,10 +55,25 @@ async def test_after_any_faults_live_equals_git(chaos: Chaos) -> None:
         await eventually(lambda: is_as_in_git(chaos), within=120)
         async with bus_of(chaos.house.settings) as bus:
             assert await dead_letters(bus) == []
+            await eventually(lambda: is_told_whole(bus))
     except AssertionError as error:
         error.add_note(f"GITOPS_FAULT_SEED={SEED}: {', '.join(chaos.story)}")
         error.add_note(chaos.agent.log[-20_000:])
         raise
+
+
+async def is_told_whole(bus: Bus) -> bool:
+    """Each operation's begin and end once, and each health follows from the one before."""
+    begins = Counter(one.operation for one in await facts(bus, OperationStarted))
+    ends = Counter(one.operation for one in await facts(bus, OperationFinished))
+    assert begins == ends
+    assert set(begins.values()) == {1}
+    healths = await facts(bus, HealthAssessed)
+    for app in {one.app for one in healths}:
+        chain = [one for one in healths if one.app == app]
+        assert [one.before for one in chain[1:]] == [one.status for one in chain[:-1]]
+        assert chain[-1].status is HealthStatus.HEALTHY
+    return True
 
 
 async def is_as_in_git(chaos: Chaos) -> bool:
