@@ -80,3 +80,15 @@ function niceStep(least: number): number {
 }
 
 const byName = (a: Lane, b: Lane) => a.environment.localeCompare(b.environment);
+
+const LEAST_MS = 10 * 60_000;
+
+/**
+ * Where the drawing begins: with its time, or, where all facts lie in the last quarter of that, shortly before
+ * the first of them. A dense stripe at the edge of an empty chart says nothing.
+ */
+export function began(facts: readonly Fact[], since: number, until: number): number {
+  const first = Date.parse(facts.at(-1)?.time ?? "");
+  if (Number.isNaN(first) || first < until - (until - since) / 4) return since;
+  return Math.max(since, Math.min(first - (until - first) / 10, until - LEAST_MS));
+}
