@@ -20,6 +20,12 @@ app = calling.new_app()
 _FIELDS = ("project", "environment", "region", "agent", "health", "sync", "label", "service")
 
 
+_STATUSES = {
+    "health": ("Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown"),
+    "sync": ("Synced", "OutOfSync", "Unknown"),
+}
+
+
 class Sort(StrEnum):
     WORST = "worst"
     NAME = "name"
@@ -81,8 +87,17 @@ def _filters(given: Sequence[str]) -> dict[str, str]:
         if field not in _FIELDS or not equals or not value:
             ways = f"FIELD=VALUE with one of {', '.join(_FIELDS)}"
             raise FarError(f"--where: expected {ways}, found {text!r}", say.Exit.BAD_INPUT)
+        _check(field, value)
         found.setdefault(field, []).append(value)
     return {field: ",".join(values) for field, values in found.items()}
+
+
+def _check(field: str, value: str) -> None:
+    """A status that there is not would fit nothing, and look like good news."""
+    words = _STATUSES.get(field, (value,))
+    if value not in words:
+        text = f"--where: {field} is one of {', '.join(words)}, found {value!r}"
+        raise FarError(text, say.Exit.BAD_INPUT)
 
 
 def _table(found: Sequence[shapes.App]) -> None:

@@ -17,6 +17,12 @@ from cli.say import Exit
 T = TypeVar("T")
 N = TypeVar("N", shapes.App, shapes.AppProject)
 _MOST_PARTS = 3
+_LISTED = {
+    "applications": "gitops app list",
+    "agents": "gitops agent list",
+    "appprojects": "gitops project list",
+}
+"""What shows those that there are."""
 
 
 async def application(far: Far, reference: str) -> shapes.App:
@@ -83,15 +89,19 @@ async def _by_id(far: Far, noun: str, reference: str) -> Any:
     try:
         return await far.get(path(noun, reference))
     except NotFoundError as e:
-        text = f"there is no {noun[:-1]} {reference}, or you may not see it"
-        raise NotFoundError(text, Exit.BAD_INPUT) from e
+        raise _nothing(noun, reference) from e
 
 
 def _only(found: Sequence[T], noun: str, reference: str, names: Sequence[str]) -> T:
     if len(found) == 1:
         return found[0]
     if not found:
-        text = f"there is no {noun[:-1]} {reference}, or you may not see it"
-        raise NotFoundError(text, Exit.BAD_INPUT)
+        raise _nothing(noun, reference)
     ways = ", ".join(sorted(names))
     raise FarError(f"{reference} is the name of several: say one of {ways}", Exit.BAD_INPUT)
+
+
+def _nothing(noun: str, reference: str) -> NotFoundError:
+    text = f"there is no {noun[:-1]} {reference}, or you may not see it"
+    listed = _LISTED.get(noun)
+    return NotFoundError(f"{text}. See: {listed}" if listed else text, Exit.BAD_INPUT)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import getpass
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -21,7 +23,7 @@ from cli import say
 from cli.far import calling, contexts
 from cli.far.client import open_far
 from cli.far.contexts import Context, Login
-from cli.far.errors import FarError
+from cli.far.errors import FarError, UnauthenticatedError
 from cli.far.text import clean
 
 app = calling.new_app()
@@ -84,7 +86,8 @@ def logout(context: calling.ContextOption = "") -> None:
 
 async def _open(blank: Context, name: str, password: str) -> Context:
     async with open_far(blank) as far:
-        opened, cookie = await far.login(name, password)
+        with _said_of_a_login("an administrator can set another: Settings, Members"):
+            opened, cookie = await far.login(name, password)
     return msgspec.structs.replace(
         blank,
         login=Login.SESSION,
@@ -97,8 +100,19 @@ async def _open(blank: Context, name: str, password: str) -> Context:
 async def _with_token(blank: Context, token: str) -> Context:
     made = msgspec.structs.replace(blank, secret=token)
     async with open_far(made) as far:
-        me = await far.get("/me")
+        with _said_of_a_login("make another: Settings, Tokens", "the token opens nothing here"):
+            me = await far.get("/me")
     return msgspec.structs.replace(made, who=str(me["principal"]["name"]))
+
+
+@contextmanager
+def _said_of_a_login(remedy: str, instead: str = "") -> Iterator[None]:
+    """Who is logging in need not be told to log in."""
+    try:
+        yield
+    except UnauthenticatedError as e:
+        sentence = instead or e.detail
+        raise FarError(f"{sentence.rstrip('.')}; {remedy}", e.code) from e
 
 
 def _end(context: Context) -> None:

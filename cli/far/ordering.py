@@ -52,7 +52,8 @@ async def told(far: Far, tasks: Sequence[dict[str, Any]], given: Told) -> say.Ex
 
 
 def _line(task: shapes.Task) -> None:
-    show.line(task.kind, task.subject, show.status(task.phase), task.message, f"task {task.id}")
+    where = f"task {task.id}" if task.ended else f"see: gitops task get {task.id}"
+    show.line(task.kind, task.subject, show.status(task.phase), task.message, where)
 
 
 def _failed(plain: Mapping[str, Any]) -> bool:

@@ -33,14 +33,17 @@ def moment(text: str | None) -> datetime | None:
 def age(text: str | None, now: datetime) -> str:
     """`4 min`, `3 d`; empty where nothing is known."""
     then = moment(text)
-    return lasting((now - then).total_seconds()) if then else ""
+    if then is None:
+        return ""
+    seconds = (now - then).total_seconds()
+    return "now" if seconds < 1 else lasting(seconds)
 
 
 def lasting(seconds: float) -> str:
     for size, unit in _UNITS:
         if seconds >= size:
             return f"{seconds // size:.0f} {unit}"
-    return "now"
+    return "< 1 s"
 
 
 def clock(text: str | None) -> str:

@@ -29,6 +29,14 @@ async def test_the_list_shows_the_worst_first_and_says_it_in_words(far: FarWorld
     assert [it["name"] for it in only.answers] == ["calm"]
 
 
+@pytest.mark.parametrize("where", ["health=Sick", "health=healthy", "sync=synced", "sync=Missing"])
+async def test_a_status_that_there_is_not_is_no_good_news(far: FarWorld, where: str) -> None:
+    await far.log_in("viewer")
+    ran = await far.run("app", "list", "--where", where)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"{where.partition('=')[0]} is one of" in ran.err
+
+
 async def test_one_application_is_found_by_name_and_by_its_full_name(far: FarWorld) -> None:
     await far.log_in("viewer")
     async with answering(far.world, application("shop", health="Degraded")):
@@ -39,6 +47,7 @@ async def test_one_application_is_found_by_name_and_by_its_full_name(far: FarWor
     assert "prod/argocd/shop" in in_full.out
     assert (nothing.code, nothing.out) == (2, "")
     assert "there is no application shops" in nothing.err
+    assert "See: gitops app list" in nothing.err
 
 
 async def test_a_name_that_two_have_is_refused_with_the_ways_to_say_which(far: FarWorld) -> None:
@@ -91,6 +100,7 @@ async def test_without_wait_the_task_is_told_at_once(far: FarWorld) -> None:
     assert (rollback.code, terminate.code) == (0, 0)
     assert rollback.answers[0]["kind"] == "rollback"
     assert "terminate argocd/shop" in terminate.out
+    assert "see: gitops task get " in terminate.out
 
 
 async def test_a_viewer_may_not_sync(far: FarWorld) -> None:

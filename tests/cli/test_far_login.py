@@ -46,7 +46,8 @@ async def test_a_session_may_change_things_and_ends_with_the_logout(far: FarWorl
 async def test_a_wrong_password_is_refused_and_nothing_is_kept(far: FarWorld) -> None:
     ran = await far.run("login", far.url, "--name", "admin", stdin="wrong-guess")
     assert (ran.code, ran.out) == (4, "")
-    assert "name or password is wrong" in ran.err
+    assert "name or password is wrong; an administrator can set another" in ran.err
+    assert "gitops login" not in ran.err
     assert "wrong-guess" not in ran.err
     assert not far.contexts_file.exists()
 
@@ -61,6 +62,7 @@ async def test_a_token_is_read_from_a_file_and_tried_before_it_is_kept(
     refused = await far.run("login", far.url, "--token", stdin="gt_nobodys")
     listed = await far.run("context", "list", "--json")
     assert (ran.code, refused.code) == (0, 4), ran.err
+    assert "the token opens nothing here; make another" in refused.err
     (context,) = listed.answers
     assert (context["name"], context["current"], context["login"]) == ("ci", True, "token")
     assert file.read_text().strip() not in listed.out + ran.out + ran.err

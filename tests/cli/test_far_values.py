@@ -16,7 +16,7 @@ from cli.far.contexts import Context, Contexts, Login
 from cli.far.errors import FarError, error_of
 from cli.far.moments import of_event, of_fact, words
 from cli.far.sse import Told
-from cli.far.text import age, clean, short
+from cli.far.text import age, clean, lasting, short
 from cli.say import Exit
 
 NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
@@ -36,6 +36,11 @@ NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 )
 def test_ages_are_said_in_the_unit_that_fits(time: str | None, said: str) -> None:
     assert age(time, NOW) == said
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.0, "< 1 s"), (0.4, "< 1 s"), (61.0, "1 min")])
+def test_what_lasted_a_moment_is_not_said_to_be_now(seconds: float, said: str) -> None:
+    assert lasting(seconds) == said
 
 
 def test_what_others_wrote_cannot_command_a_terminal() -> None:
