@@ -38,7 +38,9 @@ class Agent:
             case 0 if f"argocd/{name}" in living:
                 item = self.outbox.gone("Application", f"argocd/{name}")
             case 1:
-                item = self.outbox.fact("fact.app.compared.v1", f"argocd/{name}", {"n": len(self.told)})
+                item = self.outbox.fact(
+                    "fact.app.compared.v1", f"argocd/{name}", {"n": len(self.told)}
+                )
                 self.told.add(item.id)
             case _:
                 health = self.chance.choice(("Healthy", "Degraded"))
