@@ -28,6 +28,7 @@ MARKS = [
 VIEWER = "vera"
 WORKS = (
     "looked-at",
+    "hostile",
     "pushed",
     "asked",
     "edited",
@@ -93,10 +94,10 @@ class Scene:
         assert found is not None
         return Work(id=found["id"], name=name)
 
-    def push(self, name: str, colour: str) -> str:
+    def push(self, name: str, colour: str, message: str = "") -> str:
         """What a colleague pushes; the commit."""
         changes = {f"{name}/settings.yaml": _settings(name, colour)}
-        return self.house.repository.commit(changes, message=f"{name} in {colour}")
+        return self.house.repository.commit(changes, message=message or f"{name} in {colour}")
 
     async def synced(self, work: Work) -> None:
         """Sync it as the command line would, and wait for what the service knows then."""
