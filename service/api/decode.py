@@ -9,12 +9,22 @@ from typing import Any, TypeVar
 import msgspec
 from aiohttp import web
 
+from service.api.fields import NAME_PATTERN
 from service.api.problem import ProblemError
 
 BODY_LIMIT = 1 << 20
 _PATH = re.compile(r" - at `(?:key in )?\$\.?([^`]*)`$")
 _UNKNOWN = re.compile(r"unknown field `([^`]*)`")
 _MISSING = re.compile(r"required field `([^`]*)`")
+_REGEX = re.compile(r"Expected `str` matching regex '(.*)'")
+_LONGEST = re.compile(r"Expected `str` of length <= (\d+)")
+_WORDS = {
+    NAME_PATTERN: (
+        "expected a name of at most 63 small letters, digits and hyphens,"
+        " a letter or digit at both ends"
+    )
+}
+"""What a pattern wants, for people."""
 _DEEPEST = 64
 
 T = TypeVar("T")
@@ -105,5 +115,13 @@ def _problem(message: str) -> ProblemError:
     field = ".".join(it for it in (path, named.group(1) if named else "") if it)
     rule = "unknown-field" if _UNKNOWN.search(message) else "type"
     remedy = "See /api/v1/openapi.json for the fields and their types."
-    detail = _PATH.sub("", message)
+    detail = _in_words(_PATH.sub("", message))
     return ProblemError(422, detail, field=field, rule=rule, remedy=remedy)
+
+
+def _in_words(detail: str) -> str:
+    if wanted := _REGEX.fullmatch(detail):
+        return _WORDS.get(wanted[1], detail)
+    if most := _LONGEST.fullmatch(detail):
+        return f"expected a text of at most {most[1]} characters"
+    return detail

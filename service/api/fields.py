@@ -7,7 +7,8 @@ from typing import Annotated
 
 import msgspec
 
-Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$", max_length=63)]
+NAME_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
+Name = Annotated[str, msgspec.Meta(pattern=NAME_PATTERN, max_length=63)]
 """As Kubernetes wants names: it becomes part of subjects and file names."""
 Title = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 """For people: anything they can type."""

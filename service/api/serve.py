@@ -37,6 +37,8 @@ HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
 NOBODY = Caller(account="", account_name="", id="", name="", display_name="", kind="", bindings=())
+_EXISTS = "23505"
+"""A value that has to be unique is there already; PostgreSQL's code."""
 _IN_EACH_OTHERS_WAY = ("40001", "40P01")
 """Serialisation failure and deadlock: PostgreSQL ended one of two transactions."""
 _LOGGED = frozenset({400, 401, 403, 413, 415, 429})
@@ -64,12 +66,7 @@ async def _answered(tools: Tools, endpoint: Endpoint, request: web.Request) -> w
             await _record(tools, callers[0], e, now)
         raise
     except IntegrityError as e:
-        raise ProblemError(
-            409,
-            "it exists already, or something it names does not",
-            rule="conflict",
-            remedy="Choose another name, or look at the ids it refers to.",
-        ) from e
+        raise _conflict(getattr(e.orig, "sqlstate", "")) from e
     except (ConnectionRefusedError, PoolTimeoutError) as e:
         raise _away() from e
     except DBAPIError as e:
@@ -94,6 +91,15 @@ def _log(endpoint: Endpoint, request: web.Request, refused: ProblemError) -> Non
     if problem.status in _LOGGED:
         about = {"method": endpoint.method, "route": endpoint.path, "rule": problem.rule}
         log.info("request refused", status=problem.status, address=request.remote, **about)
+
+
+def _conflict(state: str) -> ProblemError:
+    if state == _EXISTS:
+        detail, remedy = "there is one of this name already", "Choose another name."
+    else:
+        detail = "something that it names is not there, or something else still needs it"
+        remedy = "Look at the ids it refers to, and at what refers to it."
+    return ProblemError(409, detail, rule="conflict", remedy=remedy)
 
 
 def _away() -> ProblemError:

@@ -100,6 +100,25 @@ async def test_a_refusal_names_field_and_rule(  # noqa: PLR0917  the columns of 
     assert found == (status, field, rule), answer.body
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"name": "UPPER"}, "small letters, digits and hyphens"),
+        ({"name": "a", "region": "r" * 300}, "at most"),
+        ({"name": "prod"}, "there is one of this name already"),
+    ],
+)
+async def test_what_is_wrong_is_said_in_words_and_so_is_what_to_do(
+    world: World, body: dict[str, str], said: str
+) -> None:
+    admin = await world.person("administrator")
+    await world.agent("prod")
+    answer = await admin.call("POST", "/agents", body)
+    assert said in answer.body["detail"]
+    assert "regex" not in answer.body["detail"]
+    assert answer.body["remedy"]
+
+
 async def test_a_body_over_a_mebibyte_is_refused(world: World) -> None:
     admin = await world.person("administrator")
     large = BytesIO(b'{"name": "' + b"a" * (1 << 20) + b'"}')
