@@ -135,13 +135,18 @@ _OPTIONS = (
 )
 
 
+_NONE = ","
+"""No feature at all: what is empty is not sent, and then the default is taken."""
+
+
 def _options(given: list[str]) -> dict[str, str]:
     pairs = [text.partition("=") for text in given]
     for name, equals, _ in pairs:
         if name not in _OPTIONS or not equals:
             ways = f"NAME=VALUE with one of {', '.join(_OPTIONS)}"
             raise FarError(f"--set: expected {ways}, found {name!r}", say.Exit.BAD_INPUT)
-    return {name: value for name, _, value in pairs}
+    found = {name: value for name, _, value in pairs}
+    return {**found, **({"features": _NONE} if found.get("features") == "" else {})}
 
 
 def _made(
@@ -156,7 +161,7 @@ def _made(
             ("Agent", str(agent["name"])),
             ("Token", where),
             ("until", day(made["expiresAt"])),
-            ("Next", f"gitops agent manifest {agent['name']} | kubectl apply -f -"),
+            ("Next", f"gitops agent manifest {agent['name']} | kubectl apply --server-side -f -"),
         )
     )
 
