@@ -8,13 +8,14 @@ takes its answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
 from bus.identity import ResourceKey
 from bus.status import SyncStatus
 from handlers.compare.change import ChangeKind, Difference, Outcome, Verdict
+from handlers.compare.desired import Desired
 from handlers.compare.diff import diff
 from handlers.compare.fields import parse_fields
 from handlers.manifest import access, tracking
@@ -69,12 +70,12 @@ class Comparison(msgspec.Struct, frozen=True):
         )
 
 
-def compare(desired: Sequence[Manifest], live: LiveObjects, identity: str) -> Comparison:
-    """`desired`: assembled and stamped; `live`: all with a desired key or tracked by `identity`."""
-    wanted = {access.key(manifest): manifest for manifest in desired if not is_hook(manifest)}
-    hooks = [manifest for manifest in desired if is_hook(manifest)]
-    states = [_wanted(key, manifest, live.get(key), identity) for key, manifest in wanted.items()]
-    states.extend(_hook(manifest, live) for manifest in hooks if access.name(manifest))
+def compare(desired: Desired, live: LiveObjects, identity: str) -> Comparison:
+    """`live`: all with a desired key or tracked by `identity`."""
+    states = [
+        _wanted(key, manifest, live.get(key), identity) for key, manifest in desired.wanted.items()
+    ]
+    states.extend(_hook(manifest, live) for manifest in desired.hooks if access.name(manifest))
     known = {state.key for state in states}
     states.extend(_extraneous(live, known, identity))
     return Comparison(tuple(sorted(states, key=lambda state: state.key)))

@@ -7,7 +7,7 @@ comparison cannot tell, or says "different" about what the last sync applied, th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 
 import msgspec
@@ -15,10 +15,9 @@ import msgspec
 from bus.identity import Digest, ResourceKey, digest_of
 from bus.status import SyncStatus
 from handlers.compare.change import Outcome, Verdict
+from handlers.compare.desired import Desired
 from handlers.compare.drift import Comparison, ResourceState, compare, resolve
-from handlers.manifest import access
 from handlers.manifest.access import Manifest
-from handlers.manifest.hooks import is_hook
 from handlers.ports import LiveObject
 from handlers.render.recipe import RenderRecord
 
@@ -86,15 +85,11 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """What was read of Git and the cluster: `lives` holds the tracked objects and the desired."""
 
     record: RenderRecord
-    desired: Sequence[Manifest]
+    desired: Desired
     lives: Mapping[ResourceKey, LiveObject]
     identity: str
     denied: Mapping[ResourceKey, str] = {}
     """What the project does not permit, and why: neither applied nor pruned."""
-
-    @property
-    def wanted(self) -> Mapping[ResourceKey, Manifest]:
-        return {access.key(one): one for one in self.desired if not is_hook(one)}
 
 
 def compared(found: Found, answers: Answers) -> Comparison:
@@ -122,7 +117,7 @@ def questions(
         for state in comparison.resources
         if state.key in doubtful and (deployed or state.verdict is Verdict.UNCERTAIN)
     }
-    wanted = found.wanted
+    wanted = found.desired.wanted
     return {
         key: _question(wanted[key], found.lives[key])
         for key in asked
@@ -131,7 +126,7 @@ def questions(
 
 
 def joined(comparison: Comparison, found: Found) -> World:
-    wanted = found.wanted
+    wanted = found.desired.wanted
     pairs = tuple(
         Pair(
             key=said.key,
@@ -144,8 +139,7 @@ def joined(comparison: Comparison, found: Found) -> World:
         for said in comparison.resources
         if not said.hook and (said.key in wanted or said.key not in found.denied)
     )
-    hooks = tuple(one for one in found.desired if is_hook(one))
-    return World(record=found.record, pairs=pairs, hooks=hooks)
+    return World(record=found.record, pairs=pairs, hooks=found.desired.hooks)
 
 
 def _question(desired: Manifest, live: LiveObject) -> Question:

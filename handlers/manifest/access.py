@@ -15,7 +15,7 @@ Manifest = Mapping[str, Any]
 
 _NOTHING: Manifest = {}
 _OBJECT = (dict, Mapping)
-"""In this order: asked some hundred times a comparison, and `Mapping` answers slowly."""
+"""In this order: `Mapping` answers slowly."""
 
 
 class Owner(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,9 +32,11 @@ def get(manifest: object, *path: str | int) -> Any:
     """What stands at `path`, or None where a step is missing or of another type."""
     here = manifest
     for step in path:
-        if here is None:
+        if type(here) is dict:  # nearly always, and asked some hundred times a comparison
+            here = here.get(step)
+        elif here is None:
             return None
-        if isinstance(step, str):
+        elif isinstance(step, str):
             here = here.get(step) if isinstance(here, _OBJECT) else None
         elif isinstance(here, Sequence) and not isinstance(here, str) and step < len(here):
             here = here[step]

@@ -9,6 +9,7 @@ import pytest
 from agent.kube.summary import summarise
 from bus.status import SyncStatus
 from handlers.compare.change import Outcome, Verdict
+from handlers.compare.desired import desired_of
 from handlers.compare.drift import Comparison, ResourceState, compare, resolve
 from handlers.manifest.access import Manifest, key
 from handlers.manifest.tracking import stamp
@@ -33,7 +34,7 @@ def own(*manifests: dict[str, Any], app: str = "shop") -> list[dict[str, Any]]:
 def compared(desired: Sequence[Manifest], live: Sequence[Manifest]) -> Comparison:
     """With the live objects as the index keeps them."""
     found = {key(manifest): summarise(msgspec.json.encode(manifest)) for manifest in live}
-    return compare(desired, found, "shop")
+    return compare(desired_of(desired), found, "shop")
 
 
 def only(comparison: Comparison) -> ResourceState:

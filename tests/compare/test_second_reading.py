@@ -93,7 +93,7 @@ def scaling(manifest: Manifest) -> LiveObject:
 
 async def compared(folder: Path, cluster: BothVersions, git: Manifest, *, times: int = 1) -> Pair:
     seen = found((git,))
-    content = msgspec.json.encode(seen.desired[0]) + b"\n"
+    content = msgspec.json.encode(seen.desired.wanted[KEY]) + b"\n"
     worlds = Worlds(
         apps=Cluster().apps,
         renders=RenderStore.open(folder / "renders"),

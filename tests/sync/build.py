@@ -10,6 +10,7 @@ import msgspec
 from bus.identity import NO_DIGEST, AppKey, RepositoryKey, ResourceKey, Revision, digest_of
 from bus.status import HealthStatus
 from handlers.compare.change import Outcome, Verdict
+from handlers.compare.desired import desired_of
 from handlers.compare.world import Found, World, compared, joined
 from handlers.manifest.tracking import stamp
 from handlers.ports import LiveObject
@@ -72,7 +73,7 @@ def found(
     )
     return Found(
         record=record,
-        desired=[stamp(one, "web") for one in desired],
+        desired=desired_of(stamp(one, "web") for one in desired),
         lives={one.key: one for one in lives},
         identity="web",
         denied=denied,

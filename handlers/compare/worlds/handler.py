@@ -19,6 +19,7 @@ from bus.status import OperationPhase
 from handlers.application.application import Application
 from handlers.application.denials import denial_of, no_project
 from handlers.compare.change import Outcome, Verdict
+from handlers.compare.desired import Desired, desired_of
 from handlers.compare.diff import changes_after_dry_run, same_after_dry_run
 from handlers.compare.normalise import sent
 from handlers.compare.world import Found, Question, World, compared, joined, questions
@@ -43,6 +44,8 @@ T = TypeVar("T")
 
 _REMEMBERED = 20_000
 _AT_ONCE = 8
+_RECENT, _SMALL = 64, 32 * 1024
+"""Artifacts kept decoded: as many as are under way at once, and none that takes much memory."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,6 +59,8 @@ class Worlds:
     cluster: Cluster
     control_namespace: str
     _answers: OrderedDict[Question, Outcome] = field(default_factory=OrderedDict)
+    _recent: OrderedDict[bytes, Desired] = field(default_factory=OrderedDict)
+    """By the artifact itself, whose bytes are the same object from room to room."""
 
     async def read(self, app: Application) -> World | None:
         """None where the desired state must be rendered first; ClusterUnreachableError."""
@@ -80,18 +85,28 @@ class Worlds:
         return joined(comparison, found)
 
     def _found(self, app: Application, record: RenderRecord, content: bytes) -> Found:
-        desired = objects_of(content)
+        desired = self._desired(content)
         lives = {one.key: one for one in self.live.tracked(app.key)}
-        wanted = {access.key(one) for one in desired}
-        here = ((key, self.live.get(key)) for key in wanted)
+        here = ((key, self.live.get(key)) for key in desired.keys)
         lives |= {key: one for key, one in here if one is not None}
         return Found(
             record=record,
             desired=desired,
             lives=lives,
             identity=app_identity(app.key, self.control_namespace),
-            denied=self._denied(app, wanted | lives.keys()),
+            denied=self._denied(app, desired.keys | lives.keys()),
         )
+
+    def _desired(self, content: bytes) -> Desired:
+        """Rooms ask one after the other for what one render made."""
+        known = self._recent.get(content)
+        if known is None:
+            known = desired_of(objects_of(content))
+            if len(content) <= _SMALL:
+                self._recent[content] = known
+            if len(self._recent) > _RECENT:
+                self._recent.popitem(last=False)
+        return known
 
     def _denied(
         self, app: Application, keys: AbstractSet[ResourceKey]
@@ -105,7 +120,7 @@ class Worlds:
     async def _ask(self, asked: Mapping[ResourceKey, Question], found: Found) -> None:
         at_once = asyncio.Semaphore(_AT_ONCE)
         for answer in await gathered(
-            self._answer(question, found.wanted[key], found.lives[key], at_once)
+            self._answer(question, found.desired.wanted[key], found.lives[key], at_once)
             for key, question in asked.items()
         ):
             if isinstance(answer, ClusterUnreachableError):

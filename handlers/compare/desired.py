@@ -1,0 +1,37 @@
+"""What Git wants of one application, read once: ordinary objects by their keys, and hooks. Pure.
+
+Every room that decides about the application asks for the same few things of each object, so they
+are worked out together. The manifests are shared by whoever reads: nobody changes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from bus.identity import ResourceKey
+from handlers.manifest import access
+from handlers.manifest.access import Manifest
+from handlers.manifest.hooks import is_hook
+
+
+class Desired(msgspec.Struct, frozen=True, kw_only=True):
+    wanted: Mapping[ResourceKey, Manifest]
+    """What takes part in the comparison."""
+    hooks: tuple[Manifest, ...] = ()
+    keys: frozenset[ResourceKey] = frozenset()
+    """Of both."""
+
+
+def desired_of(manifests: Iterable[Manifest]) -> Desired:
+    """`manifests`: assembled and stamped."""
+    wanted: dict[ResourceKey, Manifest] = {}
+    hooks: list[Manifest] = []
+    for manifest in manifests:
+        if is_hook(manifest):
+            hooks.append(manifest)
+        else:
+            wanted[access.key(manifest)] = manifest
+    keys = frozenset((*wanted, *map(access.key, hooks)))
+    return Desired(wanted=wanted, hooks=tuple(hooks), keys=keys)
