@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from cli import say
-from cli.far import calling, choosing, find, ordering, previewing, shapes
+from cli.far import auto_sync, calling, choosing, find, ordering, previewing, shapes
 from cli.far.client import Far
 from cli.far.errors import FarError
 from cli.far.given import takes
@@ -126,6 +126,12 @@ class Rollback:
     application: calling.AppArgument
     history_id: Annotated[int, typer.Argument(metavar="ID", min=0, help="Of the history.")]
     prune: PruneOption = False
+    auto_sync_off: Annotated[
+        bool,
+        typer.Option(
+            "--auto-sync-off", help="First switch off automated sync, which would undo it."
+        ),
+    ] = False
     preview: PreviewOption = False
     wait: ordering.WaitOption = False
     timeout: calling.TimeoutOption = "10m"
@@ -145,6 +151,9 @@ def rollback(given: Rollback) -> None:
             seconds = calling.seconds("--timeout", given.timeout)
             path = f"{find.path('applications', found.id)}/rollback/preview"
             return await previewing.told(far, path, body, seconds, as_json=given.as_json)
+        if given.auto_sync_off:
+            seconds = calling.seconds("--timeout", given.timeout)
+            await auto_sync.switch_off(far, found.id, seconds)
         return await ordering.told(far, await _ordered(far, [found], "rollback", body), given)
 
     calling.call(given.context, work)

@@ -57,7 +57,10 @@ class Commands:
         app = self._subject(task, doing)
         policy = app.spec.sync_policy
         if policy is not None and policy.automated is not None:
-            text = f"{app.key} syncs by itself and would undo a rollback: turn that off first"
+            text = (
+                f"{app.key} syncs by itself and would undo a rollback:"
+                " switch off spec.syncPolicy.automated first"
+            )
             raise TaskFailedError("conflict", text)
         command = SyncApp(
             id=task.id,

@@ -1,0 +1,54 @@
+"""`gitops app rollback` of an application that syncs by itself, which would undo it."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from bus.link import StateBody, TaskKind, TaskPhase
+from tests.cli.far_world import FarWorld, answering
+from tests.service.client import application
+
+pytestmark = pytest.mark.flow
+
+POLICY = {"automated": {"prune": True}, "syncOptions": ["PruneLast=true"]}
+
+
+def automated() -> StateBody:
+    """An application with labels, that syncs by itself."""
+    body = application("shop", labels={"team": "a"})
+    return msgspec.structs.replace(body, spec={**body.spec, "syncPolicy": POLICY})
+
+
+async def test_automated_sync_is_switched_off_first_and_the_rest_stays(far: FarWorld) -> None:
+    await far.log_in()
+    async with answering(far.world, automated()) as agent:
+        ran = await far.run("app", "rollback", "shop", 3, "--auto-sync-off", "--wait")
+    assert ran.code == 0, ran.err
+    put, back = (offer.task for offer in agent.offered)
+    assert (put.kind, back.kind) == (TaskKind.PUT, TaskKind.ROLLBACK)
+    written = put.arguments["manifest"]
+    assert written["spec"] == {
+        **application("shop").spec,
+        "syncPolicy": {"syncOptions": ["PruneLast=true"]},
+    }
+    assert written["metadata"]["labels"] == {"team": "a"}
+    assert back.arguments["historyId"] == 3
+
+
+async def test_where_it_cannot_be_switched_off_nothing_is_rolled_back(far: FarWorld) -> None:
+    await far.log_in()
+    refused = {"phase": TaskPhase.FAILED, "code": "not_allowed", "message": "read-only here"}
+    async with answering(far.world, automated(), put=refused) as agent:
+        ran = await far.run("app", "rollback", "shop", 3, "--auto-sync-off")
+    assert ran.code == 1
+    assert "still on, nothing was rolled back: read-only here" in ran.err
+    assert [offer.task.kind for offer in agent.offered] == [TaskKind.PUT]
+
+
+async def test_what_is_synced_by_hand_is_rolled_back_as_it_is(far: FarWorld) -> None:
+    await far.log_in()
+    async with answering(far.world) as agent:
+        ran = await far.run("app", "rollback", "shop", 3, "--auto-sync-off", "--wait")
+    assert ran.code == 0, ran.err
+    assert [offer.task.kind for offer in agent.offered] == [TaskKind.ROLLBACK]
