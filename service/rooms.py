@@ -12,6 +12,7 @@ from typing import Any
 from aiohttp import web
 
 from service.api import routes as api
+from service.forwarded import forwarded
 from service.gateway import routes as gateway
 from service.live import routes as live
 from service.pages import routes as pages
@@ -21,7 +22,9 @@ BODY_LIMIT = 1 << 20
 
 
 def application(parts: Parts) -> web.Application:
-    app = web.Application(client_max_size=BODY_LIMIT, middlewares=api.middlewares(parts))
+    believed = forwarded(parts.settings.trusted_proxies)
+    wares = (believed, *api.middlewares(parts))
+    app = web.Application(client_max_size=BODY_LIMIT, middlewares=wares)
     app.on_shutdown.append(_leaving(parts))
     for routes in (gateway.routes, api.routes, pages.routes):
         app.router.add_routes(routes(parts))
