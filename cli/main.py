@@ -38,6 +38,7 @@ AGENT = Group(
         "check": Verb(module="cli.check", summary="What these settings reach, and may do there."),
         "settings": Verb(module="cli.settings", summary="The settings in force, secrets masked."),
         "list": _far("agents", "list", "The service's agents, those that are away first."),
+        "get": _far("agent_one", "get", "One agent: its link, its parts, what may be done there."),
         "create": _far("agents", "create", "Make an agent and its one-time token."),
         "manifest": _far("agents", "manifest", "What installs an agent."),
         "revoke": _far("agents", "revoke", "Cut an agent's link now."),

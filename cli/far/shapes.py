@@ -118,6 +118,24 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     message: str = ""
 
 
+class Component(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent stands on: NATS, the API server."""
+
+    name: str
+    status: str = ""
+    version: str = ""
+    message: str = ""
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the owner of a cluster lets this control plane do there."""
+
+    kinds: list[str] = []
+    namespaces: list[str] = []
+    max_per_minute: int = 0
+    read_only: bool = False
+
+
 class Agent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     id: str
     name: str
@@ -131,6 +149,16 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     quarantined: dict[str, Any] | None = None
     deletions: dict[str, Any] | None = None
     rebuilding_since: str | None = None
+
+
+class AgentDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """More of one agent: some of it in its own words, so no list of agents depends on it."""
+
+    clock_skew_ms: int | None = None
+    roots_in_step: bool | None = None
+    roots_at: str | None = None
+    allowed: Limits = Limits()
+    components: list[Component] = []
 
 
 class Drift(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
