@@ -1,6 +1,7 @@
 """Applications made and changed in the browser: the cluster's answer is what is shown."""
 
 import re
+import uuid
 
 from playwright.async_api import Page
 
@@ -80,3 +81,19 @@ async def test_what_the_agent_refuses_is_said_in_its_words(page: Page, scene: Sc
     await text.fill(before.replace("targetRevision: main", "targetRevision: [main]"))
     await page.get_by_role("button", name="Save").click()
     await expect(page.get_by_role("alert")).to_contain_text("targetRevision")
+
+
+async def test_an_appproject_is_made_listed_and_deleted(page: Page) -> None:
+    name = f"team-{uuid.uuid4().hex[:6]}"
+    await page.goto("/appprojects/new")
+    await page.get_by_role("combobox", name="Agent").select_option(label="laptop")
+    text = page.get_by_label("Manifest")
+    await text.fill((await text.input_value()).replace('name: ""', f"name: {name}"))
+    await page.get_by_role("button", name="Create").click()
+    await expect(page.get_by_text(f"The AppProject {name} is created")).to_be_visible()
+    await page.get_by_role("link", name=name).click()
+    await expect(page.get_by_label("Manifest")).to_have_value(re.compile("sourceRepos"))
+    await page.get_by_role("button", name="Delete…").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
+    await expect(page.get_by_text(f"The AppProject {name} is deleted")).to_be_visible()
+    await expect(page.get_by_role("link", name=name)).to_have_count(0)

@@ -156,6 +156,7 @@ describe("limits, connections and permissions", () => {
       "Only sync in shop, 5 tasks a minute at most.",
     ],
     [{ problem: "unknown key" }, "Nothing that writes: its limits cannot be understood (unknown key)."],
+    [{ configMaps: ["*"] }, "Everything in every namespace. It may show what ConfigMaps hold."],
   ])("are said in one sentence: %j", (allowed, text) => expect(sayAllowed(allowed)).toBe(text));
 
   it("of a connection that was never used are not called broken", () => {

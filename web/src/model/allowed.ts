@@ -3,6 +3,14 @@ import type { Allowed } from "@/api/types";
 
 const all = (names: readonly string[] | undefined) => !names?.length || names.includes("*");
 
+/** Values of a ConfigMap are hidden where its owner does not name it. */
+function shown(configMaps: readonly string[] | undefined): string {
+  if (!configMaps?.length) return "";
+  return configMaps.includes("*")
+    ? " It may show what ConfigMaps hold."
+    : ` It may show what these ConfigMaps hold: ${configMaps.join(", ")}.`;
+}
+
 export function sayAllowed(allowed: Allowed): string {
   if (allowed.problem) return `Nothing that writes: its limits cannot be understood (${allowed.problem}).`;
   if (allowed.readOnly) return "Look only: its owner allows nothing that writes.";
@@ -11,5 +19,5 @@ export function sayAllowed(allowed: Allowed): string {
     ? "in every namespace"
     : `in ${(allowed.namespaces ?? []).join(", ")}`;
   const pace = allowed.maxPerMinute ? `, ${allowed.maxPerMinute} tasks a minute at most` : "";
-  return `${what} ${where}${pace}.`;
+  return `${what} ${where}${pace}.${shown(allowed.configMaps)}`;
 }
