@@ -9,25 +9,21 @@ tree is an answer of 500 objects put in place of the agent's, and panned with th
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-import uvloop
 from pydantic import SecretStr
-from rich.console import Console
 
+from benchmarks.alone import Alone, parser_of, run_alone
 from benchmarks.dashboard_page import Looker, open_looker
 from benchmarks.fan_out import people
 from benchmarks.far_agents import Burst
 from benchmarks.far_load import far_agents, line_of, tokens_of
-from benchmarks.figures import Figure, Report, Results, rows
-from benchmarks.machine import load, machine
+from benchmarks.figures import Figure
 from benchmarks.processes import look
-from benchmarks.table import table_of
 from playground.postgres import postgres_server
 from service.app import Service, open_service
 from service.settings import ServiceSettings
@@ -96,29 +92,20 @@ async def _tree(looker: Looker, objects: int) -> tuple[Figure, ...]:
     )
 
 
+def alone(wish: Wish) -> Alone:
+    return Alone(
+        benchmark="dashboard", work=WORK, size=wish.applications, measure=lambda: dashboard(wish)
+    )
+
+
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.dashboard", description=__doc__)
+    parser = parser_of("dashboard", __doc__)
     parser.add_argument("--applications", type=int, default=1000, metavar="N")
     parser.add_argument("--objects", type=int, default=500, metavar="M")
     parser.add_argument("--loads", type=int, default=5, metavar="L")
-    parser.add_argument("--repeat", type=int, default=1, metavar="R")
-    parser.add_argument("--json", type=Path, default=Path("bench-results/dashboard.json"))
     said = parser.parse_args(arguments)
     wish = Wish(applications=said.applications, objects=said.objects, loads=said.loads)
-    before = load()
-    repeats = [uvloop.run(dashboard(wish)) for _ in range(said.repeat)]
-    report = Report(
-        benchmark="dashboard",
-        applications=said.applications,
-        work=WORK,
-        rows=rows(repeats),
-        load_before=before,
-    )
-    Console().print(table_of(report))
-    said.json.parent.mkdir(parents=True, exist_ok=True)
-    results = Results(machine=machine(), reports=(report,))
-    said.json.write_bytes(msgspec.json.format(msgspec.json.encode(results)))
-    return 0
+    return run_alone(alone(wish), said)
 
 
 if __name__ == "__main__":
