@@ -3,7 +3,6 @@
 import uuid
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -21,15 +20,6 @@ HOUR = 3600.0
 async def far(request: pytest.FixtureRequest) -> AsyncIterator[FarEnd]:
     async with FarEnd(ahead=request.param, beat_seconds=0.5).open() as far:
         yield far
-
-
-@pytest.fixture
-def linked(quiet_house: House, far: FarEnd, tmp_path: Path) -> House:
-    token = tmp_path / "token"
-    token.write_text(far.token)
-    link = quiet_house.settings.link.model_copy(update={"url": far.url, "token_file": token})
-    quiet_house.settings = quiet_house.settings.model_copy(update={"link": link})
-    return quiet_house
 
 
 def refs(house: House, not_after: float) -> Task:
