@@ -29,6 +29,9 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     time: datetime
     body: dict[str, Any]
     place: Place = ACCOUNT
+    environment: str = ""
+    region: str = ""
+    """Of the agent; empty where none is named or it is gone."""
 
     @property
     def about(self) -> str:
@@ -44,15 +47,23 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     agent: str = ""
     application: str = ""
     """`namespace/name`, or the application's id."""
+    environment: str = ""
+    region: str = ""
 
     def match(self, event: Event) -> bool:
         if self.types and not self.types & {event.type, event.type.partition(".")[0]}:
             return False
-        if self.project and event.project != self.project:
-            return False
-        if self.agent and event.agent != self.agent:
+        if any(wanted and wanted != is_ for wanted, is_ in self._pairs(event)):
             return False
         return not self.application or self.application in _names(event)
+
+    def _pairs(self, event: Event) -> tuple[tuple[str, str], ...]:
+        return (
+            (self.project, event.project),
+            (self.agent, event.agent),
+            (self.environment, event.environment),
+            (self.region, event.region),
+        )
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):

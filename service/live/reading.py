@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.access.values import ACCOUNT, Place
 from service.api.sight import application_place
 from service.live.event import Event
-from service.store.tables import applications, changes
+from service.store.tables import agents, applications, changes
 
 PAGE = 500
 _KEPT = timedelta(seconds=30)
@@ -47,7 +47,8 @@ async def events_after(
 ) -> Sequence[Event]:
     """At most a page."""
     query = (
-        select(changes)
+        select(changes, agents.c.environment, agents.c.region)
+        .outerjoin(agents, agents.c.id == changes.c.agent_id)
         .where(changes.c.account_id == account, changes.c.id > cursor)
         .order_by(changes.c.id)
         .limit(PAGE)
@@ -103,4 +104,6 @@ def _event(row: RowMapping) -> Event:
         project=row["project"],
         time=row["time"],
         body=body,
+        environment=row["environment"] or "",
+        region=row["region"] or "",
     )

@@ -29,6 +29,8 @@ class EventsQuery(Given, frozen=True, kw_only=True):
     project: Text = ""
     agent: Text = ""
     application: Annotated[str, msgspec.Meta(max_length=400)] = ""
+    environment: Text = ""
+    region: Text = ""
     last_event_id: Annotated[str, msgspec.Meta(max_length=20)] = ""
     """For who cannot set the header."""
 
@@ -79,6 +81,8 @@ def _filters(given: EventsQuery) -> Filters:
         project=given.project,
         agent=given.agent,
         application=given.application,
+        environment=given.environment,
+        region=given.region,
     )
 
 

@@ -77,13 +77,16 @@ FILTERS = {
     "?types=application.changed,drift.began": ["application.changed", "drift.began"],
     "?project=other": ["task.changed"],
     "?application=argocd/a": ["application.changed", "task.changed"],
+    "?environment=live": ["application.changed", "drift.began"],
+    "?environment=live&region=there": [],
+    "?region=here&types=drift": ["drift.began"],
 }
 
 
 @pytest.mark.parametrize(("query", "names"), FILTERS.items(), ids=FILTERS)
 async def test_filters_choose(world: World, one: Replica, query: str, names: list[str]) -> None:
     who = await world.person("viewer")
-    agent = await world.agent("prod")
+    agent = await world.agent("prod", environment="live", region="here")
     async with subscribed(one.url, who.token, query) as subscriber:
         await tell(
             world,
