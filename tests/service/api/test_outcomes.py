@@ -88,3 +88,16 @@ async def test_each_account_has_a_chain_of_its_own(world: World) -> None:
     async with world.engine.connect() as connection:
         assert (await verify(connection, world.account)).records == 2
         assert (await verify(connection, other)).records == 1
+
+
+async def test_a_change_is_recorded_with_what_was_before_and_after(world: World) -> None:
+    admin = await world.person("administrator")
+    agent = await world.agent("prod", region="eu")
+    change = {"region": "us", "labels": {"note": "https://me:x7canary@host/x"}}
+    answer = await admin.call("PATCH", f"/agents/{agent}", change, {"If-Match": "*"})
+    assert answer.status == 200
+    (record,) = (await admin.get("/audit?action=agent.changed")).body["items"]
+    assert record["detail"]["region"] == {"before": "eu", "after": "us"}
+    assert record["detail"]["labels"]["after"] == {"note": "https://host/x"}
+    assert (record["actor"], record["address"]) == (admin.name, "127.0.0.1")
+    assert "x7canary" not in str(record)
