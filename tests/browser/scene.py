@@ -42,6 +42,7 @@ WORKS = (
     "contested",
     "refused",
     "rebuilt",
+    "older",
 )
 """The applications of the tests, one each; all are in Git before the first is made."""
 _AUTOMATED = {"automated": {"prune": True, "selfHeal": True}}
