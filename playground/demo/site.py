@@ -79,7 +79,7 @@ async def open_site(plan: Plan, kubernetes: ControlPlane, ground: Ground) -> Asy
         api = await stack.enter_async_context(kubernetes.api())
         await _furnish(api, ground.webhook_secret)
         token = await ground.far_end.new_agent(plan.name, plan.environment, plan.region)
-        agent = await stack.enter_async_context(_agent(plan, kubernetes, ground, token))
+        agent = await stack.enter_async_context(open_agent(plan, kubernetes, ground, token))
         yield Site(plan=plan, kubernetes=kubernetes, api=api, agent=agent)
 
 
@@ -98,10 +98,10 @@ async def _furnish(api: KubeApi, webhook_secret: str) -> None:
 
 
 @asynccontextmanager
-async def _agent(
+async def open_agent(
     plan: Plan, kubernetes: ControlPlane, ground: Ground, token: str
 ) -> AsyncIterator[Server]:
-    """`gitops agent run`, ready when it says so."""
+    """`gitops agent run`, given when it acts; it enrols with the token by itself."""
     port, folder = free_port(), ground.folder / f"agent-{plan.name}"
     token_file = await asyncio.to_thread(written, folder / "token", token)
     program = Program(

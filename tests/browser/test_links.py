@@ -1,13 +1,19 @@
 """An agent that is connected by the wizard, and what the page says while something is away."""
 
+import asyncio
+import re
 import uuid
+from pathlib import Path
 
 from playwright.async_api import Page
 
+from playground.demo.site import Ground, Plan, open_agent
 from tests.browser.chromium import expect
 from tests.browser.scene import MARKS, Scene
 
 pytestmark = MARKS
+
+_LIMITS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "gitops-agent-limits"}}
 
 
 async def test_the_wizard_makes_an_agent_and_shows_its_token_once(page: Page) -> None:
@@ -25,6 +31,39 @@ async def test_the_wizard_makes_an_agent_and_shows_its_token_once(page: Page) ->
     await page.goto("/agents")
     row = page.get_by_role("listitem").filter(has=page.get_by_role("heading", name=name))
     await expect(row).to_contain_text("Waiting")
+
+
+async def test_an_agent_with_the_wizards_token_dials_in_and_says_what_it_allows(
+    page: Page, scene: Scene, house_folder: Path, sandbox_binary: Path
+) -> None:
+    name = f"edge-{uuid.uuid4().hex[:6]}"
+    await page.goto("/agents/connect")
+    await page.get_by_label("Name").fill(name)
+    await page.get_by_label("Environment").fill("edge")
+    await page.get_by_role("button", name="Create and go on").click()
+    install = page.get_by_role("region", name="Install")
+    await expect(install).to_contain_text("--from-literal=token=")
+    token = re.search(r"--from-literal=token=([^\s'\"]+)", await install.inner_text())
+    assert token is not None
+    remote = scene.house.remote
+    await scene.call(remote.api.create_namespace(name))
+    limits = {**_LIMITS, "data": {"readOnly": "true"}}
+    await scene.call(remote.api.create(f"/api/v1/namespaces/{name}/configmaps", limits))
+    plan = Plan(name=name, environment="edge", region="", settings={"GITOPS_NAMESPACE": name})
+    ground = Ground(
+        folder=house_folder,
+        sandbox=sandbox_binary,
+        far_end=scene.house.far_end,
+        webhook_secret="",
+    )
+    agent = open_agent(plan, remote.kubernetes, ground, token[1])
+    await asyncio.to_thread(scene.background.enter, agent)
+    await expect(page.get_by_text("The agent has enrolled and is connected")).to_be_visible()
+    await page.goto("/agents")
+    row = page.get_by_role("listitem").filter(has=page.get_by_role("heading", name=name))
+    await expect(row).to_contain_text("Connected")
+    await expect(row).to_contain_text("What this control plane may do here")
+    await expect(row).to_contain_text("Look only: its owner allows nothing that writes.")
 
 
 async def test_an_agent_that_is_gone_dims_its_page_and_brightens_it_again(
