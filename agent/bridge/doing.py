@@ -28,7 +28,7 @@ class TaskFailedError(Exception):
 class Stream(Protocol):
     """Chunks of text to who asked, as fast as he takes them."""
 
-    async def send(self, text: str) -> None:
+    async def send(self, text: str, dropped: int = 0) -> None:
         """Waits for credit; raises LinkLostError where nobody listens any more."""
 
 

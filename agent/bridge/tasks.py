@@ -65,7 +65,7 @@ class TaskDesk:
         if not 0 < len(task.id) <= _LONGEST_ID:
             log.warning("task not taken: its id is no id")
             return
-        queue = self._queues[_STREAMS if task.kind is TaskKind.LOGS else str(task.clazz)]
+        queue = self._queues[_STREAMS if task.kind.streams else str(task.clazz)]
         if queue.full():
             log.warning("task not taken: too many wait", task=task.id, kind=task.kind)
             return  # its lease ends, and it is offered again
@@ -109,7 +109,7 @@ class TaskDesk:
                 del self._held[held.task.id]
 
     async def _end_stream(self, held: Held, result: TaskResult) -> None:
-        if held.task.kind is not TaskKind.LOGS:
+        if not held.task.kind.streams:
             return
         with contextlib.suppress(LinkLostError):
             await held.stream.end(result.message or result.phase)

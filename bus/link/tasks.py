@@ -35,8 +35,10 @@ class TaskKind(StrEnum):
     LIVE = "live"
     TREE = "tree"
     EVENTS = "events"
+    EVENT_STREAM = "event-stream"
+    """Events as they come, a line of JSON each: a stream; see up.Chunk."""
     LOGS = "logs"
-    """A stream; see up.Chunk."""
+    """A stream, likewise."""
 
     @property
     def writes(self) -> bool:
@@ -48,6 +50,10 @@ class TaskKind(StrEnum):
             TaskKind.PUT,
             TaskKind.DELETE,
         )
+
+    @property
+    def streams(self) -> bool:
+        return self in (TaskKind.EVENT_STREAM, TaskKind.LOGS)
 
 
 class TaskPhase(StrEnum):

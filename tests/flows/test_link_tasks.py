@@ -142,6 +142,48 @@ async def test_reads_tell_what_is_there_and_nothing_that_is_secret(near: Near) -
     assert not [frame for frame in near.far.raw if canary in frame]
 
 
+async def test_events_are_followed_with_credit_as_they_come_and_masked(near: Near) -> None:
+    canary = "c4nary-" + uuid.uuid4().hex
+    secret = f"apiVersion: v1\nkind: Secret\nmetadata: {{name: db}}\nstringData: {{p: {canary}}}\n"
+    await near.synced({"web/x.yaml": config_map("web", a="1"), "web/secret.yaml": secret})
+    await happened(near, "known", "web", "it was there before")
+    await happened(near, "foreign", "kube-root-ca.crt", "of somebody else")
+    wanted = near.task(TaskKind.EVENT_STREAM)
+    await near.far.say(Offer(task=wanted))
+    await near.far.credit(wanted.id, 1)
+    await eventually(lambda: told(near, wanted.id) == ["it was there before"])
+    await happened(near, "later", "web", f"it came with {canary}")
+    assert told(near, wanted.id) == ["it was there before"], "more than there was credit for"
+    await near.far.credit(wanted.id, 8)
+    await eventually(lambda: len(told(near, wanted.id)) == 2)
+    await near.far.say(Cancel(id=wanted.id))
+    await eventually(lambda: near.far.results.get(wanted.id))
+    assert near.far.results[wanted.id][0].phase is TaskPhase.CANCELLED
+    assert told(near, wanted.id)[1].startswith("it came with ")
+    assert not [frame for frame in near.far.raw if canary in frame]
+
+
+def told(near: Near, task: str) -> list[str]:
+    """The messages of the events that a stream has told of."""
+    text = "".join(chunk.text for chunk in near.far.chunks.get(task, ()))
+    return [json.loads(line)["message"] for line in text.splitlines() if line]
+
+
+async def happened(near: Near, name: str, about: str, message: str) -> None:
+    """The cluster says something about a ConfigMap."""
+    space = near.house.destination
+    found = await near.house.get(f"configmaps/{about}")
+    assert found is not None
+    uid = found["metadata"]["uid"]
+    spoken = {
+        "metadata": {"name": f"{name}-{uuid.uuid4().hex[:8]}"},
+        "involvedObject": {"kind": "ConfigMap", "name": about, "namespace": space, "uid": uid},
+        "message": message,
+        "lastTimestamp": "2026-11-21T12:00:00Z",
+    }
+    await near.house.api.create(f"/api/v1/namespaces/{space}/events", spoken)
+
+
 async def test_an_application_is_made_changed_and_deleted_by_tasks(near: Near) -> None:
     near.house.commit({"web/config.yaml": config_map("web", a="1")})
     manifest = an_application(near)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from agent.bridge.doing import Executor
 from agent.bridge.executor.commands import Commands
+from agent.bridge.executor.events import Events
 from agent.bridge.executor.pods import Pods
 from agent.bridge.executor.put import Objects
 from agent.bridge.executor.reads import Reads
@@ -17,7 +18,8 @@ from bus.link import TaskKind
 
 def executors(tools: Tools) -> Mapping[TaskKind, Executor]:
     """Everything that this version can do."""
-    commands, reads, objects, pods = Commands(tools), Reads(tools), Objects(tools), Pods(tools)
+    commands, reads, objects = Commands(tools), Reads(tools), Objects(tools)
+    events, pods = Events(tools), Pods(tools)
     return {
         TaskKind.SYNC: commands.sync,
         TaskKind.ROLLBACK: commands.rollback,
@@ -30,6 +32,7 @@ def executors(tools: Tools) -> Mapping[TaskKind, Executor]:
         TaskKind.DIFF: reads.diff,
         TaskKind.LIVE: reads.live,
         TaskKind.TREE: Tree(tools),
-        TaskKind.EVENTS: pods.events,
+        TaskKind.EVENTS: events.recent,
+        TaskKind.EVENT_STREAM: events.follow,
         TaskKind.LOGS: pods.logs,
     }

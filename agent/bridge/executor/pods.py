@@ -1,16 +1,12 @@
-"""Logs and events: what the cluster says about the objects of an application, and of no others.
+"""Logs: what the pods of an application say, and no others.
 
-Logs are a stream: lines go out as fast as they are taken, with secrets masked. A reader that is too
+They are a stream: lines go out as fast as they are taken, with secrets masked. A reader that is too
 slow does not make us remember: lines are left out, and counted.
 """
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
-from typing import Any
-
-import msgspec
 
 from agent.bridge.doing import Doing, TaskFailedError
 from agent.bridge.executor import arguments
@@ -20,13 +16,11 @@ from agent.kube.lines import Lines
 from bus.identity import ResourceKey
 from bus.link import Task
 from handlers.application.application import Application
-from handlers.manifest import access
 
 _MOST_TAIL = 10_000
 MOST_BYTES = 100 * 1024 * 1024
 _LONGEST_LINE = 256 * 1024
 _GATHER = 12 * 1024
-_MOST_EVENTS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,50 +74,3 @@ class Pods:
             text = f"{app.key} has no pod {name!r}; there are: {pods or 'none'}"
             raise TaskFailedError("not_found", text)
         return wanted[0]
-
-    async def events(self, task: Task, _doing: Doing) -> object:
-        app = self.tools.app(task)
-        said = arguments.read(task, arguments.Object)
-        nodes = nodes_of(app, self.tools.live)
-        wanted = {node.live.uid for key, node in nodes.items() if _is_meant(key, said)}
-        if said.name and not wanted:
-            raise TaskFailedError("not_found", f"{app.key} has no {said.kind} {said.name}")
-        found: list[dict[str, Any]] = []
-        spaces = {key.namespace or "default" for key in nodes if _is_meant(key, said)}
-        async with asyncio.timeout(20):
-            for space in sorted(spaces):
-                found += await self._events(space, wanted)
-        found.sort(key=lambda one: str(one["lastSeen"]), reverse=True)
-        return {"items": found[:_MOST_EVENTS]}
-
-    async def _events(self, space: str, wanted: set[str]) -> list[dict[str, Any]]:
-        path = f"/api/v1/namespaces/{space}/events"
-        raw = await self.tools.client.list_page(path, {"limit": "2000"})
-        events = access.items(msgspec.json.decode(raw), "items")
-        return [
-            _event(one) for one in events if access.text(one, "involvedObject", "uid") in wanted
-        ]
-
-
-def _is_meant(key: ResourceKey, said: arguments.Object) -> bool:
-    if not said.name:
-        return True
-    return (key.group, key.kind, key.namespace, key.name) == (
-        said.group,
-        said.kind,
-        said.namespace,
-        said.name,
-    )
-
-
-def _event(event: Any) -> dict[str, Any]:
-    about = access.mapping(event, "involvedObject")
-    seen = access.text(event, "lastTimestamp") or access.text(event, "eventTime")
-    return {
-        "type": access.text(event, "type"),
-        "reason": access.text(event, "reason"),
-        "message": access.text(event, "message"),
-        "count": access.number(event, "count", default=1),
-        "lastSeen": seen or access.text(event, "metadata", "creationTimestamp"),
-        "object": f"{access.text(about, 'kind')}/{access.text(about, 'name')}",
-    }

@@ -18,7 +18,7 @@
 {{- if .Values.link.url }}
 - apiGroups: [""]
   resources: [events]
-  verbs: [get, list]
+  verbs: [get, list, watch]
 {{- if .Values.link.logs }}
 - apiGroups: [""]
   resources: [pods/log]

@@ -107,13 +107,14 @@ async def report(world: World, agent: str, name: str, status: dict[str, Any]) ->
         await connection.execute(insert(tables.objects).values(**mine, **state, body=body))
 
 
-async def test_logs_pass_through_and_are_stored_nowhere(world: World) -> None:
+@pytest.mark.parametrize("stream", ["logs?pod=shop-1", "events/stream"])
+async def test_streams_pass_through_and_are_stored_nowhere(world: World, stream: str) -> None:
     agent = await world.agent("prod")
     id_ = await world.application(agent, "shop")
     viewer = await world.person("viewer")
     streams = Streams(engine=world.engine, signals=world.parts.signals)
     async with asyncio.TaskGroup() as group:
-        reading = group.create_task(viewer.get(f"/applications/{id_}/logs?pod=shop-1"))
+        reading = group.create_task(viewer.get(f"/applications/{id_}/{stream}"))
         task = await _task(world)
         await streams.relay(agent, Chunk(task=task, number=1, text="x7canary line\n", dropped=2))
         await streams.relay(agent, End(task=task, reason="done"))

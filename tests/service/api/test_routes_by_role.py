@@ -36,6 +36,7 @@ viewer  GET /applications/{id}/manifests
 viewer  GET /applications/{id}/diff
 viewer  GET /applications/{id}/live
 viewer  GET /applications/{id}/events
+viewer  GET /applications/{id}/events/stream
 viewer  GET /applications/{id}/logs
 viewer  GET /applications/{id}/history
 viewer  GET /applications/{id}/pushes

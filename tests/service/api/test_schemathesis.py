@@ -17,7 +17,11 @@ from tests.service.api.world import World
 
 pytestmark = [pytest.mark.flow, pytest.mark.timeout(300)]
 
-ENDLESS = ("/api/v1/events", "/api/v1/applications/{id}/logs")
+ENDLESS = (
+    "/api/v1/events",
+    "/api/v1/applications/{id}/logs",
+    "/api/v1/applications/{id}/events/stream",
+)
 CHECKS = (
     not_a_server_error,
     status_code_conformance,
