@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ServiceCell } from "@/api/types";
-import { cellTone, serviceTable } from "@/model/services";
+import { cellTone, serviceTable, tellsOfInstances } from "@/model/services";
 
 function cell(name: string, environment: string, part: Partial<ServiceCell> = {}): ServiceCell {
   const counts = { applications: 1, instances: 2, ready: 2, healthy: 1, outOfSync: 0, leftOut: 0 };
@@ -31,4 +31,13 @@ describe("the tone of a cell", () => {
     ["bad", { ready: 0 }],
     ["off", { instances: 0, ready: 0 }],
   ] as const)("is %s for %o", (tone, part) => expect(cellTone(cell("web", "dev", part))).toBe(tone));
+});
+
+describe("what makes the page of services old", () => {
+  it.each([
+    ["application.changed", {}, true],
+    ["object.changed", { kind: "Instances" }, true],
+    ["object.changed", { kind: "Repository" }, false],
+    ["fact", {}, false],
+  ])("%s %o: %s", (event, body, old) => expect(tellsOfInstances({ event, body })).toBe(old));
 });

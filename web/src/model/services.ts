@@ -1,5 +1,5 @@
 /* Services down, environments across: what runs of each. */
-import type { ServiceCell } from "@/api/types";
+import type { Change, ServiceCell } from "@/api/types";
 import { byRank } from "./fleet";
 
 export interface ServiceRow {
@@ -30,4 +30,12 @@ export function cellTone(cell: ServiceCell): "good" | "warn" | "bad" | "off" {
   if (!cell.instances) return ill ? "warn" : "off";
   if (!cell.ready) return "bad";
   return cell.ready < cell.instances || ill ? "warn" : "good";
+}
+
+/** Whether a change may be one of what runs: pods are told apart from their application. */
+export function tellsOfInstances(change: Pick<Change, "event" | "body">): boolean {
+  return (
+    change.event === "application.changed" ||
+    (change.event === "object.changed" && change.body.kind === "Instances")
+  );
 }
