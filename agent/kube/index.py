@@ -88,6 +88,14 @@ class LiveIndex:
             waiting += self._all(self._by_uid[uid] for uid in fresh if uid in self._by_uid)
         return frozenset(found - {""})
 
+    def belonging(self, uid: str, app: AppKey) -> ResourceKey | None:
+        """What has this uid, where it is the application's by way of its owners."""
+        key = self._by_uid.get(uid)
+        live = self.get(key) if key is not None else None
+        if live is None or app_identity(app, self._control_namespace) not in self.roots_of(live):
+            return None
+        return live.key
+
     def of_kind(self, group: str, kind: str) -> tuple[LiveObject, ...]:
         return tuple(self._kinds.get((group, kind), {}).values())
 

@@ -30,7 +30,7 @@ async def streamed(call: Call, new: NewTask, task: str) -> web.StreamResponse:
         await response.prepare(call.request)
         try:
             async with asyncio.TaskGroup() as group:
-                watch = group.create_task(_until_refused(parts.tasks, task, queue), name="logs")
+                watch = group.create_task(_until_refused(parts.tasks, task, queue), name="refused")
                 async for piece in streams.follow(new.agent_id, task, queue):
                     await response.write(_events(piece))
                 watch.cancel()

@@ -229,6 +229,18 @@ def test_the_applications_of_an_object_are_found_by_way_of_its_owners() -> None:
     assert index.roots_of(live("stranger", app="", owner="uid-of-nobody")) == frozenset()
 
 
+def test_what_has_a_uid_is_found_where_it_is_the_applications() -> None:
+    grandchild = live("grandchild", app="", owner="uid-child")
+    stranger = live("stranger", app="", owner="uid-of-nobody")
+    child = live("child", app="", owner="uid-root")
+    index = index_of(live("root"), child, grandchild, stranger)
+
+    assert index.belonging(grandchild.uid, AppKey("argocd", "shop")) == grandchild.key
+    assert index.belonging(grandchild.uid, AppKey("argocd", "other")) is None
+    assert index.belonging(stranger.uid, AppKey("argocd", "shop")) is None
+    assert index.belonging("uid-unknown", AppKey("argocd", "shop")) is None
+
+
 def test_objects_that_own_each_other_belong_to_nobody() -> None:
     index = index_of(live("one", app="", owner="uid-two"), live("two", app="", owner="uid-one"))
 

@@ -44,9 +44,9 @@ class Events:
 
     async def recent(self, task: Task, _doing: Doing) -> object:
         about = self._about(task)
-        found = [_event(one) for one in await self._listed(about) if about.means(one)]
-        found.sort(key=lambda one: str(one["lastSeen"]), reverse=True)
-        return {"items": found[:_MOST_EVENTS]}
+        found = [one for one in await self._listed(about) if about.means(one)]
+        found.sort(key=_when, reverse=True)
+        return {"items": [_event(one) for one in found[:_MOST_EVENTS]]}
 
     async def follow(self, task: Task, doing: Doing) -> object:
         """Until the reader goes, or for the better part of an hour."""
@@ -56,7 +56,7 @@ class Events:
             happenings.hear(known)
         try:
             async with asyncio.timeout(_FOLLOWED_SECONDS), asyncio.TaskGroup() as group:
-                for space in about.spaces():
+                for space in about.spaces()[:_MOST_NAMESPACES]:
                     watch = self._watch(space, happenings)
                     group.create_task(watch, name=f"events-{space}")
                 await self._send(happenings, doing)
@@ -101,17 +101,17 @@ class _About:
     app: Application
     said: arguments.Object
 
-    def keys(self) -> dict[str, ResourceKey]:
-        """By uid, as things stand now."""
-        nodes = nodes_of(self.app, self.tools.live)
-        return {node.live.uid: key for key, node in nodes.items() if _is_meant(key, self.said)}
+    def keys(self) -> Sequence[ResourceKey]:
+        return [key for key in nodes_of(self.app, self.tools.live) if _is_meant(key, self.said)]
 
     def spaces(self) -> Sequence[str]:
-        spaces = {key.namespace or "default" for key in self.keys().values()}
-        return sorted(spaces)[:_MOST_NAMESPACES]
+        return sorted({key.namespace or "default" for key in self.keys()})
 
     def means(self, event: object) -> bool:
-        return access.text(event, "involvedObject", "uid") in self.keys()
+        """Asked for every event of a namespace: up the owners of one object, not through all."""
+        uid = access.text(event, "involvedObject", "uid")
+        key = self.tools.live.index.belonging(uid, self.app.key)
+        return key is not None and _is_meant(key, self.said)
 
 
 def _path(space: str) -> str:
