@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.flows.administrator import Administrator, administrator
 from tests.flows.house import House
+from tests.flows.near import linked_by
 from tests.service.world import World, open_service, settings
 
 
@@ -25,10 +26,6 @@ async def linked_house(house: House, database_url: str, folder: Path) -> AsyncIt
     quick = settings(database_url, roots_seconds=1.0)
     async with open_service(quick) as service:
         world = World(service)
-        token = folder / "token"
-        token.write_text(await world.token(await world.agent(region="eu")))
-        more = {"url": service.url, "token_file": token}
-        link = house.settings.link.model_copy(update=more)
-        house.settings = house.settings.model_copy(update={"link": link})
+        linked_by(await world.token(await world.agent(region="eu")), service.url, house, folder)
         async with administrator(world) as admin, house.running():
             yield Linked(house=house, world=world, admin=admin)

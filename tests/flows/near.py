@@ -76,9 +76,13 @@ async def acting(house: House, far: FarEnd, *, times: int = 1) -> AsyncIterator[
 
 def linked_to(far: FarEnd, house: House, folder: Path) -> House:
     """The house knows where its service is, and has a token for it."""
-    token = folder / "token"
-    token.write_text(far.token)
-    link = house.settings.link.model_copy(update={"url": far.url, "token_file": token})
+    return linked_by(far.token, far.url, house, folder)
+
+
+def linked_by(token: str, url: str, house: House, folder: Path) -> House:
+    file = folder / "token"
+    file.write_text(token)
+    link = house.settings.link.model_copy(update={"url": url, "token_file": file})
     house.settings = house.settings.model_copy(update={"link": link})
     return house
 

@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 
 from playground.demo.far_end import FarEnd, open_far_end
 from tests.flows.house import House, config_map
+from tests.flows.near import linked_by
 from tests.support import eventually
 
 pytestmark = [pytest.mark.flow, pytest.mark.timeout(240)]
@@ -35,11 +36,8 @@ async def far(database_url: str, tmp_path: Path) -> AsyncIterator[FarEnd]:
 
 @pytest.fixture
 async def linked(quiet_house: House, far: FarEnd, tmp_path: Path) -> House:
-    token = tmp_path / "token"
-    token.write_text(await far.new_agent("prod", "production", "eu"))
-    link = quiet_house.settings.link.model_copy(update={"url": far.url, "token_file": token})
-    quiet_house.settings = quiet_house.settings.model_copy(update={"link": link})
-    return quiet_house
+    token = await far.new_agent("prod", "production", "eu")
+    return linked_by(token, far.url, quiet_house, tmp_path)
 
 
 def planted(canary: str) -> dict[str, str]:

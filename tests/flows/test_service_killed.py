@@ -12,6 +12,7 @@ import pytest
 
 from playground.demo.far_end import FarEnd, open_far_end
 from tests.flows.house import House, config_map
+from tests.flows.near import linked_by
 from tests.support import eventually
 
 pytestmark = [pytest.mark.flow, pytest.mark.timeout(300)]
@@ -30,11 +31,8 @@ async def far(database_url: str, tmp_path: Path) -> AsyncIterator[FarEnd]:
 
 @pytest.fixture
 async def linked(quiet_house: House, far: FarEnd, tmp_path: Path) -> House:
-    token = tmp_path / "token"
-    token.write_text(await far.new_agent("prod", "production", "eu"))
-    link = quiet_house.settings.link.model_copy(update={"url": far.url, "token_file": token})
-    quiet_house.settings = quiet_house.settings.model_copy(update={"link": link})
-    return quiet_house
+    token = await far.new_agent("prod", "production", "eu")
+    return linked_by(token, far.url, quiet_house, tmp_path)
 
 
 async def order(far: FarEnd, application: str, key: str) -> str:
