@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from service.forwarded import Network
+from service.outgoing.addresses import AddressPolicy
 
 PREFIX = "GITOPS_SERVICE_"
 
@@ -78,12 +79,15 @@ class ServiceSettings(BaseSettings):
             " `X-Forwarded-For` is believed, by the audit and by the limits of rate."
         ),
     )
-    webhooks_inside: bool = Field(
-        default=False,
+    outgoing_allow: Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_listed)] = Field(
+        default=(),
         description=(
-            "Customers' webhooks may go to private, link-local and loopback addresses: set it only"
-            " where everybody who may make a webhook may reach those anyway."
+            "Networks inside, as `10.20.0.0/16`, that customers' webhooks may reach besides the"
+            " public internet: everybody who may make a webhook can send requests there."
         ),
+    )
+    outgoing_http: bool = Field(
+        default=False, description="Webhooks may go to `http://` addresses: for labs only."
     )
     static_folder: Path | None = Field(
         default=None, description="The built dashboard; unset: the one in the package."
@@ -91,6 +95,11 @@ class ServiceSettings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least level."
     )
+
+    @property
+    def outgoing(self) -> AddressPolicy:
+        """What requests to customers' addresses may reach."""
+        return AddressPolicy(allowed=self.outgoing_allow, plain_http=self.outgoing_http)
 
 
 def load() -> ServiceSettings:

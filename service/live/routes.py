@@ -20,7 +20,7 @@ def workers(parts: Parts) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
         engine=parts.engine,
         signals=parts.signals,
         clock=parts.clock,
-        inside=parts.settings.webhooks_inside,
+        policy=parts.settings.outgoing,
     )
     yield "change feed", feed.run()
     yield "webhooks", courier.run()

@@ -17,8 +17,8 @@ from service.api.fields import Short, Title, Version, text_of
 from service.api.pages import Order, Page, PageQuery, rows_of
 from service.api.problem import invalid, not_found
 from service.auth.secrets import new_secret
-from service.live.hooks.target import problem_of
 from service.live.reading import newest
+from service.outgoing import InvalidTargetError, parse_target
 from service.store.tables import deliveries, webhooks
 
 EDIT = Permission.SETTINGS_EDIT
@@ -79,7 +79,7 @@ class DeliveriesQuery(PageQuery, frozen=True, kw_only=True):
 
 
 class Delivery(Answer, frozen=True, kw_only=True):
-    """`answer`: what the receiver said last; `body`: what it was sent."""
+    """`answer`: the last status, or why there was none; `body`: what the receiver was sent."""
 
     id: str
     state: DeliveryState
@@ -108,9 +108,8 @@ async def get_webhook(call: Call, _given: Nothing) -> Webhook:
 async def create_webhook(call: Call, given: NewWebhook) -> MadeWebhook:
     """Tell a receiver of what changes from now on."""
     rows.require_account(call, EDIT, f"webhook {given.name}")
-    _check(call, given.url)
     secret = new_secret(_SECRET)
-    values = {**msgspec.structs.asdict(given), "secret": secret}
+    values = {**msgspec.structs.asdict(given), "url": _target(call, given.url), "secret": secret}
     cursor = await newest(call.connection, call.account)
     row = await rows.add(call, webhooks, cursor=cursor, **values)
     await call.audit("webhook.created", f"webhook/{given.name}", detail=_detail(row))
@@ -124,10 +123,10 @@ async def change_webhook(call: Call, given: WebhookChange) -> Webhook:
     """Change where it goes and what it is told; its secret and its cursor stay."""
     rows.require_account(call, EDIT, f"webhook {call.id}")
     row = await versions.locked(call, webhooks, "webhook")
-    if isinstance(given.url, str):
-        _check(call, given.url)
     fields = msgspec.structs.asdict(given)
     values = {k: v for k, v in fields.items() if k != "version" and v is not msgspec.UNSET}
+    if "url" in values:
+        values["url"] = _target(call, values["url"])
     after = await versions.change(call, webhooks, row, values, given.version)
     await call.audit("webhook.changed", f"webhook/{row['name']}", detail=_detail(after))
     return _webhook(after)
@@ -171,10 +170,13 @@ async def _find(call: Call) -> RowMapping:
     return await rows.one(call, webhooks, call.id, "webhook")
 
 
-def _check(call: Call, url: str) -> None:
-    problem = problem_of(url, inside=call.tools.parts.settings.webhooks_inside)
-    if problem:
-        raise invalid("url", problem, rule="target", remedy="Use a public https address.")
+def _target(call: Call, url: str) -> str:
+    """The URL as it will be used: what the receiver's list shows is what is connected to."""
+    try:
+        return str(parse_target(url, call.tools.parts.settings.outgoing))
+    except InvalidTargetError as e:
+        remedy = "Use a public https address, or have the operator allow the network."
+        raise invalid("url", str(e), rule="target", remedy=remedy) from e
 
 
 def _detail(row: RowMapping) -> dict[str, Any]:

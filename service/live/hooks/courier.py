@@ -21,9 +21,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from service.live.hooks.backoff import next_try
 from service.live.hooks.gather import DEAD, DELIVERED, WAITING, gather
-from service.live.hooks.sending import Answered, Sender, open_sender
 from service.live.hooks.signing import signed
 from service.live.reading import Places
+from service.outgoing import AddressPolicy, OutgoingAnswer, OutgoingClient, open_client
 from service.store.changes import CHANNEL
 from service.store.signals import Signals
 from service.store.tables import deliveries, webhooks
@@ -42,7 +42,7 @@ class Courier:
     engine: AsyncEngine
     signals: Signals
     clock: Callable[[], datetime]
-    inside: bool = False
+    policy: AddressPolicy
     pause: float = 2.0
     _heard: asyncio.Event = field(default_factory=asyncio.Event)
     _lanes: set[str] = field(default_factory=set)
@@ -51,18 +51,18 @@ class Courier:
     async def run(self) -> None:
         """Until cancelled."""
         with self.signals.hearing(CHANNEL, lambda _: self._heard.set()):
-            async with open_sender(inside=self.inside) as sender, asyncio.TaskGroup() as group:
+            async with open_client(self.policy) as client, asyncio.TaskGroup() as group:
                 while True:
-                    await self._round(group, sender)
+                    await self._round(group, client)
                     await self._pause()
 
-    async def _round(self, group: asyncio.TaskGroup, sender: Sender) -> None:
+    async def _round(self, group: asyncio.TaskGroup, client: OutgoingClient) -> None:
         try:
             if await gather(self.engine, self._places, self.clock()):
                 self._heard.set()
             for hook in await self._due():
                 self._lanes.add(hook)
-                group.create_task(self._lane(hook, sender), name=f"webhook {hook}")
+                group.create_task(self._lane(hook, client), name=f"webhook {hook}")
             await self._forget()
         except (DBAPIError, PoolTimeoutError, OSError) as e:
             log.warning("webhooks wait for the database", error=type(e).__name__)
@@ -92,10 +92,10 @@ class Courier:
         async with self.engine.connect() as connection:
             return list((await connection.execute(query)).scalars())
 
-    async def _lane(self, hook: str, sender: Sender) -> None:
+    async def _lane(self, hook: str, client: OutgoingClient) -> None:
         try:
             while (claimed := await self._claim(hook)) is not None:
-                answered = await self._send(claimed, sender)
+                answered = await self._send(claimed, client)
                 await self._write(claimed, answered)
         except (DBAPIError, PoolTimeoutError, OSError) as e:
             log.warning("a webhook waits for the database", error=type(e).__name__)
@@ -129,14 +129,14 @@ class Courier:
             claimed: RowMapping | None = (await connection.execute(taken)).mappings().one_or_none()
         return claimed
 
-    async def _send(self, claimed: RowMapping, sender: Sender) -> Answered:
+    async def _send(self, claimed: RowMapping, client: OutgoingClient) -> OutgoingAnswer:
         seconds = int(self.clock().timestamp())
         type_ = str(claimed["body"].get("type", ""))
         body = msgspec.json.encode(claimed["body"])
         what = signed(claimed["secret"], claimed["id"], type_, body, seconds)
-        return await sender.send(claimed["url"], what)
+        return await client.post(claimed["url"], what.body, what.headers)
 
-    async def _write(self, claimed: RowMapping, answered: Answered) -> None:
+    async def _write(self, claimed: RowMapping, answered: OutgoingAnswer) -> None:
         again = None if answered.delivered else next_try(claimed["attempts"], self.clock())
         state = DELIVERED if answered.delivered else WAITING if again else DEAD
         if state == DEAD:
