@@ -17,7 +17,7 @@ from cli.inputs import Document, InputError
 from cli.sources import Files
 from handlers.application.application import Application
 from handlers.application.defaults import DEFAULT_PROJECT
-from handlers.application.project import IN_CLUSTER_SERVER
+from handlers.application.destination import IN_CLUSTER_SERVER
 from handlers.application.spec import Destination
 from handlers.application.validate import problems
 from handlers.manifest import access

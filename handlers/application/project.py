@@ -2,6 +2,7 @@
 
 A leading `!` denies, and one matching denial outweighs every allowance. Nothing is permitted that
 no rule allows, with one exception that users rely on: namespaced kinds, where no list is written.
+Addresses are compared in their canonical form on both sides; one that has none is not permitted.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from bus.identity import normalise_url
+from bus.repository_url import RepositoryUrl, RepositoryUrlError
+from handlers.application.address_pattern import any_denied, any_matches
 from handlers.application.application import AppProject, GroupKindRule, ProjectDestination
+from handlers.application.destination import DestinationCluster, DestinationError
 from handlers.application.globs import matches
 from handlers.application.spec import Destination
 
-IN_CLUSTER_SERVER = "https://kubernetes.default.svc"
-IN_CLUSTER_NAME = "in-cluster"
+_ANY = "*"
 
 
 class ServedKind(Protocol):
@@ -30,24 +32,26 @@ class ServedKind(Protocol):
 
 
 def source_permitted(project: AppProject, url: str) -> bool:
-    wanted = normalise_url(url)
-    allowed = False
-    for rule in project.spec.source_repos:
-        denies = rule.startswith("!")
-        if not _url_matches(rule.removeprefix("!"), wanted):
-            continue
-        if denies:
-            return False
-        allowed = True
-    return allowed
+    try:
+        identities = RepositoryUrl.parse(url).identities
+    except RepositoryUrlError:
+        return False
+    rules = project.spec.source_repos
+    if any(rule.startswith("!") and any_denied(rule, identities, "/") for rule in rules):
+        return False
+    return any(rule == _ANY or any_matches(rule, identities, "/") for rule in rules)
 
 
 def destination_permitted(project: AppProject, destination: Destination) -> bool:
     """Whether anything may be deployed to this server (or name) and namespace."""
-    rules = project.spec.destinations
-    if any(_denies(rule, destination) for rule in rules):
+    try:
+        cluster = DestinationCluster.of(destination)
+    except DestinationError:
         return False
-    return any(_allows(rule, destination) for rule in rules)
+    rules = project.spec.destinations
+    if any(_denies(rule, cluster, destination.namespace) for rule in rules):
+        return False
+    return any(_allows(rule, cluster, destination.namespace) for rule in rules)
 
 
 def permitted(
@@ -74,42 +78,26 @@ def admits(project: AppProject, app_namespace: str) -> bool:
     return any(matches(rule, app_namespace) for rule in project.spec.source_namespaces)
 
 
-def _url_matches(rule: str, wanted: str) -> bool:
-    return rule == "*" or matches(normalise_url(rule), wanted, "/")
+def _is_denial(rule: ProjectDestination) -> bool:
+    return any(text.startswith("!") for text in (rule.server, rule.name, rule.namespace))
 
 
-def _denies(rule: ProjectDestination, wanted: Destination) -> bool:
+def _denies(rule: ProjectDestination, cluster: DestinationCluster, namespace: str) -> bool:
     """A `!` before the cluster denies it for the namespaces that match, and the other way round."""
-    place, space = _place(rule), rule.namespace
-    if place.startswith("!"):
-        return _place_matches(rule, wanted) and matches(space, wanted.namespace)
-    if space.startswith("!"):
-        return _place_matches(rule, wanted) and matches(space[1:], wanted.namespace)
-    return False
-
-
-def _allows(rule: ProjectDestination, wanted: Destination) -> bool:
-    if _place(rule).startswith("!") or rule.namespace.startswith("!"):
+    if not _is_denial(rule):
         return False
-    return _place_matches(rule, wanted) and matches(rule.namespace, wanted.namespace)
+    places = [text for text in (rule.server, rule.name) if text]
+    marked = [text for text in places if text.startswith("!")]
+    return any(any_denied(text, cluster.identities) for text in marked or places) and matches(
+        rule.namespace.removeprefix("!"), namespace
+    )
 
 
-def _place(rule: ProjectDestination) -> str:
-    return rule.server or rule.name
-
-
-def _place_matches(rule: ProjectDestination, wanted: Destination) -> bool:
-    server, name = _both_names(wanted)
-    if rule.server and server and matches(rule.server.removeprefix("!"), server):
-        return True
-    return bool(rule.name and name and matches(rule.name.removeprefix("!"), name))
-
-
-def _both_names(wanted: Destination) -> tuple[str, str]:
-    """The cluster we run in has two names, and a rule may use either."""
-    if wanted.server == IN_CLUSTER_SERVER or wanted.name == IN_CLUSTER_NAME:
-        return IN_CLUSTER_SERVER, IN_CLUSTER_NAME
-    return wanted.server, wanted.name
+def _allows(rule: ProjectDestination, cluster: DestinationCluster, namespace: str) -> bool:
+    if _is_denial(rule) or not matches(rule.namespace, namespace):
+        return False
+    places = (text for text in (rule.server, rule.name) if text)
+    return any(any_matches(text, cluster.identities) for text in places)
 
 
 def listed(rules: Iterable[GroupKindRule], kind: ServedKind, name: str) -> bool:

@@ -13,16 +13,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from bus.repository_url import RepositoryUrl, RepositoryUrlError
 from bus.status import ConditionType
 from handlers.application.application import Application, AppProject
-from handlers.application.policy import duration_problems
-from handlers.application.project import (
+from handlers.application.destination import (
+    IN_CLUSTER,
     IN_CLUSTER_NAME,
     IN_CLUSTER_SERVER,
-    admits,
-    destination_permitted,
-    source_permitted,
+    DestinationCluster,
+    DestinationError,
 )
+from handlers.application.policy import duration_problems
+from handlers.application.project import admits, destination_permitted, source_permitted
 from handlers.application.spec import Destination, Operation, Source
 from handlers.application.status import Condition
 from handlers.manifest.redact import redact_text
@@ -55,8 +57,7 @@ def _source_problems(app: Application) -> Iterator[str]:
 
 
 def _one_source(source: Source) -> Iterator[str]:
-    if not source.repo_url:
-        yield "spec.source.repoURL is empty; expected the URL of a Git repository"
+    yield from _url_problems(source.repo_url)
     if source.chart:
         yield (
             f"spec.source.chart is {source.chart!r}: charts from a Helm or OCI registry are not "
@@ -82,6 +83,16 @@ def _one_source(source: Source) -> Iterator[str]:
         yield f"spec.source has {' and '.join(kinds)}; only one kind of source may be given"
 
 
+def _url_problems(url: str) -> Iterator[str]:
+    if not url:
+        yield "spec.source.repoURL is empty; expected the URL of a Git repository"
+        return
+    try:
+        RepositoryUrl.parse(url)
+    except RepositoryUrlError as error:
+        yield f"spec.source.repoURL {error}"
+
+
 def _path_problems(path: str) -> Iterator[str]:
     if path.startswith("/"):
         yield f"spec.source.path {path!r} is absolute; it must be relative to the repository's root"
@@ -90,19 +101,23 @@ def _path_problems(path: str) -> Iterator[str]:
 
 
 def _destination_problems(destination: Destination) -> Iterator[str]:
-    if destination.server and destination.name:
+    yield from _address_problems(destination)
+    if any(_address_problems(destination)):
+        return
+    cluster = DestinationCluster.of(destination)
+    if cluster != IN_CLUSTER:
         yield (
-            "spec.destination has both server and name; expected one of them "
-            f"(server {destination.server!r}, name {destination.name!r})"
-        )
-    elif not (destination.server or destination.name):
-        yield f"spec.destination is missing; expected server {IN_CLUSTER_SERVER!r} or a name"
-    elif not is_in_cluster(destination):
-        yield (
-            f"spec.destination {destination.server or destination.name!r} is another cluster; this "
+            f"spec.destination {str(cluster)!r} is another cluster; this "
             f"version deploys to its own only: server {IN_CLUSTER_SERVER!r} or name "
             f"{IN_CLUSTER_NAME!r}"
         )
+
+
+def _address_problems(destination: Destination) -> Iterator[str]:
+    try:
+        DestinationCluster.of(destination)
+    except DestinationError as error:
+        yield str(error)
 
 
 def operation_problem(app: Application, operation: Operation) -> str:
@@ -131,12 +146,6 @@ def _forces(strategy: Mapping[str, Any]) -> bool:
     return any(isinstance(way, Mapping) and way.get("force") is True for way in ways)
 
 
-def is_in_cluster(destination: Destination) -> bool:
-    if destination.name:
-        return destination.name == IN_CLUSTER_NAME
-    return destination.server.rstrip("/") == IN_CLUSTER_SERVER
-
-
 def _project_problems(app: Application, project: AppProject | None) -> Iterator[str]:
     name = app.spec.project or "default"
     if project is None:
@@ -152,15 +161,24 @@ def _project_problems(app: Application, project: AppProject | None) -> Iterator[
             f"the AppProject {name!r} demands signed commits (spec.signatureKeys), which this "
             "version cannot verify; it deploys nothing rather than unverified commits"
         )
-    if app.source is not None and not source_permitted(project, app.source.repo_url):
-        yield (
-            f"repository {redact_text(app.source.repo_url)} is not permitted in project {name!r}; "
-            "see spec.sourceRepos of the project"
-        )
+    yield from _source_denials(app, project)
     destination = app.spec.destination
-    if (destination.server or destination.name) and not destination_permitted(project, destination):
+    if any(_address_problems(destination)):
+        return  # what names no cluster is a problem of its own
+    if not destination_permitted(project, destination):
         yield (
             f"destination server {destination.server or destination.name!r} with namespace "
             f"{destination.namespace!r} is not permitted in project {name!r}; see "
             "spec.destinations of the project"
+        )
+
+
+def _source_denials(app: Application, project: AppProject) -> Iterator[str]:
+    """None of a URL that names no repository: that is a problem of its own."""
+    if app.source is None or any(_url_problems(app.source.repo_url)):
+        return
+    if not source_permitted(project, app.source.repo_url):
+        yield (
+            f"repository {redact_text(app.source.repo_url)} is not permitted in project "
+            f"{app.spec.project or 'default'!r}; see spec.sourceRepos of the project"
         )

@@ -55,12 +55,69 @@ def test_globs(pattern: str, text: str, separator: str, expected: bool) -> None:
         (["https://**"], True),
         (["*", "!https://git.example/shop"], False),
         (["!https://git.example/other"], False),
-        (["https://GIT.example/Shop.git"], True),
+        (["https://GIT.example:443/shop.git/"], True),
+        (["https://GIT.example/Shop.git"], False),
+        (["*", "!https://git.example/SHOP"], False),
+        (["*", "!https://git.example:443//shop"], False),
+        (["*", "!https://git.example./{shop,other}"], False),
     ],
     ids=str,
 )
 def test_source_rules(rules: list[str], expected: bool) -> None:  # noqa: FBT001  a table
     assert source_permitted(project({"sourceRepos": rules}), REPO) is expected
+
+
+EVIL = {
+    "port": "https://github.com:443/evil/x",
+    "slash": "https://github.com//evil/x",
+    "dot": "https://github.com/./evil/x",
+    "percent": "https://github.com/%65vil/x",
+    "root's dot": "https://github.com./evil/x",
+    "dot behind": "https://github.com/evil/x/.",
+    "case of the host": "https://GitHub.com/evil/x",
+    "case of the path": "https://github.com/Evil/x",
+    "suffix": "https://github.com/evil/x.git",
+    "user": "https://me@github.com/evil/x",
+    "number": "https://github.com/acme/../evil/x",
+    "encoded dots": "https://github.com/acme/%2e%2e/evil/x",
+    "parameter": "https://github.com/evil;a/x",
+}
+
+
+@pytest.mark.parametrize("url", EVIL.values(), ids=EVIL)
+@pytest.mark.parametrize("rule", ["!https://github.com/evil/*", "!https://GITHUB.com:443/evil/**"])
+def test_a_denied_source_stays_denied_in_every_spelling(rule: str, url: str) -> None:
+    assert not source_permitted(project({"sourceRepos": ["*", rule]}), url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://github.com/acme/../evil/x",
+        "https://github.com/acme/%2E./evil",
+        "https://a/acme/%2f",
+    ],
+)
+def test_an_allowance_of_everything_below_does_not_lead_out(url: str) -> None:
+    rules = ["https://github.com/acme/**", "https://a/acme/**"]
+    assert not source_permitted(project({"sourceRepos": rules}), url)
+
+
+@pytest.mark.parametrize(
+    ("rule", "url"),
+    [
+        ("git@git.example:team/*", "ssh://git@git.example/team/app"),
+        ("ssh://git.example/team/*", "git@git.example:team/app.git"),
+        ("https://*.example/team/*", "https://git.example:443/team/app"),
+        ("https://git.example/caf%c3%a9", "https://git.example/café"),
+        ("https://git.example/[a-z]hop", "https://git.example/shop"),
+        ("http{,s}://git.example/shop", "http://git.example/shop"),
+        ("https://[2001:DB8::1]/**", "https://[2001:db8:0::1]/x"),
+        ("https://**.example:443/*", "https://a.git.example/x"),
+    ],
+)
+def test_rules_are_read_in_the_form_of_addresses(rule: str, url: str) -> None:
+    assert source_permitted(project({"sourceRepos": [rule]}), url)
 
 
 DESTINATIONS: dict[str, tuple[list[dict[str, str]], bool]] = {
