@@ -13,12 +13,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from bus.ids import new_id
 from service.access.permissions import BUILT_IN_ROLES
+from service.auth.administrators import ADMINISTRATOR
 from service.auth.passwords import hash_password
 from service.settings import ServiceSettings
 from service.store.tables import accounts, bindings, organisations, principals, projects, roles
 
 _LOCK = 0x67740002
-_ADMINISTRATOR = "administrator"
 
 
 async def bootstrap(engine: AsyncEngine, settings: ServiceSettings) -> str:
@@ -67,7 +67,7 @@ async def _make_administrator(
         for role, permissions in BUILT_IN_ROLES.items()
     ]
     await connection.execute(insert(roles), made)
-    role = next(row["id"] for row in made if row["name"] == _ADMINISTRATOR)
+    role = next(row["id"] for row in made if row["name"] == ADMINISTRATOR)
     person = new_id()
     await connection.execute(
         insert(principals).values(

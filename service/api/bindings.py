@@ -11,6 +11,7 @@ from service.api import rows
 from service.api.call import Call
 from service.api.endpoint import Answer, Endpoint, Given, Nothing
 from service.api.fields import Id, text_of
+from service.api.last_administrator import administrator_stays
 from service.api.pages import Order, Page, PageQuery, rows_of
 from service.api.problem import DeniedError, invalid
 from service.auth.caller import known
@@ -96,7 +97,7 @@ async def create_binding(call: Call, given: NewBinding) -> Binding:
 
 
 async def delete_binding(call: Call, _given: Nothing) -> None:
-    """Take it away: from the next request on."""
+    """Take a role away; refused where nobody would be left to administer the account."""
     row = await rows.one(call, bindings, call.id, "binding")
     place = await _place_of(call, row)
     if not call.may(VIEW, place):
@@ -104,7 +105,8 @@ async def delete_binding(call: Call, _given: Nothing) -> None:
     call.require(EDIT, place, f"binding {call.id}")
     principal = await rows.one(call, principals, row["principal_id"], "principal")
     role = await rows.one(call, roles, row["role_id"], "role")
-    await call.connection.execute(delete(bindings).where(bindings.c.id == row["id"]))
+    async with administrator_stays(call):
+        await call.connection.execute(delete(bindings).where(bindings.c.id == row["id"]))
     detail = {"role": role["name"], **_where(row)}
     await call.audit("binding.deleted", f"principal/{principal['name']}", detail=detail)
 

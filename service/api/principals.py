@@ -14,6 +14,7 @@ from service.api import rows, versions
 from service.api.call import Call
 from service.api.endpoint import Answer, Endpoint, Given, Nothing
 from service.api.fields import Text, Title, Version, text_of
+from service.api.last_administrator import administrator_stays
 from service.api.pages import Order, Page, PageQuery, rows_of
 from service.api.problem import DeniedError, ProblemError, invalid
 from service.audit.redact import changed
@@ -97,8 +98,9 @@ async def change_principal(call: Call, given: PrincipalChange) -> PrincipalDetai
     await _check_change(call, row, values)
     if "password" in values:
         values["password_hash"] = await call.tools.passwords.hash(values.pop("password"))
-    locked = await versions.locked(call, principals, "principal")
-    after = await versions.change(call, principals, locked, values, given.version)
+    async with administrator_stays(call):
+        locked = await versions.locked(call, principals, "principal")
+        after = await versions.change(call, principals, locked, values, given.version)
     if "password_hash" in values or values.get("disabled"):
         await sessions.end_all(call.connection, row["id"])
     detail = changed({it: row[it] for it in values}, values)
@@ -112,7 +114,8 @@ async def delete_principal(call: Call, _given: Nothing) -> None:
     await require_over(call, row)
     if row["id"] == call.caller.id:
         raise ProblemError(409, "you cannot delete yourself", rule="self")
-    await call.connection.execute(delete(principals).where(principals.c.id == row["id"]))
+    async with administrator_stays(call):
+        await call.connection.execute(delete(principals).where(principals.c.id == row["id"]))
     await call.audit("principal.deleted", f"principal/{row['name']}")
 
 

@@ -14,6 +14,7 @@ from service.api import rows
 from service.api.call import Call
 from service.api.endpoint import Answer, Endpoint, Given, Nothing
 from service.api.fields import Name, Version
+from service.api.last_administrator import administrator_stays
 from service.api.pages import Order, Page, PageQuery, rows_of
 from service.api.problem import DeniedError, ProblemError
 from service.api.versioned import Versioned, shown
@@ -65,11 +66,12 @@ async def create_role(call: Call, given: NewRole) -> Role:
 
 async def change_role(call: Call, given: RoleChange) -> Role:
     """Everybody who is bound to it gains or loses at once."""
-    row = await NOUN.locked(call)
-    _check_own(row)
-    _require(call, row["name"], given.permissions)
-    values = {"permissions": sorted(given.permissions)}
-    return shown(Role, await NOUN.change(call, row, values, given.version))
+    async with administrator_stays(call):
+        row = await NOUN.locked(call)
+        _check_own(row)
+        _require(call, row["name"], given.permissions)
+        values = {"permissions": sorted(given.permissions)}
+        return shown(Role, await NOUN.change(call, row, values, given.version))
 
 
 async def delete_role(call: Call, _given: Nothing) -> None:
