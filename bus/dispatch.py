@@ -72,9 +72,13 @@ class Dispatch:
             self._observe(item, Said(outcome=Outcome.MERGED), _span(item), time.monotonic())
 
     async def _bury(self, item: Poison) -> None:
-        log.error("message is no event", room=item.route.name, reason=item.reason)
+        if item.refused is not None:
+            log.warning("command refused", room=item.route.name, reason=item.reason)
+        else:
+            log.error("message is no event", room=item.route.name, reason=item.reason)
         try:
             await self._dead_letter(item, item.reason)
+            await self._tell_refused(item)
             await item.delivery.ack()
         except CarrierError as error:
             log.warning("dead letter not written", room=item.route.name, reason=str(error))
@@ -163,6 +167,14 @@ class Dispatch:
         letter = dead_letter(self.sender.scope, item.route.name, item.delivery, reason)
         await self.publisher.publish((letter,))
         self.observer.on_dead(item.route, reason)
+
+    async def _tell_refused(self, item: Poison) -> None:
+        """Once, however often the delivery comes: its id is made of the delivery's sequence."""
+        if item.refused is None:
+            return
+        once = f"refused:{item.route.name}:{item.sequence}"
+        fact = self.sender.first(item.refused, correlation="", trace=Trace.start(), message_id=once)
+        await self.publisher.publish((fact,))
 
     def _observe(self, item: Taken, said: Said, span: Trace, started: float) -> None:
         seconds = time.monotonic() - started

@@ -89,7 +89,7 @@ class Dispatcher:
         return tasks.create_task(inbox.supervise(), name=f"inbox-{route.name}")
 
     async def _take(self, route: Route, delivery: Delivery) -> None:
-        item = take(route, delivery)
+        item = take(route, delivery, self.dispatch.sender.command_key)
         if _key(item) in self._held:  # delivered once more although it waits or is worked on
             await self._inboxes[route.name].release()
             return

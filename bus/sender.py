@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import msgspec
@@ -20,6 +20,7 @@ from bus.envelope import Envelope
 from bus.events import Command, Event
 from bus.events.registry import wire_type
 from bus.ids import derived_id, new_id
+from bus.signature import CommandKey
 from bus.subjects import Scope, subject_of
 from bus.trace import Trace
 
@@ -36,6 +37,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
 @dataclass(frozen=True, slots=True)
 class Sender:
     scope: Scope
+    command_key: CommandKey = field(default_factory=CommandKey)
 
     @property
     def source(self) -> str:
@@ -65,7 +67,8 @@ class Sender:
 
     def _message(self, envelope: Envelope, event: Event, data: bytes, once: str) -> Message:
         headers = {**envelope.to_headers(), MESSAGE_ID: once}
-        return Message(subject=subject_of(self.scope, event), headers=headers, data=data)
+        message = Message(subject=subject_of(self.scope, event), headers=headers, data=data)
+        return self.command_key.sign(message) if isinstance(event, Command) else message
 
     def _envelope(
         self, event: Event, event_id: str, correlation: str, trace: Trace, cause: str = ""

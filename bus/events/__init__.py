@@ -17,6 +17,7 @@ from bus.events.commands import RefreshNow, SyncApp, TerminateOperation
 from bus.events.event import Ask, Command, Event, Fact, Kind
 from bus.events.facts import (
     AppDeleted,
+    CommandRefused,
     Commit,
     Compared,
     HealthAssessed,
@@ -35,6 +36,7 @@ __all__ = [
     "Ask",
     "AssessApp",
     "Command",
+    "CommandRefused",
     "Commit",
     "CompareApp",
     "Compared",

@@ -179,6 +179,18 @@ class HealthAssessed(AppFact, frozen=True, kw_only=True):
     sync: SyncStatus = SyncStatus.UNKNOWN
 
 
+class CommandRefused(AppFact, frozen=True, kw_only=True):
+    """Somebody published a command that this agent did not sign: it was not carried out."""
+
+    name: ClassVar[str] = "command.refused.v1"
+    command: str
+    """The command's type, e.g. `sync.v1`."""
+    command_id: str
+    claimed_actor: str
+    """Who wanted it, as the unproven message says."""
+    message: str
+
+
 class AppDeleted(AppFact, frozen=True, kw_only=True):
     """The Application is gone, with what it deployed where its finalizer asked for that."""
 

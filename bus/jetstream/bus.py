@@ -97,7 +97,7 @@ class Bus:
 
         With a `message_id` the server drops a repeat of the same call within two minutes.
         """
-        sender, span = Sender(self.scope), trace or Trace.start()
+        sender, span = self._sender, trace or Trace.start()
         messages = [
             sender.first(
                 event,
@@ -118,7 +118,7 @@ class Bus:
     ) -> Dispatcher:
         chosen = options or DispatchOptions()
         dispatch = Dispatch(
-            sender=Sender(self.scope),
+            sender=self._sender,
             publisher=self.publisher,
             observer=observer or Unobserved(),
             failures=Failures(chosen.back_off),
@@ -187,6 +187,10 @@ class Bus:
     async def bucket(self, name: str) -> Bucket:
         """One of the topology's buckets, e.g. `results`; raises BucketError where it is missing."""
         return await open_bucket(self.connection.jetstream, self.scope.name(name))
+
+    @property
+    def _sender(self) -> Sender:
+        return Sender(self.scope, self.settings.command_key)
 
     def _consumer(self, route: Route) -> ConsumerPlan:
         return consumer(self.scope, route, ack_wait=self.ack_wait)

@@ -6,6 +6,7 @@ import ssl
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from bus.signature import CommandKey
 from bus.subjects import Scope
 from bus.topology import SIZES, Sizes
 
@@ -26,6 +27,8 @@ class BusSettings:
     tls_ca_file: str = ""
     tls_cert_file: str = ""
     tls_key_file: str = ""
+    command_key: CommandKey = field(default_factory=CommandKey)
+    """Signs the commands that are published here, and verifies those that are dispatched."""
     replicas: int = 1
     """Copies of every stream: 3 where NATS is a cluster of three."""
     sizes: Sizes = SIZES

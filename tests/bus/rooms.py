@@ -16,8 +16,11 @@ from bus.identity import AppKey
 from bus.jetstream import Bus, BusSettings, DispatchOptions
 from bus.observer import Hop, Outcome
 from bus.route import Route
+from bus.signature import KEY_BYTES, CommandKey
 from tests.support import eventually
 
+COMMANDS = CommandKey(bytes(range(KEY_BYTES)))
+"""As the agent has one: without it no command is handled."""
 APP = AppKey("argocd", "guestbook")
 
 
@@ -27,7 +30,8 @@ def app(number: int) -> AppKey:
 
 def settings_of(url: str, **changes: Any) -> BusSettings:
     """An agent of this test alone, on whatever NATS."""
-    return BusSettings(**{"url": url, "account": "test", "agent": uuid.uuid4().hex[:12], **changes})
+    known = {"url": url, "account": "test", "agent": uuid.uuid4().hex[:12], "command_key": COMMANDS}
+    return BusSettings(**{**known, **changes})
 
 
 def route_of(room: Callable[..., Any], event: type[Event], **changes: Any) -> Route:
