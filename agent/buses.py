@@ -56,6 +56,7 @@ def _sizes(streams: StreamsSettings) -> Sizes:
         facts=int(streams.facts),
         reports=int(streams.reports),
         dead_letters=int(streams.dead_letters),
+        results=int(streams.results),
     )
 
 

@@ -118,7 +118,7 @@ class NatsSettings(_Group):
 
 
 class StreamsSettings(_Group):
-    """The agent's streams. NATS reserves the sizes on its disk: 512 MiB an agent by default."""
+    """The agent's streams. NATS reserves 8 MiB more than all sizes: 512 MiB by default."""
 
     asks: StreamSize = Field(
         default=ByteSize(64 * _MIB), description="Reasons to look again; the oldest give way."
@@ -127,7 +127,7 @@ class StreamsSettings(_Group):
         default=ByteSize(32 * _MIB), description="What people ordered; refused when full."
     )
     facts: StreamSize = Field(
-        default=ByteSize(256 * _MIB), description="What happened, for 72 hours at most."
+        default=ByteSize(224 * _MIB), description="What happened, for 72 hours at most."
     )
     reports: StreamSize = Field(
         default=ByteSize(128 * _MIB),
@@ -135,6 +135,9 @@ class StreamsSettings(_Group):
     )
     dead_letters: StreamSize = Field(
         default=ByteSize(32 * _MIB), description="Messages that nobody could handle."
+    )
+    results: StreamSize = Field(
+        default=ByteSize(24 * _MIB), description="What became of tasks; the oldest give way."
     )
     replicas: Literal[1, 3, 5] = Field(
         default=1, description="Copies of each stream: 3 where NATS is a cluster of three."

@@ -22,6 +22,29 @@ MAX_REPORT_BYTES = 256 * 1024
 """A report is the state of an object, not a reason to look: larger than any event."""
 _HEADERS_BYTES = 8 * 1024
 _MIB = 1024 * 1024
+REPORT_READER = "report"
+"""The durable reader of all facts, which the bridge has."""
+
+
+class Stream(StrEnum):
+    """The last word of a stream's name."""
+
+    ASK = "ASK"
+    COMMAND = "CMD"
+    FACT = "FACT"
+    UP = "UP"
+    DEAD = "DEAD"
+
+    def name_in(self, scope: Scope) -> str:
+        return scope.name(self)
+
+
+class Bucket(StrEnum):
+    """The last word of a bucket's name."""
+
+    RESULTS = "results"
+    LINK = "link"
+    SEEN = "seen"
 
 
 class Retention(StrEnum):
@@ -48,15 +71,26 @@ class StreamPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Read by sequence, without a consumer."""
     description: str = ""
 
+    @property
+    def loses_work_when_full(self) -> bool:
+        """The others keep history: their oldest entry is meant to give way."""
+        return self.refuse_when_full or self.retention is Retention.WORK_QUEUE
+
 
 class Sizes(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes of each stream; NATS reserves them all on its disk, so 512 MiB an agent by default."""
+    """Bytes of each stream and bucket; NATS reserves them all on its disk: 512 MiB by default.
+
+    None is without a size: what has none takes the room that is reserved for the others.
+    """
 
     asks: int = 64 * _MIB
     commands: int = 32 * _MIB
-    facts: int = 256 * _MIB
+    facts: int = 224 * _MIB
     reports: int = 128 * _MIB
     dead_letters: int = 32 * _MIB
+    results: int = 24 * _MIB
+    link: int = 1 * _MIB
+    seen: int = 7 * _MIB
 
 
 SIZES = Sizes()
@@ -78,15 +112,19 @@ class ConsumerPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BucketPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """Keys that outlive a process; where a bucket is full its oldest key gives way."""
+
     name: str
     ttl: float
+    max_bytes: int
+    max_value_bytes: int = MAX_REPORT_BYTES
     description: str = ""
 
 
 def streams(scope: Scope, sizes: Sizes = SIZES) -> tuple[StreamPlan, ...]:
     return (
         StreamPlan(
-            name=scope.name("ASK"),
+            name=Stream.ASK.name_in(scope),
             subjects=_all(scope, Branch.ASK),
             retention=Retention.WORK_QUEUE,
             latest_only=True,
@@ -94,7 +132,7 @@ def streams(scope: Scope, sizes: Sizes = SIZES) -> tuple[StreamPlan, ...]:
             description="reasons to look again, one waiting per subject",
         ),
         StreamPlan(
-            name=scope.name("CMD"),
+            name=Stream.COMMAND.name_in(scope),
             subjects=_all(scope, Branch.COMMAND),
             retention=Retention.WORK_QUEUE,
             max_bytes=sizes.commands,
@@ -102,15 +140,16 @@ def streams(scope: Scope, sizes: Sizes = SIZES) -> tuple[StreamPlan, ...]:
             description="what people and the service want done",
         ),
         StreamPlan(
-            name=scope.name("FACT"),
+            name=Stream.FACT.name_in(scope),
             subjects=_all(scope, Branch.FACT),
             retention=Retention.LIMITS,
             max_age=72 * HOUR,
             max_bytes=sizes.facts,
+            direct=True,
             description="what happened; see docs/events.md",
         ),
         StreamPlan(
-            name=scope.name("UP"),
+            name=Stream.UP.name_in(scope),
             subjects=_all(scope, Branch.UP),
             retention=Retention.LIMITS,
             latest_only=True,
@@ -121,7 +160,7 @@ def streams(scope: Scope, sizes: Sizes = SIZES) -> tuple[StreamPlan, ...]:
             description="reports until the service has acknowledged them",
         ),
         StreamPlan(
-            name=scope.name("DEAD"),
+            name=Stream.DEAD.name_in(scope),
             subjects=_all(scope, Branch.DEAD),
             retention=Retention.LIMITS,
             max_age=14 * DAY,
@@ -132,12 +171,38 @@ def streams(scope: Scope, sizes: Sizes = SIZES) -> tuple[StreamPlan, ...]:
     )
 
 
-def buckets(scope: Scope) -> tuple[BucketPlan, ...]:
+def buckets(scope: Scope, sizes: Sizes = SIZES) -> tuple[BucketPlan, ...]:
     return (
-        BucketPlan(name=scope.name("results"), ttl=7 * DAY, description="results of commands"),
-        BucketPlan(name=scope.name("link"), ttl=0, description="how far the outbox was emptied"),
-        BucketPlan(name=scope.name("seen"), ttl=DAY, description="ids of deliveries seen"),
+        BucketPlan(
+            name=scope.name(Bucket.RESULTS),
+            ttl=7 * DAY,
+            max_bytes=sizes.results,
+            description="results of tasks that change something",
+        ),
+        BucketPlan(
+            name=scope.name(Bucket.LINK),
+            ttl=0,
+            max_bytes=sizes.link,
+            description="how far the outbox was emptied",
+        ),
+        BucketPlan(
+            name=scope.name(Bucket.SEEN),
+            ttl=DAY,
+            max_bytes=sizes.seen,
+            description="ids of deliveries seen",
+        ),
     )
+
+
+def bucket_stream(bucket: str) -> str:
+    """The stream in which NATS keeps a bucket."""
+    return f"KV_{bucket}"
+
+
+def stream_names(scope: Scope) -> tuple[str, ...]:
+    """Every stream of the agent, those of its buckets included."""
+    named = (stream.name_in(scope) for stream in Stream)
+    return (*named, *(bucket_stream(scope.name(bucket)) for bucket in Bucket))
 
 
 def consumer(scope: Scope, route: Route, *, ack_wait: float) -> ConsumerPlan:

@@ -51,16 +51,16 @@ class Fulfilment:
     async def __call__(self, held: Held, progress: Progress) -> TaskResult:
         """To its end: done, failed or refused; one that has ended before is not done again."""
         task = held.task
-        before = await self._recall(task.id)
+        before = await self._recall(task)
         if before is not None and before.result is not None:
             return before.result
         refused = self._refusal(held, again=before is not None)
         if refused is not None:
             return await self.ended(task, *refused)
-        record = await self.results.begin(task.id, self.clock.now().isoformat())
+        record = await self.results.begin(task, self.clock.now().isoformat())
         log.info("task begun", task=task.id, kind=task.kind, about=task.subject, actor=task.actor)
         result = await self._executed(held, self._doing(held, record, progress, before))
-        await self._keep(record, result)
+        await self._keep(task, record, result)
         log.info("task ended", task=task.id, phase=result.phase, code=result.code)
         return result
 
@@ -68,8 +68,8 @@ class Fulfilment:
         """Without having been done, or not to its end."""
         result = TaskResult(id=task.id, phase=phase, code=code, message=message)
         try:
-            record = await self.results.begin(result.id, self.clock.now().isoformat())
-            await self.results.end(record, result)
+            record = await self.results.begin(task, self.clock.now().isoformat())
+            await self.results.end(task, record, result)
         except CarrierError as error:
             log.warning("end of a task not recorded", task=result.id, reason=str(error))
         return result
@@ -128,20 +128,20 @@ class Fulfilment:
             body=redaction.value(msgspec.to_builtins(error.body)),
         )
 
-    async def _keep(self, record: Record, result: TaskResult) -> None:
+    async def _keep(self, task: Task, record: Record, result: TaskResult) -> None:
         """It was done: an end that is not recorded would have it looked at once more."""
         while True:
             try:
-                return await self.results.end(record, result)
+                return await self.results.end(task, record, result)
             except CarrierError as error:
                 log.warning("end of a task not recorded yet", task=result.id, reason=str(error))
                 await asyncio.sleep(_AGAIN_SECONDS)
 
-    async def _recall(self, task_id: str) -> Record | None:
+    async def _recall(self, task: Task) -> Record | None:
         """However long it takes: without it nobody knows whether it was done."""
         while True:
             try:
-                return await self.results.recall(task_id)
+                return await self.results.recall(task)
             except CarrierError as error:
                 log.warning("results cannot be read yet", reason=str(error))
                 await asyncio.sleep(_AGAIN_SECONDS)

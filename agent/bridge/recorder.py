@@ -26,11 +26,11 @@ from bus.ids import new_id
 from bus.jetstream import Bus
 from bus.jetstream.outbox import Outbox
 from bus.link import Item
+from bus.topology import REPORT_READER
 from handlers.report.items import Stamp, fact_item, note_item
 
 log = structlog.get_logger()
 
-_READER = "report"
 _BATCH = 64
 _AGAIN_SECONDS = 1.0
 
@@ -65,7 +65,7 @@ class Recorder:
             self.changed(one.kind, f"{one.namespace}/{one.name}")
 
     async def run(self) -> None:
-        inbox = self.bus.fact_inbox(_READER, self._facts.put)
+        inbox = self.bus.fact_inbox(REPORT_READER, self._facts.put)
         await inbox.open()
         try:
             async with asyncio.TaskGroup() as tasks:

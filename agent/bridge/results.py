@@ -2,6 +2,9 @@
 
 A record says first that a task was begun, then how it ended. A task of which only the beginning is
 known was cut off: whoever does it again must look whether it was done.
+
+Only tasks that change something are recorded. A read that comes again is read again, which harms
+nobody; its answer, as large as a whole manifest, would fill the store that the work needs too.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from dataclasses import dataclass
 import msgspec
 
 from bus.jetstream.kv import Bucket
-from bus.link import TaskResult
+from bus.link import Task, TaskResult
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,18 +29,22 @@ class Results:
 
     bucket: Bucket
 
-    async def recall(self, task_id: str) -> Record | None:
-        raw = await self.bucket.get(task_id)
+    async def recall(self, task: Task) -> Record | None:
+        raw = await self.bucket.get(task.id) if task.kind.writes else None
         return _read(raw) if raw else None
 
-    async def begin(self, task_id: str, began: str) -> Record:
+    async def begin(self, task: Task, began: str) -> Record:
         """The first beginning counts."""
         record = Record(began=began)
-        if await self.bucket.create(task_id, msgspec.json.encode(record)):
+        if not task.kind.writes:
             return record
-        return await self.recall(task_id) or record
+        if await self.bucket.create(task.id, msgspec.json.encode(record)):
+            return record
+        return await self.recall(task) or record
 
-    async def end(self, record: Record, result: TaskResult) -> None:
+    async def end(self, task: Task, record: Record, result: TaskResult) -> None:
+        if not task.kind.writes:
+            return
         ended = msgspec.structs.replace(record, result=result)
         await self.bucket.put(result.id, msgspec.json.encode(ended))
 

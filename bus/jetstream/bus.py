@@ -27,11 +27,12 @@ from bus.jetstream.provision import Provisioner
 from bus.jetstream.publisher import NatsPublisher
 from bus.jetstream.settings import BusSettings
 from bus.jetstream.subscribe import FactReader, Wanted, oldest, reading
+from bus.jetstream.usage import StoreUsage, usage
 from bus.observer import Observer, Unobserved
 from bus.route import Route
 from bus.sender import Sender
 from bus.subjects import Scope, facts_about, filter_of
-from bus.topology import ConsumerPlan, consumer
+from bus.topology import ConsumerPlan, Stream, consumer
 from bus.trace import Trace
 
 _BEGINNING = datetime.fromtimestamp(0, UTC)
@@ -139,7 +140,7 @@ class Bus:
     ) -> AbstractAsyncContextManager[FactReader]:
         """`async with bus.facts() as facts`, `async for envelope, fact in facts`; None is now."""
         wanted = Wanted(
-            stream=self.scope.name("FACT"),
+            stream=Stream.FACT.name_in(self.scope),
             subjects=(facts_about(self.scope, app),),
             since=since,
             follow=follow,
@@ -149,7 +150,7 @@ class Bus:
     def latest_facts(self, *types: type[Event]) -> AbstractAsyncContextManager[FactReader]:
         """The last fact of each of these types about each thing, in the order of their telling."""
         wanted = Wanted(
-            stream=self.scope.name("FACT"),
+            stream=Stream.FACT.name_in(self.scope),
             subjects=tuple(filter_of(self.scope, one) for one in types),
             latest=True,
             follow=False,
@@ -159,7 +160,7 @@ class Bus:
     def kept_facts(self, *types: type[Event]) -> AbstractAsyncContextManager[FactReader]:
         """Every fact of these types that is still kept, in the order of their telling."""
         wanted = Wanted(
-            stream=self.scope.name("FACT"),
+            stream=Stream.FACT.name_in(self.scope),
             subjects=tuple(filter_of(self.scope, one) for one in types),
             since=_BEGINNING,
             follow=False,
@@ -168,13 +169,13 @@ class Bus:
 
     async def oldest_fact(self) -> Envelope | None:
         """What is known of the oldest fact that is still kept; raises CarrierError."""
-        return await oldest(self.connection, self.scope.name("FACT"))
+        return await oldest(self.connection, Stream.FACT.name_in(self.scope))
 
     def fact_inbox(self, name: str, take: Take) -> NatsInbox:
         """Every fact from the oldest on, at least once each, for the durable reader `name`."""
         plan = ConsumerPlan(
             name=name,
-            stream=self.scope.name("FACT"),
+            stream=Stream.FACT.name_in(self.scope),
             subject=facts_about(self.scope),
             ack_wait=self.ack_wait,
             only_new=False,
@@ -183,6 +184,10 @@ class Bus:
 
     def outbox(self) -> Outbox:
         return Outbox(self.connection, self.publisher, self.scope)
+
+    async def usage(self) -> tuple[StoreUsage, ...]:
+        """How full each stream and bucket is; raises CarrierError."""
+        return await usage(self.connection.jetstream, self.scope, self.settings.sizes)
 
     async def bucket(self, name: str) -> Bucket:
         """One of the topology's buckets, e.g. `results`; raises BucketError where it is missing."""

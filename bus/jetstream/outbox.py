@@ -30,6 +30,7 @@ from bus.jetstream.connection import Connection
 from bus.jetstream.heeding import heeded
 from bus.jetstream.publisher import NatsPublisher
 from bus.subjects import Branch, Scope, Subject
+from bus.topology import Stream
 
 log = structlog.get_logger()
 
@@ -193,7 +194,7 @@ class Outbox:
 
     @property
     def _name(self) -> str:
-        return self.scope.name("UP")
+        return Stream.UP.name_in(self.scope)
 
 
 def _stored(message: Msg) -> Stored | None:

@@ -25,6 +25,7 @@ from bus.topology import (
     ConsumerPlan,
     Sizes,
     StreamPlan,
+    bucket_stream,
     buckets,
     streams,
 )
@@ -49,7 +50,7 @@ class Provisioner:
 
     async def everything(self) -> None:
         await self.streams()
-        for bucket in buckets(self.scope):
+        for bucket in buckets(self.scope, self.sizes):
             await self.bucket(bucket)
 
     async def streams(self) -> None:
@@ -85,17 +86,19 @@ class Provisioner:
                 log.info("consumer upgraded", consumer=plan.name, changed=sorted(changed))
 
     async def bucket(self, plan: BucketPlan) -> None:
+        """As `create_key_value` makes one, but what is full drops its oldest key and goes on."""
+        name, wanted = bucket_stream(plan.name), _bucket_fields(plan, self.replicas)
         with _refusals(f"bucket {plan.name}"):
             try:
-                await self.jetstream.key_value(plan.name)
-            except nats.js.errors.BucketNotFoundError:
-                config = api.KeyValueConfig(
-                    bucket=plan.name,
-                    description=plan.description,
-                    ttl=plan.ttl,
-                    replicas=self.replicas,
+                found = (await self.jetstream.stream_info(name)).config
+            except nats.js.errors.NotFoundError:
+                await self.jetstream.create_key_value(
+                    bucket=plan.name, ttl=plan.ttl, max_bytes=plan.max_bytes
                 )
-                await self.jetstream.create_key_value(config)
+                found = (await self.jetstream.stream_info(name)).config
+            if changed := _changed(wanted, found):
+                await self.jetstream.update_stream(found.evolve(**changed))
+                log.info("bucket provisioned", bucket=plan.name, changed=sorted(changed))
 
 
 def _stream_fields(plan: StreamPlan, replicas: int) -> dict[str, Any]:
@@ -112,6 +115,17 @@ def _stream_fields(plan: StreamPlan, replicas: int) -> dict[str, Any]:
         "max_msgs_per_subject": 1 if plan.latest_only else -1,
         "allow_direct": plan.direct,
         "duplicate_window": DUPLICATE_WINDOW,
+        "num_replicas": replicas,
+    }
+
+
+def _bucket_fields(plan: BucketPlan, replicas: int) -> dict[str, Any]:
+    return {
+        "description": plan.description,
+        "discard": api.DiscardPolicy.OLD,
+        "max_age": plan.ttl,
+        "max_bytes": plan.max_bytes,
+        "max_msg_size": plan.max_value_bytes,
         "num_replicas": replicas,
     }
 

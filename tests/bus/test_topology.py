@@ -7,7 +7,7 @@ from bus.events.examples import example_of
 from bus.events.registry import event_types
 from bus.route import Route
 from bus.subjects import Scope, matches, subject_of
-from bus.topology import Sizes, buckets, consumer, streams
+from bus.topology import Sizes, bucket_stream, buckets, consumer, stream_names, streams
 
 HOUSE = Scope("acme", "prod1")
 
@@ -64,4 +64,11 @@ def test_each_stream_has_the_size_that_was_chosen_for_it() -> None:
 
 def test_by_default_an_agent_reserves_half_a_gibibyte() -> None:
     """What docs/settings.md says, and the chart's volume of 5 GiB is for."""
-    assert sum(plan.max_bytes for plan in streams(HOUSE)) == 512 * 1024 * 1024
+    assert sum(plan.max_bytes for plan in (*streams(HOUSE), *buckets(HOUSE))) == 512 * 1024 * 1024
+
+
+def test_nothing_is_without_a_size() -> None:
+    assert all(plan.max_bytes > 0 for plan in (*streams(HOUSE), *buckets(HOUSE)))
+    names = {plan.name for plan in streams(HOUSE)}
+    kept = {bucket_stream(plan.name) for plan in buckets(HOUSE)}
+    assert set(stream_names(HOUSE)) == names | kept

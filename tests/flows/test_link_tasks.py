@@ -11,7 +11,7 @@ from nacl.public import PublicKey, SealedBox
 
 from agent.bridge.results import Results
 from bus.events import SyncApp
-from bus.link import Cancel, Offer, TaskKind, TaskPhase, TaskResult
+from bus.link import Cancel, Offer, Task, TaskKind, TaskPhase, TaskResult
 from tests.bridge.farend import quiet
 from tests.flows.house import config_map
 from tests.flows.near import Near, is_running
@@ -254,7 +254,7 @@ async def test_a_sync_that_was_cut_off_after_its_effect_is_not_done_twice(near: 
     """As `kill -9` leaves it between the effect and the record of the end."""
     await near.differs()
     wanted = near.task(TaskKind.SYNC)
-    await begun(near, wanted.id)
+    await begun(near, wanted)
     await near.house.publish(SyncApp(id=wanted.id, actor="ann", app=near.key))
     await near.house.until_synced("web")
     ended = await near.far.do(wanted)
@@ -271,12 +271,12 @@ async def test_where_it_cannot_be_known_whether_a_sync_was_done_a_person_is_aske
     note = {"gitops-house.io/commands": wanted.id}
     await near.house.patch_app("web", {"metadata": {"annotations": note}})
     await eventually(lambda: is_noted(near, note))
-    await begun(near, wanted.id)
+    await begun(near, wanted)
     ended = await near.far.do(wanted)
     assert ended.phase is TaskPhase.UNKNOWN
 
 
-async def begun(near: Near, task: str) -> None:
+async def begun(near: Near, task: Task) -> None:
     """The agent remembers that it began this task, and not how it ended."""
     results = Results(await near.agent.parts.bus.bucket("results"))
     await results.begin(task, LONG_AGO)
