@@ -47,6 +47,7 @@ async def act(parts: Parts, stop: asyncio.Event, acting: asyncio.Event) -> None:
         helpers = [
             tasks.create_task(pending.run(), name="pending-asks"),
             tasks.create_task(poll_timer(parts).run(), name="poll-timer"),
+            tasks.create_task(parts.store.run(), name="store-usage"),
             tasks.create_task(_stop(dispatcher, stop), name="drain-on-stop"),
         ]
         if parts.settings.link.url:

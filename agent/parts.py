@@ -29,6 +29,7 @@ from agent.kube.transport import RequestSeen
 from agent.observe.app_info import AppInfo
 from agent.observe.health import Readiness
 from agent.observe.metrics import Metrics, make_metrics
+from agent.observe.store_usage import StoreWatch
 from agent.observe.tracing import JsonFile, Spans
 from agent.sandbox.binary import sandbox_binary
 from agent.sandbox.limits import SandboxLimits
@@ -56,6 +57,7 @@ class Parts:
     readiness: Readiness
     spans: Spans
     bus: Bus
+    store: StoreWatch
     sandbox: Sandbox
     mirrors: Mirrors
     client: KubeClient
@@ -104,6 +106,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
             readiness=Readiness(),
             spans=spans,
             bus=bus,
+            store=StoreWatch(usage=bus.usage, metrics=metrics),
             sandbox=sandbox,
             mirrors=mirrors,
             client=client,

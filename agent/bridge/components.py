@@ -41,7 +41,7 @@ class Components:
 
     def _nats(self) -> Component:
         away = "" if self.parts.bus.is_connected else "away; the agent reconnects by itself"
-        return _component("nats", away)
+        return _component("nats", away or self.parts.store.alarm)
 
     def _api_server(self) -> Component:
         stale = "watches are interrupted: the live state is of the past"

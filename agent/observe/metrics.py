@@ -38,6 +38,9 @@ class Metrics:
     facts: Counter
     bus_connected: Gauge
     acting: Gauge
+    store_bytes: Gauge
+    store_limit_bytes: Gauge
+    store_alarm: Gauge
 
     def text(self) -> bytes:
         """What a scrape gets."""
@@ -53,8 +56,8 @@ class _Factory:
     def counter(self, name: str, help_: str, *labels: str) -> Counter:
         return Counter(name, help_, labels, registry=self.registry)
 
-    def gauge(self, name: str, help_: str) -> Gauge:
-        return Gauge(name, help_, registry=self.registry)
+    def gauge(self, name: str, help_: str, *labels: str) -> Gauge:
+        return Gauge(name, help_, labels, registry=self.registry)
 
     def histogram(
         self, name: str, help_: str, *labels: str, buckets: tuple[float, ...] = _ROOM
@@ -98,4 +101,11 @@ def make_metrics() -> Metrics:
         facts=make.counter("gitops_facts", "Facts said.", "type"),
         bus_connected=make.gauge("gitops_bus_connected", "1 while NATS is connected."),
         acting=make.gauge("gitops_acting", "1 while this agent acts, 0 for a standby."),
+        store_bytes=make.gauge("gitops_store_bytes", "Bytes in a stream of the bus.", "store"),
+        store_limit_bytes=make.gauge(
+            "gitops_store_limit_bytes", "Bytes that a stream of the bus may hold.", "store"
+        ),
+        store_alarm=make.gauge(
+            "gitops_store_alarm", "1 while a store that holds work is 80 % full or more."
+        ),
     )

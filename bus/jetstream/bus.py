@@ -27,6 +27,7 @@ from bus.jetstream.provision import Provisioner
 from bus.jetstream.publisher import NatsPublisher
 from bus.jetstream.settings import BusSettings
 from bus.jetstream.subscribe import FactReader, Wanted, oldest, reading
+from bus.jetstream.subscription import FactSubscription, subscribed
 from bus.jetstream.usage import StoreUsage, usage
 from bus.observer import Observer, Unobserved
 from bus.route import Route
@@ -137,15 +138,16 @@ class Bus:
 
     def facts(
         self, *, since: datetime | None = None, follow: bool = True, app: AppKey | None = None
-    ) -> AbstractAsyncContextManager[FactReader]:
+    ) -> AbstractAsyncContextManager[FactSubscription]:
         """`async with bus.facts() as facts`, `async for envelope, fact in facts`; None is now."""
-        wanted = Wanted(
+        subscription = FactSubscription(
+            connection=self.connection,
             stream=Stream.FACT.name_in(self.scope),
-            subjects=(facts_about(self.scope, app),),
+            subject=facts_about(self.scope, app),
             since=since,
             follow=follow,
         )
-        return reading(self.connection, wanted)
+        return subscribed(subscription)
 
     def latest_facts(self, *types: type[Event]) -> AbstractAsyncContextManager[FactReader]:
         """The last fact of each of these types about each thing, in the order of their telling."""
@@ -153,7 +155,6 @@ class Bus:
             stream=Stream.FACT.name_in(self.scope),
             subjects=tuple(filter_of(self.scope, one) for one in types),
             latest=True,
-            follow=False,
         )
         return reading(self.connection, wanted)
 
@@ -163,7 +164,6 @@ class Bus:
             stream=Stream.FACT.name_in(self.scope),
             subjects=tuple(filter_of(self.scope, one) for one in types),
             since=_BEGINNING,
-            follow=False,
         )
         return reading(self.connection, wanted)
 

@@ -20,14 +20,13 @@ import msgspec
 import nats.errors
 import nats.js.errors
 import structlog
-from nats.aio.msg import Msg
 from nats.js import api
 
 from bus.carrier import CarrierError
 from bus.codec import MESSAGE_ID, Message
 from bus.ids import new_id
 from bus.jetstream.connection import Connection
-from bus.jetstream.heeding import heeded
+from bus.jetstream.direct import DirectReadError, read_direct, sequence_of
 from bus.jetstream.publisher import NatsPublisher
 from bus.subjects import Branch, Scope, Subject
 from bus.topology import Stream
@@ -40,7 +39,6 @@ _FULL = 0.9
 """Part of the stream's limit at which something is thrown out, and down to which part."""
 _EASED = 0.7
 _LOOKED_AFTER = 1 / 16
-_NO_MESSAGE = "404"
 
 
 class OutboxError(CarrierError):
@@ -118,25 +116,12 @@ class Outbox:
 
     async def read(self, after: int, *, limit: int, max_bytes: int) -> Sequence[Stored]:
         """What stands after a sequence, in order; empty at the end."""
-        client = self.connection.client
-        request = {"seq": after + 1, "batch": limit, "max_bytes": max_bytes}
+        request = {"seq": after + 1, "max_bytes": max_bytes}
         try:
-            subscription = await client.subscribe(client.new_inbox(), max_msgs=limit + 1)
-            try:
-                subject = f"$JS.API.DIRECT.GET.{self._name}"
-                await client.publish(
-                    subject, msgspec.json.encode(request), reply=subscription.subject
-                )
-                found: list[Stored] = []
-                while True:
-                    message = await heeded(subscription.next_msg(_READ_SECONDS))
-                    if (stored := _stored(message)) is None:
-                        return found
-                    found.append(stored)
-            finally:
-                await subscription.unsubscribe()
-        except (nats.errors.Error, OSError) as error:
-            raise OutboxError(f"stream {self._name} cannot be read: {error!r}") from error
+            found = await read_direct(self.connection, self._name, request, limit=limit)
+        except DirectReadError as error:
+            raise OutboxError(str(error)) from error
+        return [Stored(sequence=sequence_of(message), data=message.data) for message in found]
 
     async def forget(self, through: int) -> None:
         """It was acknowledged up to here."""
@@ -195,14 +180,3 @@ class Outbox:
     @property
     def _name(self) -> str:
         return Stream.UP.name_in(self.scope)
-
-
-def _stored(message: Msg) -> Stored | None:
-    """None at the end of what was asked for."""
-    headers = message.headers or {}
-    status = headers.get("Status", "")
-    if status in ("204", _NO_MESSAGE):
-        return None
-    if status:
-        raise OutboxError(f"the outbox cannot be read: {status} {headers.get('Description', '')}")
-    return Stored(sequence=int(headers["Nats-Sequence"]), data=message.data)

@@ -24,6 +24,7 @@ from bus.jetstream.connection import Connection
 _REPLY_SECONDS = 5.0
 _AGAIN_SECONDS = 0.1
 _IN_FLIGHT = 1024
+_SERVERS_FAULT = 500
 
 
 class PublishTimeoutError(CarrierError):
@@ -51,6 +52,8 @@ class NatsPublisher:
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_IN_FLIGHT))
     _prefix: str = ""
+    _last_fault: str = ""
+    """Why the server did not store a message that was then sent again."""
 
     async def open(self) -> None:
         self._prefix = self.connection.client.new_inbox()
@@ -73,7 +76,8 @@ class NatsPublisher:
         except TimeoutError as error:
             first = messages[0].subject
             raise PublishTimeoutError(
-                f"NATS did not store {len(messages)} messages (first {first}) in {seconds:g} s"
+                f"NATS did not store {len(messages)} messages (first {first}) in {seconds:g} s: "
+                f"{self._last_fault or 'no answer'}"
             ) from error
 
     async def _attempt(self, messages: Sequence[Message]) -> list[Message]:
@@ -90,11 +94,21 @@ class NatsPublisher:
         unstored = [
             message
             for message, reply in zip(messages, sent, strict=False)
-            if not _stored(message, reply)
+            if not self._is_stored(message, reply)
         ]
         for reply in sent:
             reply.cancel()
         return [*unstored, *messages[len(sent) :]]
+
+    def _is_stored(self, message: Message, reply: asyncio.Future[_Reply]) -> bool:
+        """False where it is worth another try; raises where it is not."""
+        fault = reply.result().error if reply.done() else _UNHEARD.error
+        if fault is None:
+            return True
+        if fault.code < _SERVERS_FAULT:
+            raise RefusedError(f"NATS refused {message.subject}: {fault.description}")
+        self._last_fault = fault.description
+        return False
 
     async def _send(self, message: Message) -> asyncio.Future[_Reply]:
         await self._slots.acquire()
@@ -128,13 +142,3 @@ class NatsPublisher:
 def _settle(reply: asyncio.Future[_Reply], answer: _Reply) -> None:
     if not reply.done():
         reply.set_result(answer)
-
-
-def _stored(message: Message, reply: asyncio.Future[_Reply]) -> bool:
-    """False where it is worth another try; raises where it is not."""
-    fault = reply.result().error if reply.done() else _UNHEARD.error
-    if fault is None:
-        return True
-    if fault.code >= 500:
-        return False
-    raise RefusedError(f"NATS refused {message.subject}: {fault.description}")

@@ -1,4 +1,4 @@
-"""Facts: read what happened, in order, from a moment on; then follow, or stop at the end.
+"""Facts that an agent reads of its own past: those of some types, or the last of each subject.
 
 A consumer of its own, kept in the server's memory and gone soon after its reader. When it is lost
 it is made again behind the last fact that was read: nothing is missed, nothing comes twice.
@@ -43,10 +43,8 @@ class Wanted:
     stream: str
     subjects: tuple[str, ...]
     since: datetime | None = None
-    """None: only what happens from now on."""
     latest: bool = False
     """Of each subject the last fact, and nothing before it."""
-    follow: bool = True
     after: int = 0
     """The last sequence read, once there is one."""
 
@@ -88,7 +86,7 @@ class FactReader:
             delivery = await self._next()
             if delivery is None:
                 continue
-            self._over = not self.wanted.follow and delivery.pending == 0
+            self._over = delivery.pending == 0
             try:
                 return decode(delivery.headers, delivery.data)
             except DecodeError as error:
@@ -102,7 +100,7 @@ class FactReader:
             )
         except nats.errors.Error as error:
             raise FactsError(f"facts of {self.wanted.stream} cannot be read: {error!r}") from error
-        self._over = not self.wanted.follow and not found.num_pending
+        self._over = not found.num_pending
         self._pull = Pull(
             connection=self.connection,
             stream=self.wanted.stream,

@@ -10,10 +10,10 @@ import nats
 import pytest
 
 from bus.codec import Message, decode
-from bus.events import Compared, Fact, HealthAssessed
+from bus.envelope import Envelope
+from bus.events import Compared, Event, Fact, HealthAssessed
 from bus.identity import AppKey, Revision
 from bus.jetstream import Bus
-from bus.jetstream.subscribe import FactReader
 from bus.status import HealthStatus, SyncStatus
 from bus.subjects import subject_of
 from playground.server import Server
@@ -37,11 +37,11 @@ async def bus(nats_url: str) -> AsyncIterator[Bus]:
         yield bus
 
 
-async def everything(facts: FactReader) -> list[object]:
+async def everything(facts: AsyncIterator[tuple[Envelope, Event]]) -> list[object]:
     return [fact async for _, fact in facts]
 
 
-async def first(facts: FactReader, count: int) -> list[Fact]:
+async def first(facts: AsyncIterator[tuple[Envelope, Event]], count: int) -> list[Fact]:
     seen: list[Fact] = []
     async with asyncio.timeout(30):
         async for _, fact in facts:
