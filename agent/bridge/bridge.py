@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import structlog
 
+from agent.bridge.causes import Causes
 from agent.bridge.components import Components
 from agent.bridge.connect import Connect
 from agent.bridge.endings import Endings
@@ -57,7 +58,7 @@ from agent.rooms import evaluate_of
 from bus.ids import new_id
 from bus.link import PROTOCOL, Hello
 from handlers.application.application import Metadata
-from handlers.ports import ApplyRefusedError, ClusterUnreachableError
+from handlers.ports import ApplyRefusedError, ClusterUnreachableError, LiveObject
 from handlers.report.instances import INSTANCES
 from handlers.report.items import APPLICATION, CLUSTER, REPOSITORY
 from handlers.report.redaction import Redaction
@@ -106,6 +107,13 @@ class _Bridge:
             index=parts.live.index,
             control_namespace=parts.settings.namespace,
         )
+        self._causes = Causes(
+            applications=parts.applications,
+            index=parts.live.index,
+            client=parts.client,
+            clock=SystemClock(),
+            control_namespace=parts.settings.namespace,
+        )
         self._trust = trust_of(parts.settings.namespace, self._changed)
         self._states = States(
             sources=self._sources(), redaction=self._redaction(), clock=SystemClock()
@@ -137,9 +145,11 @@ class _Bridge:
         )
         parts.applications.indexed = self._indexed
         parts.secrets.indexed = self._recorder.connection_changed
-        parts.live.index.observer = self._running.observe
+        parts.live.index.observer = self._observe
         for subject in await self._running.look(everywhere=True):
             self._recorder.changed(INSTANCES, subject)
+        for subject in await self._causes.look(everywhere=True):
+            self._recorder.changed(APPLICATION, subject)
         watch = watch_of(parts.client, parts.settings.namespace, self._book)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run(), name="recorder")
@@ -147,6 +157,7 @@ class _Bridge:
             tasks.create_task(desk.run(), name="task-desk")
             tasks.create_task(self._components.watch(self._recorder.changed), name="components")
             tasks.create_task(self._running.watch(self._recorder.changed), name="instances")
+            tasks.create_task(self._causes.watch(self._recorder.changed), name="causes")
             tasks.create_task(self._trust.watch(parts.client), name="trust")
             await self._book.known.wait()
             tasks.create_task(connect.run(), name="link")
@@ -155,7 +166,7 @@ class _Bridge:
         applications, secrets = self._parts.applications, self._parts.secrets
         namespace = self._parts.settings.namespace
         return (
-            application_source(applications),
+            application_source(applications, self._causes),
             project_source(applications),
             connection_source(REPOSITORY, secrets),
             connection_source(CLUSTER, secrets),
@@ -171,6 +182,11 @@ class _Bridge:
         self._recorder.changed(kind, subject)
         if kind == APPLICATION:
             self._running.application_changed(subject)
+            self._causes.application_changed(subject)
+
+    def _observe(self, before: LiveObject | None, after: LiveObject | None) -> None:
+        self._running.observe(before, after)
+        self._causes.observe(before, after)
 
     async def _desk(self) -> TaskDesk:
         parts = self._parts

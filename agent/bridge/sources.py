@@ -14,6 +14,7 @@ from agent.bridge.trust import Trust
 from agent.git.credentials import SECRET_TYPE, Secret
 from agent.store.applications import Applications
 from agent.store.secrets import Secrets
+from bus.cause import Cause
 from bus.identity import AppKey, digest_of
 from bus.link import Item
 from handlers.application.application import Application, AppProject
@@ -26,6 +27,7 @@ from handlers.report.items import (
     REPOSITORY,
     Component,
     Connection,
+    ReportedApplication,
     Stamp,
     application_item,
     component_item,
@@ -53,16 +55,22 @@ class Source(Generic[T]):
     """Whether what is found is all there is; until then nothing is said of the kind."""
 
 
-def application_source(applications: Applications) -> Source[Application]:
-    def get(subject: str) -> Application | None:
+def application_source(
+    applications: Applications, causes: Callable[[], Mapping[str, Cause]]
+) -> Source[ReportedApplication]:
+    def reported(app: Application) -> ReportedApplication:
+        return ReportedApplication(app=app, cause=causes().get(str(app.key)))
+
+    def get(subject: str) -> ReportedApplication | None:
         namespace, _, name = subject.partition("/")
-        return applications.get(AppKey(namespace, name)) if name else None
+        app = applications.get(AppKey(namespace, name)) if name else None
+        return reported(app) if app is not None else None
 
     return Source(
         kind=APPLICATION,
-        all=lambda: {str(app.key): app for app in applications.all()},
+        all=lambda: {str(app.key): reported(app) for app in applications.all()},
         get=get,
-        version=_object_version,
+        version=lambda found: f"{_object_version(found.app)}:{_value_version(found.cause)}",
         shape=application_item,
     )
 

@@ -22,12 +22,14 @@ from handlers.health.assess import assess
 from handlers.manifest import access
 from handlers.manifest.kinds import CUSTOM_RESOURCE_DEFINITION, GroupKind
 from handlers.manifest.pods import pod_state
+from handlers.manifest.symptom import symptom_of
 from handlers.manifest.tracking import TRACKING_ID, self_referenced
 from handlers.ports import LiveObject
 
 MANAGER = "argocd-controller"
 _MANAGER_LONGEST = 128
 
+_ILL = frozenset(HealthStatus) - {HealthStatus.HEALTHY, HealthStatus.SUSPENDED}
 _VOLATILE = frozenset(
     (
         "creationTimestamp",
@@ -70,6 +72,7 @@ def summarise(
         owned=_owned(metadata) if tracked else b"",
         written_by=_written_by(metadata) if tracked else "",
         pod=pod_state(manifest),
+        symptom=symptom_of(manifest) if status in _ILL else None,
     )
 
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import msgspec
 
+from bus.cause import Cause
 from bus.events.event import Fact
 from bus.identity import NO_DIGEST, NO_REVISION, AppKey, Digest, RepositoryKey, Revision
 from bus.status import HealthStatus, OperationPhase, Reason, SyncStatus
@@ -177,6 +178,8 @@ class HealthAssessed(AppFact, frozen=True, kw_only=True):
     before: HealthStatus = HealthStatus.UNKNOWN
     message: str = ""
     sync: SyncStatus = SyncStatus.UNKNOWN
+    cause: Cause | None = None
+    """The deepest ill object, where one is known."""
 
 
 class CommandRefused(AppFact, frozen=True, kw_only=True):

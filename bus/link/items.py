@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from bus.cause import Cause
 from bus.link.wire import Value
 
 
@@ -59,3 +60,5 @@ class StateBody(Value, frozen=True, kw_only=True):
     annotations: dict[str, str] = {}
     spec: dict[str, Any] = {}
     status: dict[str, Any] = {}
+    cause: Cause | None = None
+    """Why an Application is not healthy; agents before this field leave it out."""

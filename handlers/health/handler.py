@@ -18,6 +18,7 @@ from handlers.application import times
 from handlers.application.application import Application
 from handlers.application.status import ApplicationStatus
 from handlers.health.aggregate import aggregate
+from handlers.health.cause import ILL, OwnerGraph, cause_of, deepest_ill
 from handlers.health.members import health_state, keys_of, members, status_of
 from handlers.ports import Apps, Clock, ClusterUnreachableError, LiveState, StatusWrite
 
@@ -43,7 +44,7 @@ class Assess:
         if after == app.status.health:
             return waiting
         status = replace(app.status, health=after)
-        said = health_fact(app, status)
+        said = health_fact(app, status, self.live)
         await self._write(app, StatusWrite(status=status, says=said))
         return (*said, *waiting)
 
@@ -54,10 +55,13 @@ class Assess:
             raise Retry(str(error), after=_AWAY) from error
 
 
-def health_fact(app: Application, after: ApplicationStatus) -> tuple[HealthAssessed, ...]:
+def health_fact(
+    app: Application, after: ApplicationStatus, live: OwnerGraph
+) -> tuple[HealthAssessed, ...]:
     """The transition from `app`'s health to that of `after`, if it is one."""
     if app.status.health.status == after.health.status:
         return ()
+    ill = deepest_ill(after, live) if status_of(after.health) in ILL else None
     return (
         HealthAssessed(
             app=app.key,
@@ -66,6 +70,7 @@ def health_fact(app: Application, after: ApplicationStatus) -> tuple[HealthAsses
             before=status_of(app.status.health),
             message=after.health.message,
             sync=SyncStatus(after.sync.status or SyncStatus.UNKNOWN),
+            cause=cause_of(ill) if ill is not None else None,
         ),
     )
 

@@ -11,6 +11,7 @@ from bus.status import HealthStatus
 from handlers.manifest.access import Manifest
 from handlers.manifest.kinds import KindInfo
 from handlers.manifest.pods import PodState
+from handlers.manifest.symptom import Symptom
 
 
 class LiveObject(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +39,8 @@ class LiveObject(msgspec.Struct, frozen=True, kw_only=True):
     """The field manager that wrote after our last apply; empty where nobody did."""
     pod: PodState | None = None
     """Of a pod that runs, or is about to."""
+    symptom: Symptom | None = None
+    """What an object that is not healthy says of itself."""
 
     @property
     def manifest(self) -> Manifest:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from bus.cause import Cause
 from bus.events import Fact
 from bus.events.facts import AppFact
 from bus.events.registry import wire_type
@@ -28,6 +29,7 @@ _PUBLIC = frozenset(
 )
 LARGEST = 240 * 1024
 """Bytes of a body, so that the item around it stays below 256 KiB."""
+_LONGEST_MESSAGE = 2000
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
@@ -52,6 +54,13 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
 
 
+class ReportedApplication(msgspec.Struct, frozen=True, kw_only=True):
+    """An Application with the cause of its ill health, which its status has no field for."""
+
+    app: Application
+    cause: Cause | None = None
+
+
 class Stamp(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     time: str
@@ -74,12 +83,14 @@ def fact_item(fact: Fact, stamp: Stamp, redaction: Redaction) -> Item:
     )
 
 
-def application_item(app: Application, stamp: Stamp, redaction: Redaction) -> Item:
+def application_item(found: ReportedApplication, stamp: Stamp, redaction: Redaction) -> Item:
+    app, cause = found.app, found.cause
     body = state_body(APPLICATION, app.metadata, redaction)
     body = msgspec.structs.replace(
         body,
         spec=redaction.value(msgspec.to_builtins(app.spec)),
         status=redaction.value(msgspec.to_builtins(app.status)),
+        cause=_shown(cause, redaction) if cause is not None else None,
     )
     return state_item(fitting(body), app.metadata, app.spec.project, stamp)
 
@@ -196,6 +207,15 @@ def state_item(body: StateBody, metadata: Metadata, project: str, stamp: Stamp) 
         uid=metadata.uid,
         hash=content_hash(msgspec.json.decode(encoded)),
         body=msgspec.Raw(encoded),
+    )
+
+
+def _shown(cause: Cause, redaction: Redaction) -> Cause:
+    return msgspec.structs.replace(
+        cause,
+        object=redaction.text(cause.object),
+        reason=redaction.text(cause.reason),
+        message=redaction.text(cause.message)[:_LONGEST_MESSAGE],
     )
 
 

@@ -55,7 +55,7 @@ class Decide:
         if isinstance(answer, Start):
             return (StepOperation(app=app.key),)
         status = self._status(app, world, answer)
-        said = (*health_fact(app, status), *_skipped(app, world, answer))
+        said = (*health_fact(app, status, self.worlds.live), *_skipped(app, world, answer))
         await self.apps.write(app, StatusWrite(status=status, says=said))
         if answer.look_again:
             raise Retry(answer.message, after=answer.look_again, say=said)

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bus.cause import Cause
 from bus.events import Commit, RenderFailed, RevisionResolved
 from bus.identity import AppKey, RepositoryKey, Revision
-from bus.status import Reason
+from bus.status import HealthStatus, Reason
 from handlers.application.application import read_application
-from handlers.report.items import Stamp, application_item, fact_item
+from handlers.report.items import ReportedApplication, Stamp, application_item, fact_item
 from handlers.report.known import KnownSecrets, pieces_of_secret
 from handlers.report.patterns import masked
 from handlers.report.redaction import Redaction
@@ -166,7 +167,9 @@ def application(canary: str) -> bytes:
 
 @given(CANARY)
 def test_no_canary_leaves_in_the_state_of_an_application(canary: str) -> None:
-    item = application_item(read_application(application(canary)), STAMP, redaction())
+    cause = Cause(object="/Pod/shop/p", health=HealthStatus.DEGRADED, message=f"token={canary}")
+    reported = ReportedApplication(app=read_application(application(canary)), cause=cause)
+    item = application_item(reported, STAMP, redaction())
     assert canary.encode() not in msgspec.json.encode(item)
     assert b'"db.password"' in bytes(item.body)
     assert b"git.example/x" in bytes(item.body)

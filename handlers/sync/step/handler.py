@@ -191,7 +191,7 @@ class Step:
 
     async def _write(self, run: Run, status: ApplicationStatus) -> Run:
         """The run that also says what this write changes."""
-        run = run.say(*health_fact(run.app, status))
+        run = run.say(*health_fact(run.app, status, self.worlds.live))
         ours = run.taken is not None and run.app.operation == run.taken
         change = StatusWrite(status=status, clear_operation=ours, says=run.facts)
         await self.apps.write(run.app, change)
