@@ -32,6 +32,7 @@ class ApplicationsQuery(PageQuery, frozen=True, kw_only=True):
     sync: Text = ""
     label: Annotated[str, msgspec.Meta(max_length=1000)] = ""
     service: Text = ""
+    attention: Text = ""
     sort: Sort = Sort.WORST
 
 
@@ -44,6 +45,7 @@ def filters_of(given: ApplicationsQuery) -> list[ColumnElement[bool]]:
         (given.health, table.health),
         (given.sync, table.sync),
         (given.service, table.service),
+        (given.attention, table.attention),
     )
     found: list[ColumnElement[bool]] = []
     found += [column.in_(text.split(",")) for text, column in plain if text]
@@ -68,7 +70,7 @@ def _labelled(text: str) -> ColumnElement[bool]:
 _TABLE = applications.c
 _WORST = case(
     (_TABLE.health == "Degraded", 0),
-    (_TABLE.phase.in_(("Failed", "Error")), 1),
+    (_TABLE.attention.in_(("Unreadable", "SyncFailed", "Stuck")), 1),
     (_TABLE.health == "Missing", 2),
     (_TABLE.health == "Unknown", 3),
     (_TABLE.sync == "Unknown", 4),

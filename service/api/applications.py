@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -18,12 +18,14 @@ from service.access.permissions import Permission
 from service.access.values import Place
 from service.api.application_filters import ORDERS, ApplicationsQuery, filters_of
 from service.api.call import Call
+from service.api.commits import At, Commit, commits_of
 from service.api.endpoint import Answer, Endpoint, Nothing
 from service.api.fields import text_of
 from service.api.pages import Page, rows_of
 from service.api.problem import DeniedError, not_found
 from service.api.sight import application_place, visible_applications
 from service.api.status import AgentStatus, status_of
+from service.projection.attention import Attention
 from service.store.tables import agents, applications, epochs, objects
 
 VIEW = Permission.APPLICATION_VIEW
@@ -33,6 +35,47 @@ class AgentOfIt(Answer, frozen=True, kw_only=True):
     id: str
     name: str
     status: AgentStatus
+
+
+class Deployed(Answer, frozen=True, kw_only=True):
+    """The deployment that runs; `rolledBack` while it is an earlier one than Git wants.
+
+    `commit` is the running revision's own. `by` is a name, or `automated`.
+    """
+
+    revision: str
+    commit: Commit
+    since: str | None
+    by: str
+    rolled_back: bool
+
+
+class Wanted(Answer, frozen=True, kw_only=True):
+    """What `targetRevision` means now, with the commit of that revision."""
+
+    revision: str
+    commit: Commit
+
+
+class CauseOfIt(Answer, frozen=True, kw_only=True):
+    """The deepest ill object: `object` is `group/kind/namespace/name`."""
+
+    object: str
+    health: str
+    reason: str
+    message: str
+    since: str
+
+
+class FailedSync(Answer, frozen=True, kw_only=True):
+    """A sync that failed; `retrying`: the agent tries it again."""
+
+    object: str
+    message: str
+    revision: str
+    since: str
+    retries: int
+    retrying: bool
 
 
 class Application(Answer, frozen=True, kw_only=True):
@@ -51,8 +94,13 @@ class Application(Answer, frozen=True, kw_only=True):
     path: str
     target_revision: str
     revision: str
+    running: Deployed
+    wanted: Wanted
     sync: str
+    sync_failure: FailedSync | None
+    attention: Attention
     health: str
+    cause: CauseOfIt | None
     health_message: str
     phase: str
     automated: bool
@@ -78,15 +126,18 @@ async def list_applications(call: Call, given: ApplicationsQuery) -> Page[Applic
     query = selected().where(visible_applications(call.caller, VIEW), *filters_of(given))
     place = f"{call.account}/applications"
     found = await rows_of(call.connection, query, ORDERS[given.sort], given, place)
-    items = [application_of(row, call) for row in found.rows]
-    return Page(items=items, next=found.next, total=await _total(call, given))
+    return Page(
+        items=await applications_of(found.rows, call),
+        next=found.next,
+        total=await _total(call, given),
+    )
 
 
 async def get_application(call: Call, _given: Nothing) -> ApplicationDetail:
     """One application with its spec and its status."""
     row = await find(call, call.id)
     body = await body_of(call, row)
-    plain = application_of(row, call)
+    (plain,) = await applications_of([row], call)
     return ApplicationDetail(
         **{name: getattr(plain, name) for name in plain.__struct_fields__},
         version=body.get("hash", ""),
@@ -130,7 +181,21 @@ def agent_status(row: RowMapping | Mapping[str, Any], now: datetime) -> AgentSta
     return status_of(state, heard_at, now, connected=row["agent_connected"])
 
 
-def application_of(row: RowMapping, call: Call) -> Application:
+async def applications_of(rows: Sequence[RowMapping], call: Call) -> list[Application]:
+    """With the commits of what runs and of what is wanted, looked up at once."""
+    commits = await commits_of(call, {at for row in rows for at in (_runs(row), _wants(row))})
+    return [_application(row, call, commits) for row in rows]
+
+
+def _runs(row: RowMapping) -> At:
+    return At(row["agent_id"], row["repository"], row["running_revision"])
+
+
+def _wants(row: RowMapping) -> At:
+    return At(row["agent_id"], row["repository"], row["revision"])
+
+
+def _application(row: RowMapping, call: Call, commits: Mapping[At, Commit]) -> Application:
     agent = AgentOfIt(
         id=row["agent_id"],
         name=row["agent_name"],
@@ -140,14 +205,52 @@ def application_of(row: RowMapping, call: Call) -> Application:
         name: text_of(row[name]) for name in ("sync_since", "health_since", "as_of")
     }
     plain: dict[str, Any] = {name: row[name] for name in _PLAIN}
-    return Application(agent=agent, images=list(row["images"]), **plain, **times)
+    running = Deployed(
+        revision=row["running_revision"],
+        commit=commits[_runs(row)],
+        since=text_of(row["running_since"]),
+        by=row["running_by"],
+        rolled_back=row["rolled_back"],
+    )
+    return Application(
+        agent=agent,
+        images=list(row["images"]),
+        running=running,
+        wanted=Wanted(revision=row["revision"], commit=commits[_wants(row)]),
+        cause=_cause(row["cause"]),
+        sync_failure=_sync_failure(row["sync_failure"]),
+        attention=Attention(row["attention"]),
+        **plain,
+        **times,
+    )
 
 
-_PLAIN = tuple(
-    name
-    for name in Application.__struct_fields__
-    if name not in ("agent", "images", "sync_since", "health_since", "as_of")
+def _cause(found: Mapping[str, Any] | None) -> CauseOfIt | None:
+    """Defaults are left out where it is kept."""
+    return CauseOfIt(**{name: found.get(name, "") for name in _CAUSE}) if found else None
+
+
+def _sync_failure(found: Mapping[str, Any] | None) -> FailedSync | None:
+    return FailedSync(**{name: found[name] for name in _FAILURE}) if found else None
+
+
+_MADE = frozenset(
+    {
+        "agent",
+        "images",
+        "running",
+        "wanted",
+        "cause",
+        "sync_failure",
+        "attention",
+        "sync_since",
+        "health_since",
+        "as_of",
+    }
 )
+_PLAIN = tuple(name for name in Application.__struct_fields__ if name not in _MADE)
+_CAUSE = CauseOfIt.__struct_fields__
+_FAILURE = FailedSync.__struct_fields__
 
 
 async def _total(call: Call, given: ApplicationsQuery) -> int | None:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from sqlalchemy import RowMapping, or_
+from sqlalchemy import RowMapping
 
 from service.access.permissions import Permission
 from service.api import applications as apps
 from service.api.application_filters import ORDERS, Sort
 from service.api.applications import Application
 from service.api.call import Call
-from service.api.commits import At, Commit, commits_of
 from service.api.endpoint import Answer, Endpoint
 from service.api.fields import text_of
 from service.api.fleet_cells import Cell, Counts, cells_of, counts_of
 from service.api.fleet_pushes import FleetPush, recent_pushes
 from service.api.places import PlaceFilter, in_place
 from service.api.sight import visible_applications
+from service.projection.attention import Attention, unreadable_condition
 from service.store.tables import applications
 
 VIEW = Permission.APPLICATION_VIEW
 _NEED_YOU = 50
+_SLASHES = 3
+_OF_WANTED = (Attention.UNREADABLE, Attention.SYNC_FAILED, Attention.OUT_OF_SYNC)
+"""Troubles of the revision that is wanted; the others are of the one that runs."""
 
 
 class NeedsYou(Answer, frozen=True, kw_only=True):
@@ -55,34 +55,25 @@ async def get_fleet(call: Call, given: PlaceFilter) -> Fleet:
 
 
 async def _need_you(call: Call, given: PlaceFilter) -> list[NeedsYou]:
-    table = applications.c
-    wanting = or_(
-        table.health.in_(("Degraded", "Missing")),
-        table.phase.in_(("Failed", "Error")),
-        (table.sync == "OutOfSync") & table.automated.is_(False),
-    )
     query = (
         apps.selected()
-        .where(visible_applications(call.caller, VIEW), wanting, *in_place(given))
+        .where(visible_applications(call.caller, VIEW), applications.c.attention != "")
+        .where(*in_place(given))
         .order_by(*ORDERS[Sort.WORST].terms())
         .limit(_NEED_YOU)
     )
     rows = (await call.connection.execute(query)).mappings().all()
-    commits = await commits_of(call, {_met(row) for row in rows})
-    return [_needs(row, call, commits[_met(row)]) for row in rows]
+    found = await apps.applications_of(rows, call)
+    return [_needs(row, one) for row, one in zip(rows, found, strict=True)]
 
 
-def _met(row: RowMapping) -> At:
-    return At(row["agent_id"], row["repository"], row["revision"])
-
-
-def _needs(row: RowMapping, call: Call, commit: Commit) -> NeedsYou:
-    failing = row["health"] in ("Degraded", "Missing")
-    condition: Mapping[str, Any] = next(iter(row["conditions"]), {})
-    cause = row["health_message"] or condition.get("message") or _plain_cause(row)
+def _needs(row: RowMapping, one: Application) -> NeedsYou:
+    since, cause = _why(row, one)
+    is_of_wanted = one.attention in _OF_WANTED or not one.running.revision
+    commit = (one.wanted if is_of_wanted else one.running).commit
     return NeedsYou(
-        application=apps.application_of(row, call),
-        since=text_of(row["health_since"] if failing else row["sync_since"]),
+        application=one,
+        since=since or one.as_of,
         cause=cause,
         commit=commit.id,
         author=commit.author,
@@ -90,12 +81,29 @@ def _needs(row: RowMapping, call: Call, commit: Commit) -> NeedsYou:
     )
 
 
-def _plain_cause(row: RowMapping) -> str:
-    if row["phase"] in ("Failed", "Error"):
-        return "the last sync failed"
-    if row["health"] in ("Degraded", "Missing"):
-        return f"it is {row['health']}"
-    return "it differs from Git, and auto-sync is off"
+def _why(row: RowMapping, one: Application) -> tuple[str | None, str]:
+    """Since when, and a sentence."""
+    failure = one.sync_failure
+    match one.attention:
+        case Attention.SYNC_FAILED if failure is not None:
+            return failure.since, sentence(failure.object, "", failure.message)
+        case Attention.UNREADABLE:
+            condition = unreadable_condition({"conditions": row["conditions"]})
+            return condition.get("since"), str(condition.get("message") or "")
+        case Attention.OUT_OF_SYNC:
+            return one.sync_since, "It differs from Git, and auto-sync is off."
+        case _ if one.cause is not None:
+            return one.cause.since or one.health_since, sentence(
+                one.cause.object, one.cause.reason, one.cause.message
+            )
+        case _:
+            return one.health_since, one.health_message or f"It is {one.health}."
+
+
+def sentence(object_: str, reason: str, message: str) -> str:
+    """`Pod web-x: ImagePullBackOff: not found`; what is not known is left out."""
+    _, kind, _, name = object_.split("/", 3) if object_.count("/") >= _SLASHES else ("",) * 4
+    return ": ".join(part for part in (f"{kind} {name}".strip(), reason, message) if part)
 
 
 ENDPOINTS = (

@@ -15,8 +15,17 @@ from sqlalchemy import delete
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.projection.applications import application_id, listed, mapping
-from service.projection.values import APPLICATION, Batch, Scope, State, clip, moment
+from service.projection.applications import application_id
+from service.projection.values import (
+    APPLICATION,
+    Batch,
+    Scope,
+    State,
+    clip,
+    listed,
+    mapping,
+    moment,
+)
 from service.store.tables import instances
 
 INSTANCES = "Instances"

@@ -15,7 +15,9 @@ import msgspec
 
 from bus.ids import derived_id
 from bus.link import StateBody
-from service.projection.values import Scope, State, clip, moment
+from service.projection.attention import attention_of
+from service.projection.deployment import running_of, sync_failure_of
+from service.projection.values import Scope, State, clip, first, listed, mapping, moment
 
 ENVIRONMENT = "gitops.house/environment"
 SERVICE = "gitops.house/service"
@@ -46,6 +48,7 @@ def application_row(
         "suspect": False,
         **_identity(scope, state, body),
         **_source(body.spec, body.status),
+        **_deployment(body, state.time),
         **_condition(body.status, state.time, before),
     }
 
@@ -79,6 +82,21 @@ def _source(spec: Mapping[str, Any], status: Mapping[str, Any]) -> dict[str, Any
     }
 
 
+def _deployment(body: StateBody, time: datetime) -> dict[str, Any]:
+    """What runs, what keeps the wanted revision from running, and whether it needs a person."""
+    running, failure = running_of(body.status), sync_failure_of(body.status)
+    automated = bool(_source(body.spec, body.status)["automated"])
+    return {
+        "running_revision": running.revision,
+        "running_since": moment(running.since, time) if running.since else None,
+        "running_by": running.by,
+        "rolled_back": running.rolled_back,
+        "cause": msgspec.to_builtins(body.cause) if body.cause is not None else None,
+        "sync_failure": msgspec.to_builtins(failure) if failure is not None else None,
+        "attention": attention_of(body, failure, automated=automated).value,
+    }
+
+
 def _condition(status: Mapping[str, Any], time: datetime, before: Since | None) -> dict[str, Any]:
     sync = clip(mapping(status.get("sync")).get("status") or _UNKNOWN, 16)
     health = mapping(status.get("health"))
@@ -101,17 +119,3 @@ def _plain(condition: Mapping[str, Any]) -> dict[str, str]:
         "message": clip(condition.get("message"), 4000),
         "since": clip(condition.get("lastTransitionTime"), 40),
     }
-
-
-def mapping(value: object) -> Mapping[str, Any]:
-    """What others wrote may be anything: a mapping, or none."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def listed(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def first(value: object) -> Any:
-    items = listed(value)
-    return items[0] if items else None

@@ -147,7 +147,7 @@ def _told(scope: Scope, state: State, row: Mapping[str, Any] | None) -> Change:
     """What people see of it; the body is small, whoever wants more asks the API."""
     if state.kind == APPLICATION:
         word = "application.removed" if state.body is None else "application.changed"
-        shown = ("sync", "health", "revision", "environment", "phase")
+        shown = ("sync", "health", "revision", "environment", "phase", "attention")
         body = {name: row[name] for name in shown} if row and state.body else {}
         body["id"] = application_id(scope.agent_id, state.subject)
     elif state.kind == COMPONENT:

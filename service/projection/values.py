@@ -5,7 +5,7 @@ What cannot be read is left out and counted: a poisoned item must not stand in t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -115,6 +115,20 @@ def moment(text: str, otherwise: datetime) -> datetime:
 def clip(text: object, length: int) -> str:
     """As text no longer than its column."""
     return str(text or "")[:length]
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """What others wrote may be anything: a mapping, or none."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def first(value: object) -> Any:
+    items = listed(value)
+    return items[0] if items else None
 
 
 def _state(item: Item, now: datetime) -> State:

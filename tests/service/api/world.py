@@ -18,6 +18,7 @@ from sqlalchemy import insert, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bus.ids import new_id
+from bus.link import StateBody
 from service.access.permissions import BUILT_IN_ROLES
 from service.api.routes import middlewares, table
 from service.api.serve import route
@@ -27,6 +28,8 @@ from service.auth.secrets import API_TOKEN, hash_of, new_secret
 from service.gateway.switchboard import Switchboard
 from service.gateway.tasks import Tasks
 from service.parts import Parts
+from service.projection.attention import Attention, attention_of
+from service.projection.deployment import sync_failure_of
 from service.projection.reports import ENDED
 from service.settings import ServiceSettings
 from service.store import tables
@@ -171,7 +174,8 @@ class World:
             "health": "Healthy",
             "as_of": self.clock(),
         }
-        return await self.put("applications", **{**values, **more})
+        values |= more
+        return await self.put("applications", **{"attention": _attention(values), **values})
 
     async def answer(self, phase: str = "succeeded", **values: Any) -> None:
         """As the agent of the newest task would."""
@@ -232,3 +236,16 @@ async def _answered(response: ClientResponse) -> Answered:
     is_json = "json" in response.content_type and "jsonl" not in response.content_type
     body = await response.json(content_type=None) if raw and is_json else None
     return Answered(response.status, response.headers, raw, body)
+
+
+def _attention(values: Mapping[str, Any]) -> Attention:
+    """As the projection finds it for a row like this."""
+    status = {
+        "health": {"status": values["health"]},
+        "sync": {"status": values["sync"]},
+        "operationState": {"phase": values.get("phase", "")},
+        "conditions": values.get("conditions", []),
+    }
+    body = StateBody(kind="Application", namespace="argocd", name=values["name"], status=status)
+    automated = bool(values.get("automated"))
+    return attention_of(body, sync_failure_of(status), automated=automated)
