@@ -22,10 +22,12 @@ describe("a status", () => {
   it("is worst when it needs a person most", () => {
     const apps = [
       application({ health: "Healthy" }),
-      application({ health: "Healthy", sync: "OutOfSync" }),
-      application({ health: "Missing" }),
-      application({ health: "Degraded" }),
-      application({ health: "Degraded", sync: "OutOfSync" }),
+      application({ health: "Healthy", sync: "OutOfSync", attention: "OutOfSync" }),
+      application({ health: "Missing", attention: "Missing" }),
+      application({ health: "Healthy", attention: "SyncFailed" }),
+      application({ health: "Unknown", attention: "Unreadable" }),
+      application({ health: "Degraded", attention: "Degraded" }),
+      application({ health: "Degraded", sync: "OutOfSync", attention: "Degraded" }),
     ];
     const order = apps.map(severity);
     expect([...order].sort((a, b) => b - a)).toEqual(order);

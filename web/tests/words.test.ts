@@ -13,7 +13,8 @@ import { byNoun, PERMISSIONS } from "@/model/permissions";
 import { withoutAutoSync } from "@/model/spec";
 import { reported } from "@/model/reported";
 import { shortImage, shortRepository, shortRevision } from "@/model/text";
-import { why } from "@/model/why";
+import { besides } from "@/model/status";
+import { inShort, otherConditions, reasons } from "@/model/why";
 import type { JsonObject } from "@/api/types";
 import { application, fact } from "./given";
 
@@ -41,37 +42,65 @@ describe("short forms", () => {
   });
 });
 
-describe("why an application is not well", () => {
-  const spec = { version: "1", annotations: {}, spec: {}, status: {} };
+describe("why an application needs a person", () => {
+  const cause = {
+    object: "/Pod/shop/web-1-x",
+    health: "Degraded",
+    reason: "ImagePullBackOff",
+    message: "web:9: not found",
+    since: "2026-01-01T11:00:00Z",
+  };
+  const failure = {
+    object: "apps/Deployment/shop/web",
+    message: "spec.replicas is no number",
+    revision: "b".repeat(40),
+    since: "2026-01-01T11:30:00Z",
+    retries: 2,
+    retrying: true,
+  };
 
-  it("names the object, its message and since when", () => {
-    const resources = [
+  it("is the deepest ill object, in a sentence that leads to it", () => {
+    expect(reasons(application({ health: "Degraded", cause }))).toEqual([
       {
-        group: "apps",
-        kind: "Deployment",
-        namespace: "shop",
-        name: "web",
-        health: { status: "Degraded", message: "cannot pull" },
+        label: "Degraded",
+        text: "Pod web-1-x: ImagePullBackOff: web:9: not found",
+        since: "2026-01-01T11:00:00Z",
+        object: "/Pod/shop/web-1-x",
       },
-    ];
-    const app = { ...application({ health: "Degraded" }), ...spec, status: { resources } };
-    expect(why(app)).toEqual({
-      text: "Deployment web: cannot pull",
-      since: app.healthSince,
-      object: "apps/Deployment/shop/web",
+    ]);
+  });
+
+  it("is a sync that fails, though all objects are healthy and it is being retried", () => {
+    const [one] = reasons(application({ attention: "SyncFailed", syncFailure: failure }));
+    expect(one).toMatchObject({
+      label: "Sync fails, retry 2",
+      text: "Deployment web: spec.replicas is no number",
     });
   });
 
-  it("tells of a failed sync, though all objects are healthy", () => {
-    const status = { operationState: { message: "spec.clusterIP is immutable" } };
-    expect(
-      why({ ...application({ phase: "Failed" }), version: "1", annotations: {}, spec: {}, status })?.text,
-    ).toBe("spec.clusterIP is immutable");
+  it("is a source that cannot be rendered, and is not said twice", () => {
+    const conditions = [{ type: "ComparisonError", message: "a.yaml:3: no mapping", since: "" }];
+    const app = application({ attention: "Unreadable", conditions });
+    expect(inShort(app)).toBe("a.yaml:3: no mapping");
+    expect(otherConditions(app)).toEqual([]);
   });
 
-  it("is nothing when all is well", () => expect(why({ ...application(), ...spec })).toBeNull());
+  it("is nothing when all is well", () => expect(reasons(application())).toEqual([]));
 
-  it("has words for a condition that is new to this page", () => {
+  it("gives the list a state of its own, beside health and sync", () => {
+    const words = [
+      application({ attention: "SyncFailed", syncFailure: failure }),
+      application({ attention: "SyncFailed", syncFailure: { ...failure, retrying: false } }),
+      application({ attention: "Unreadable" }),
+      application({ running: { ...application().running, rolledBack: true } }),
+      application(),
+    ].map((app) => besides(app)?.word);
+    expect(words).toEqual(["Sync failing", "Sync failed", "Not readable", "Rolled back", undefined]);
+  });
+});
+
+describe("a condition that is new to this page", () => {
+  it("has words all the same", () => {
     expect(inWords("SomethingNewWarning")).toMatchObject({ says: "Something New Warning", bad: false });
   });
 });
@@ -194,7 +223,7 @@ describe("the tree before the agent answers", () => {
     });
     expect(nodes.map((node) => [node.kind, node.health, node.sync])).toEqual([
       ["ConfigMap", "", "OutOfSync"],
-      ["Deployment", "Healthy", ""],
+      ["Deployment", "", ""],
     ]);
   });
 });

@@ -46,6 +46,46 @@ export interface Condition {
   lastTransitionTime?: string;
 }
 
+export interface Commit {
+  id: string;
+  author: string;
+  /** The first line; empty where no agent told of it. */
+  message: string;
+  time: string;
+}
+
+/** The deployment that runs; `by` is a name, or `automated`. */
+export interface Running {
+  revision: string;
+  commit: Commit;
+  since: string | null;
+  by: string;
+  /** An earlier one runs than Git wants, because somebody went back to it. */
+  rolledBack: boolean;
+}
+
+/** The deepest ill object; `object` is `group/kind/namespace/name`. */
+export interface Cause {
+  object: string;
+  health: string;
+  reason: string;
+  message: string;
+  since: string;
+}
+
+/** A sync that failed; `retrying`: the agent tries it again. */
+export interface SyncFailure {
+  object: string;
+  message: string;
+  revision: string;
+  since: string;
+  retries: number;
+  retrying: boolean;
+}
+
+/** Why an application needs a person; empty: it does not. */
+export type Attention = "" | "Degraded" | "Unreadable" | "SyncFailed" | "Missing" | "Stuck" | "OutOfSync";
+
 export interface Application {
   id: string;
   agent: { id: string; name: string; status: AgentStatus };
@@ -60,8 +100,13 @@ export interface Application {
   path: string;
   targetRevision: string;
   revision: string;
+  running: Running;
+  wanted: { revision: string; commit: Commit };
   sync: Sync;
+  syncFailure: SyncFailure | null;
+  attention: Attention;
   health: Health;
+  cause: Cause | null;
   healthMessage: string;
   phase: Phase;
   automated: boolean;
@@ -128,7 +173,7 @@ export interface Hop {
 export interface Push {
   correlation: string;
   began: string;
-  commit: { id: string; author: string; message: string };
+  commit: Commit;
   hops: Hop[];
   totalMs: number;
   ended: string | null;

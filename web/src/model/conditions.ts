@@ -10,15 +10,15 @@ const words = (says: string, todo: string, bad = true): Words => ({ says, todo, 
 
 const WORDS: Record<string, Words> = {
   ComparisonError: words(
-    "The cluster could not be compared with Git.",
+    "The source cannot be rendered or compared.",
     "Read the message, correct the source in Git, then refresh.",
   ),
-  InvalidSpecError: words("The Application asks for something impossible.", "Correct its spec."),
+  InvalidSpecError: words("The Application spec is invalid.", "Correct the spec."),
   SyncError: words(
-    "The last automatic sync failed and is not tried again for this commit.",
+    "The last automatic sync failed and will not be retried for this commit.",
     "Push a fix, or sync by hand.",
   ),
-  DeletionError: words("Deleting it got stuck.", "Look which object keeps a finaliser."),
+  DeletionError: words("The deletion does not finish.", "Find the object that keeps a finalizer."),
   UnknownError: words(
     "Something unexpected happened.",
     "Refresh; if it stays, the message is for the maintainers.",

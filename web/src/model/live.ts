@@ -43,7 +43,7 @@ function changed(effect: Effect, ids: Map<string, string>, change: Change): void
   }
   if (change.time < before.asOf) return;
   const now = merged(before, change);
-  if (isEmpty(change) || now.health !== before.health) effect.stale.add(before.id);
+  if (isEmpty(change) || tellsMore(before, now)) effect.stale.add(before.id);
   if (!isEmpty(change)) put(effect, now);
 }
 
@@ -76,6 +76,14 @@ function merged(before: Application, change: Change): Application {
     healthSince: now.health === before.health ? now.healthSince : change.time,
     syncSince: now.sync === before.sync ? now.syncSince : change.time,
   };
+}
+
+/** What a short change leaves out (cause, failed sync, what runs) is another one now, or may be. */
+function tellsMore(before: Application, now: Application): boolean {
+  const well = now.attention === "" && now.health === "Healthy";
+  return (
+    !well || (["health", "attention", "phase", "revision"] as const).some((it) => now[it] !== before[it])
+  );
 }
 
 const isEmpty = (change: Change) => typeof change.body["health"] !== "string";

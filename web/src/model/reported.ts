@@ -1,10 +1,10 @@
 /*
- * The tree as far as it was reported: the objects that Git describes, with their last known states. It stands
- * while the agent is asked for the rest, and where the agent is away.
+ * The tree as far as it was reported: the objects that Git describes, and whether they are in sync (an agent
+ * reports no health of single objects). It stands while the agent is asked for the rest, and where the agent is away.
  */
 import { resources } from "./why";
-import { HEALTH, SYNC } from "./status";
-import type { ApplicationDetail, Health, Sync, TreeNode } from "@/api/types";
+import { SYNC } from "./status";
+import type { ApplicationDetail, Sync, TreeNode } from "@/api/types";
 
 export function reported(app: ApplicationDetail): TreeNode[] {
   return resources(app).map((one) => ({
@@ -13,8 +13,8 @@ export function reported(app: ApplicationDetail): TreeNode[] {
     kind: one.kind,
     namespace: one.namespace,
     name: one.name,
-    health: one.health in HEALTH ? (one.health as Health) : "",
-    healthMessage: one.message,
+    health: "",
+    healthMessage: "",
     sync: one.status in SYNC ? (one.status as Sync) : "",
     parents: [],
     images: [],

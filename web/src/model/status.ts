@@ -1,7 +1,7 @@
 /*
  * A status is always three things at once: a colour (`tone`), a shape and a word. Order is worst first.
  */
-import type { AgentStatus, Application, Health, Phase, Sync } from "@/api/types";
+import type { AgentStatus, Application, Attention, Health, Phase, Sync } from "@/api/types";
 
 export type Tone = "good" | "busy" | "bad" | "warn" | "calm" | "off";
 export type Shape =
@@ -58,6 +58,26 @@ export const PHASE: Record<Exclude<Phase, "">, Mark> = {
   Succeeded: mark("Sync succeeded", "good", "check", "the last operation succeeded"),
 };
 
+/** States beside health and sync: a list shows them under the sync. */
+const SYNC_FAILED = mark("Sync failed", "bad", "triangle", "the last sync failed and is not retried");
+const SYNC_FAILING = mark("Sync failing", "bad", "triangle", "the sync failed and is being retried");
+const UNREADABLE = mark(
+  "Not readable",
+  "bad",
+  "cross",
+  "its spec is invalid, or its source cannot be rendered",
+);
+const ROLLED_BACK = mark("Rolled back", "warn", "clock", "an earlier revision runs than Git wants");
+
+/** The state beside health and sync, where there is one. */
+export function besides(
+  app: Pick<Application, "attention" | "syncFailure" | "conditions" | "running">,
+): Mark | null {
+  if (app.attention === "Unreadable") return UNREADABLE;
+  if (app.syncFailure) return app.syncFailure.retrying ? SYNC_FAILING : SYNC_FAILED;
+  return app.running.rolledBack ? ROLLED_BACK : null;
+}
+
 export const HEALTH_ORDER = Object.keys(HEALTH) as Health[];
 export const SYNC_ORDER = Object.keys(SYNC) as Sync[];
 
@@ -68,10 +88,12 @@ export function isAway(status: AgentStatus): boolean {
   return AWAY.has(status);
 }
 
+const ATTENTION: Attention[] = ["Degraded", "Unreadable", "SyncFailed", "Missing", "Stuck", "OutOfSync", ""];
+
 /** 0 is the worst; equal for applications that need a person equally. */
-export function severity(app: Pick<Application, "health" | "sync" | "phase">): number {
-  const failed = app.phase === "Failed" || app.phase === "Error";
-  return HEALTH_ORDER.indexOf(app.health) * 6 + SYNC_ORDER.indexOf(app.sync) * 2 + (failed ? 0 : 1);
+export function severity(app: Pick<Application, "attention" | "health" | "sync">): number {
+  const [health, sync] = [HEALTH_ORDER.indexOf(app.health), SYNC_ORDER.indexOf(app.sync)];
+  return ATTENTION.indexOf(app.attention) * 100 + health * 10 + sync;
 }
 
 export function isCalm(app: Pick<Application, "health" | "sync">): boolean {

@@ -1,9 +1,15 @@
-/* One sentence on why an application is not well: from its operation, its objects and its conditions. */
+/*
+ * Why an application needs a person, in sentences: what keeps it from being read, from being synced, from being
+ * healthy. Each is one problem, said once, of the deepest object that is known.
+ */
 import { inWords } from "./conditions";
-import type { ApplicationDetail, Json, JsonObject } from "@/api/types";
-import { keyOf } from "./keys";
+import type { Application, ApplicationDetail, Condition, Json, JsonObject } from "@/api/types";
+import { sayKey } from "./keys";
+import { HEALTH } from "./status";
 
 export interface Why {
+  /** What kind of trouble it is: the word before the sentence. */
+  label: string;
   text: string;
   since: string | null;
   /** Key of the object to look at, where there is one. */
@@ -16,45 +22,71 @@ export interface ResourceStatus {
   namespace: string;
   name: string;
   status: string;
-  health: string;
-  message: string;
 }
 
-const ILL = ["Degraded", "Missing", "Progressing"];
+type Told = Pick<
+  Application,
+  "conditions" | "syncFailure" | "cause" | "health" | "healthMessage" | "healthSince"
+>;
 
-export function why(app: ApplicationDetail): Why | null {
-  const failed = failedOperation(app);
-  if (app.health !== "Degraded" && failed) return failed;
-  const ill = ILL.map((health) => resources(app).find((one) => one.health === health)).find(Boolean);
-  if (app.health !== "Healthy" && (ill || app.healthMessage)) {
-    const told = ill?.message || app.healthMessage;
-    return {
-      text: ill ? about(ill, told) : told,
-      since: app.healthSince,
-      object: ill ? keyOf(ill) : "",
-    };
+const UNREADABLE = new Set(["InvalidSpecError", "ComparisonError", "UnknownError", "DeletionError"]);
+
+/** The worst first; none where all is well. */
+export function reasons(app: Told): Why[] {
+  return [...unreadable(app), ...failingSync(app), ...illHealth(app)];
+}
+
+/** The conditions that no reason says already. */
+export function otherConditions(app: Told): Condition[] {
+  const said = new Set(reasons(app).map((one) => one.text));
+  return app.conditions.filter(
+    ({ type, message }) => !said.has(message) && !(type === "SyncError" && app.syncFailure),
+  );
+}
+
+/** For a row of a list: the first reason, or nothing. */
+export function inShort(app: Told): string {
+  return reasons(app)[0]?.text ?? "";
+}
+
+function unreadable(app: Told): Why[] {
+  return app.conditions
+    .filter(({ type }) => UNREADABLE.has(type))
+    .map((one) => ({
+      label: inWords(one.type).says,
+      text: one.message,
+      since: one.since ?? one.lastTransitionTime ?? null,
+      object: "",
+    }));
+}
+
+function failingSync({ syncFailure: failure }: Told): Why[] {
+  if (!failure) return [];
+  const tries = failure.retrying ? `Sync fails, retry ${failure.retries || 1}` : "Sync failed";
+  return [
+    {
+      label: tries,
+      text: sentence(failure.object, failure.message),
+      since: failure.since || null,
+      object: failure.object,
+    },
+  ];
+}
+
+function illHealth(app: Told): Why[] {
+  if (app.health === "Healthy") return [];
+  const label = HEALTH[app.health].word;
+  const { cause } = app;
+  if (cause) {
+    const text = sentence(cause.object, cause.reason, cause.message);
+    return [{ label, text, since: cause.since || app.healthSince, object: cause.object }];
   }
-  const bad = app.conditions.find((condition) => inWords(condition.type).bad);
-  return bad
-    ? {
-        text: `${inWords(bad.type).says} ${bad.message}`,
-        since: bad.since ?? bad.lastTransitionTime ?? null,
-        object: "",
-      }
-    : failed;
+  return app.healthMessage ? [{ label, text: app.healthMessage, since: app.healthSince, object: "" }] : [];
 }
 
-/** Messages of an agent may or may not begin with the object: it is said once. */
-function about(object: ResourceStatus, told: string): string {
-  const name = `${object.kind} ${object.name}`;
-  return told.startsWith(name) ? told : `${name}: ${told}`;
-}
-
-function failedOperation(app: ApplicationDetail): Why | null {
-  if (app.phase !== "Failed" && app.phase !== "Error") return null;
-  const operation = app.status["operationState"] as JsonObject | undefined;
-  const message = text(operation?.["message"]) || "The last sync failed.";
-  return { text: message, since: text(operation?.["finishedAt"]) || null, object: "" };
+/** `Pod web-x: ImagePullBackOff: not found`; what is not known is left out. */
+function sentence(object: string, ...parts: string[]): string {
+  return [object && sayKey(object), ...parts].filter(Boolean).join(": ");
 }
 
 export function resources(app: ApplicationDetail): ResourceStatus[] {
@@ -63,15 +95,12 @@ export function resources(app: ApplicationDetail): ResourceStatus[] {
 }
 
 function resource(item: JsonObject): ResourceStatus {
-  const health = (item["health"] ?? {}) as JsonObject;
   return {
     group: text(item["group"]),
     kind: text(item["kind"]),
     namespace: text(item["namespace"]),
     name: text(item["name"]),
     status: text(item["status"]),
-    health: text(health["status"]),
-    message: text(health["message"]),
   };
 }
 
