@@ -29,18 +29,23 @@ def job(manifest: Manifest) -> Health:
 
 
 def cron_job(manifest: Manifest) -> Health:
-    """Six cases; times are RFC 3339 in UTC and compare as text."""
+    """Judge a CronJob as Argo CD's script does; times are RFC 3339 in UTC and compare as text.
+
+    A run that never succeeded says nothing about the CronJob, whose Jobs have a health of their
+    own; only a success that lies before the last schedule does.
+    """
     if get(manifest, "spec", "suspend") is True:
-        return suspended("the cron job is suspended")
+        return healthy("the cron job is suspended")
+    if get(manifest, "status") is None:
+        return progressing("the cron job has no status yet")
     scheduled = text(manifest, "status", "lastScheduleTime")
     succeeded = text(manifest, "status", "lastSuccessfulTime")
-    active = bool(items(manifest, "status", "active"))
     if not scheduled:
         return healthy("the cron job has not been due yet")
-    if active and not succeeded:
-        return progressing("the first run has not ended yet")
-    if active:
-        return healthy("a run is under way; an earlier one succeeded")
+    if not succeeded:
+        return healthy("no run has succeeded yet")
+    if items(manifest, "status", "active"):
+        return healthy("a run is under way")
     if succeeded < scheduled:
         return degraded("the last run did not succeed")
     return healthy("the last run succeeded")

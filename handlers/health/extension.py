@@ -9,7 +9,6 @@ from __future__ import annotations
 from handlers.health.states import (
     Health,
     condition,
-    counted,
     degraded,
     healthy,
     holds,
@@ -49,13 +48,11 @@ def _not_established(manifest: Manifest) -> Health:
 
 
 def pod_disruption_budget(manifest: Manifest) -> Health:
-    """A budget that allows no disruption is healthy as long as enough pods are."""
-    allowed = condition(manifest, "DisruptionAllowed")
-    if allowed is None:
+    """Judge a budget by its conditions: too few pods for a disruption is what a budget is for."""
+    conditions = items(manifest, "status", "conditions")
+    if not conditions:
         return progressing("the budget has no status yet")
-    if allowed.get("reason") == "SyncFailed":
-        return degraded(text(allowed, "message"))
-    if counted(manifest, "currentHealthy") < counted(manifest, "desiredHealthy"):
-        have, need = counted(manifest, "currentHealthy"), counted(manifest, "desiredHealthy")
-        return progressing(f"{have} of {need} pods are healthy")
+    for found in conditions:
+        if found.get("status") == "False" and found.get("reason") != "InsufficientPods":
+            return degraded(text(found, "message"))
     return healthy()

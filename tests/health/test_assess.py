@@ -171,13 +171,13 @@ ACTIVE = {"active": [{"name": "run"}]}
 @pytest.mark.parametrize(
     ("spec", "status", "expected"),
     [
-        pytest.param({"suspend": True}, {"lastScheduleTime": LATE}, S, id="suspended"),
+        pytest.param({"suspend": True}, {"lastScheduleTime": LATE}, H, id="suspended"),
         pytest.param({}, {}, H, id="never due"),
-        pytest.param({}, ACTIVE | {"lastScheduleTime": LATE}, P, id="first run"),
+        pytest.param({}, ACTIVE | {"lastScheduleTime": LATE}, H, id="first run"),
         pytest.param(
             {}, ACTIVE | {"lastScheduleTime": LATE, "lastSuccessfulTime": EARLY}, H, id="later run"
         ),
-        pytest.param({}, {"lastScheduleTime": LATE}, D, id="first run failed"),
+        pytest.param({}, {"lastScheduleTime": LATE}, H, id="never succeeded"),
         pytest.param(
             {}, {"lastScheduleTime": LATE, "lastSuccessfulTime": EARLY}, D, id="last run failed"
         ),
@@ -188,6 +188,13 @@ ACTIVE = {"active": [{"name": "run"}]}
 )
 def test_cron_job(spec: Any, status: Any, expected: str) -> None:
     assert judged(obj("batch/v1", "CronJob", spec, status)) == expected
+
+
+@pytest.mark.parametrize(("spec", "expected"), [({}, P), ({"suspend": True}, H)])
+def test_cron_job_without_status(spec: Any, expected: str) -> None:
+    manifest = obj("batch/v1", "CronJob", spec)
+    del manifest["status"]
+    assert judged(manifest) == expected
 
 
 def waiting(reason: str) -> dict[str, Any]:
@@ -393,8 +400,18 @@ ENOUGH = {"currentHealthy": 2, "desiredHealthy": 2}
         pytest.param(
             {"currentHealthy": 1, "desiredHealthy": 2}
             | conditions("DisruptionAllowed=False/InsufficientPods"),
-            P,
+            H,
             id="too few",
+        ),
+        pytest.param(
+            conditions(
+                "DisruptionAllowed=True/SufficientPods", "DisruptionAllowed=False/SyncFailed"
+            ),
+            D,
+            id="any of several conditions",
+        ),
+        pytest.param(
+            conditions("DisruptionAllowed=False/InsufficientPods", "Other=True"), H, id="several"
         ),
         pytest.param(conditions("DisruptionAllowed=False/SyncFailed"), D, id="sync failed"),
     ],
