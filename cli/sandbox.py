@@ -16,7 +16,9 @@ def open_sandbox() -> Sandbox:
     """Not yet entered; raises SandboxMissingError where there is no program."""
     given = os.environ.get(VARIABLE)
     found = Path(given) if given else _built()
-    return Sandbox(sandbox_binary(found), SandboxLimits(workers=1))
+    return Sandbox(
+        sandbox_binary(found), SandboxLimits(workers=1, first_deadline=SandboxLimits().deadline)
+    )
 
 
 def _built() -> Path | None:

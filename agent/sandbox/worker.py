@@ -8,8 +8,10 @@ no third state.
 from __future__ import annotations
 
 import asyncio
+import os
 import tempfile
 from asyncio.subprocess import PIPE, Process
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -40,8 +42,11 @@ class Worker:
         self.capabilities: frozenset[str] = frozenset()
 
     @classmethod
-    async def start(cls, binary: Path, limits: SandboxLimits) -> Worker:
-        """A worker that has greeted; raises SandboxError (WorkerDied) if it does not."""
+    async def start(cls, binary: Path, limits: SandboxLimits, *, nice: int = 0) -> Worker:
+        """A worker that has greeted; raises SandboxError (WorkerDied) if it does not.
+
+        `nice` is the CPU priority of all its threads, as nice(1) counts: 0 is the agent's own.
+        """
         stderr = tempfile.TemporaryFile("ab+")  # noqa: SIM115  closed with the worker
         try:
             process = await asyncio.create_subprocess_exec(
@@ -64,6 +69,8 @@ class Worker:
             raise
         worker = cls(process, stderr, limits)
         await worker._greet()
+        if nice:
+            worker._lower_priority(nice)
         return worker
 
     @property
@@ -109,6 +116,11 @@ class Worker:
         self.kill()
         await self._process.wait()
         self._stderr.close()
+
+    def _lower_priority(self, nice: int) -> None:
+        """By process group, whose only member it is: a process alone means its first thread."""
+        with suppress(OSError):  # gone already, which its first request will find
+            os.setpriority(os.PRIO_PGRP, self.pid, nice)
 
     async def _greet(self) -> None:
         greeted = False

@@ -42,10 +42,9 @@ def cron_job(manifest: Manifest) -> Health:
     succeeded = text(manifest, "status", "lastSuccessfulTime")
     if not scheduled:
         return healthy("the cron job has not been due yet")
-    if not succeeded:
-        return healthy("no run has succeeded yet")
-    if items(manifest, "status", "active"):
-        return healthy("a run is under way")
+    active = items(manifest, "status", "active")
+    if active or not succeeded:
+        return healthy("a run is under way" if active else "no run has succeeded yet")
     if succeeded < scheduled:
         return degraded("the last run did not succeed")
     return healthy("the last run succeeded")

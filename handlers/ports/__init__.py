@@ -13,6 +13,7 @@ from handlers.ports.cluster import ApplyOptions, Cluster
 from handlers.ports.errors import (
     ApplyRefusedError,
     ClusterUnreachableError,
+    RendererBusyError,
     RepositoryError,
     StaleWriteError,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "Manifest",
     "Refs",
     "Renderer",
+    "RendererBusyError",
     "Renders",
     "RepositoryError",
     "StaleWriteError",

@@ -34,3 +34,13 @@ class ApplyRefusedError(Exception):
 
 class StaleWriteError(Exception):
     """The Application changed since it was read: read it again."""
+
+
+class RendererBusyError(Exception):
+    """The renderer has too much of this kind to do: the same call may succeed after a while."""
+
+    def __init__(self, message: str, *, after: float) -> None:
+        super().__init__(message)
+        self.message = message
+        self.after = after
+        """Seconds."""

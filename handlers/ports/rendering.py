@@ -11,8 +11,13 @@ from handlers.render.recipe import Recipe, Rendered, RenderRecord
 
 
 class Renderer(Protocol):
-    async def render(self, recipe: Recipe, tree: Tree) -> Rendered:
-        """Evaluate in the sandbox; raises RenderError."""
+    async def render(
+        self, recipe: Recipe, tree: Tree, *, project: str, hard: bool = False
+    ) -> Rendered:
+        """Evaluate in the sandbox, in the project's turn; raises RenderError, RendererBusyError.
+
+        `hard`: also what is known to fail is tried again.
+        """
         ...
 
 

@@ -26,6 +26,7 @@ from handlers.ports import (
     Clock,
     ClusterUnreachableError,
     Git,
+    RendererBusyError,
     Renders,
     RepositoryError,
     StatusWrite,
@@ -75,6 +76,8 @@ class Render:
             fact = await self._render(app, revision, hard=hard)
         except (RepositoryError, RenderError) as error:
             return await self._fail(app, error, revision)
+        except RendererBusyError as error:
+            raise Retry(error.message, after=error.after) from error
         await self._say(app, ())
         return (fact,)
 
@@ -95,7 +98,7 @@ class Render:
         recipe = self.evaluate.recipe(app, revision, tree)
         record = None if hard else await self._still_good(app, recipe, tree)
         if record is None:
-            made = await self._make(app, recipe, revision, tree)
+            made = await self._make(app, recipe, revision, tree, hard=hard)
             return rendered(app, made, cached=False)
         if record.revision != revision and (pinned_revision(app) or asked_refresh(app)):
             record = replace(record, revision=revision)  # somebody wants to see this very commit
@@ -114,9 +117,9 @@ class Render:
         return record if await self.artifacts.get(record.digest) is not None else None
 
     async def _make(
-        self, app: Application, recipe: Recipe, revision: Revision, tree: Tree
+        self, app: Application, recipe: Recipe, revision: Revision, tree: Tree, *, hard: bool
     ) -> RenderRecord:
-        made = await self.evaluate(app, recipe, revision, tree)
+        made = await self.evaluate(app, recipe, revision, tree, hard=hard)
         record = replace(made.record, digest=await self.artifacts.put(made.content))
         await self.renders.remember(record)
         return record

@@ -16,7 +16,7 @@ from bus.identity import Revision
 from bus.status import Reason
 from handlers.application.application import Application
 from handlers.application.validate import problems
-from handlers.ports import RepositoryError
+from handlers.ports import RendererBusyError, RepositoryError
 from handlers.render.evaluate.handler import RENDER_SECONDS, Made
 from handlers.render.outcome import message_of
 from handlers.render.recipe import RenderError
@@ -55,6 +55,8 @@ class Desired:
             if error.reason is not Reason.REVISION_NOT_FOUND:
                 raise
             raise TaskFailedError("not_found", error.message) from error
+        except RendererBusyError as error:
+            raise TaskFailedError("failed", f"{revision}: {error.message}") from error
         except TimeoutError as error:
             text = f"{revision} was not rendered within {RENDER_SECONDS:g} s"
             raise TaskFailedError("failed", text) from error

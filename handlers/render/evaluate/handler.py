@@ -52,13 +52,19 @@ class Evaluate:
         return recipe_of(detect.detect(source, folder, tree), app, folder, surroundings)
 
     async def __call__(
-        self, app: Application, recipe: Recipe, revision: Revision, tree: Tree
+        self,
+        app: Application,
+        recipe: Recipe,
+        revision: Revision,
+        tree: Tree,
+        *,
+        hard: bool = False,
     ) -> Made:
-        """Raises RenderError."""
+        """Raises RenderError, RendererBusyError; `hard` tries again what is known to fail."""
         source, repository = app.source, app.repository
         if source is None or repository is None:
             raise RenderError(Reason.INVALID_SPEC, "spec.source is missing")
-        evaluated = await self.renderer.render(recipe, tree)
+        evaluated = await self.renderer.render(recipe, tree, project=app.spec.project, hard=hard)
         written = decoded(evaluated)
         kinds = served_kinds(written, self.live.kind, self.live.api_versions())
         identity = app_identity(app.key, self.control_namespace)
