@@ -117,7 +117,7 @@ CONTEXT = Group(
 
 SERVICE = Group(
     name="gitops service",
-    summary="Run the control plane; bring its database up to date.",
+    summary="Run the control plane; its database, its keys, and access to it.",
     verbs={
         "run": Verb(
             module="cli.service", function="run_service", summary="Serve until told to stop."
@@ -127,6 +127,16 @@ SERVICE = Group(
         ),
         "rotate-signing-key": Verb(
             module="cli.signing_key", summary="A new key signs the agents' sessions."
+        ),
+        "grant-admin": Verb(
+            module="cli.access_recovery",
+            command="grant-admin",
+            summary="Make a user administrator of the whole account.",
+        ),
+        "reset-password": Verb(
+            module="cli.access_recovery",
+            command="reset-password",
+            summary="Set a user's password; sessions and API tokens end.",
         ),
     },
 )

@@ -26,6 +26,8 @@ def application(parts: Parts) -> web.Application:
     wares = (believed, *api.middlewares(parts))
     app = web.Application(client_max_size=BODY_LIMIT, middlewares=wares)
     app.on_shutdown.append(_leaving(parts))
+    if parts.settings.is_https:
+        app.on_response_prepare.append(_https_only)
     for routes in (gateway.routes, api.routes, pages.routes):
         app.router.add_routes(routes(parts))
     return app
@@ -34,6 +36,11 @@ def application(parts: Parts) -> web.Application:
 def workers(parts: Parts) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
     yield from gateway.workers(parts)
     yield from live.workers(parts)
+
+
+async def _https_only(_request: web.Request, response: web.StreamResponse) -> None:
+    """RFC 6797: a browser that was here once asks over HTTPS for a year, whatever one types."""
+    response.headers["Strict-Transport-Security"] = "max-age=31536000"
 
 
 def _leaving(parts: Parts) -> Callable[[web.Application], Awaitable[None]]:

@@ -70,7 +70,11 @@ class ServiceSettings(BaseSettings):
         default=5000.0, gt=0, description="What one agent may send; more has to wait."
     )
     secure_cookies: bool = Field(
-        default=False, description="Session cookies only over HTTPS; set it behind TLS."
+        default=False,
+        description=(
+            "Browsers reach the service over HTTPS only (as with an https public URL): `__Host-`"
+            " cookies and HSTS."
+        ),
     )
     trusted_proxies: Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_listed)] = Field(
         default=(),
@@ -95,6 +99,11 @@ class ServiceSettings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least level."
     )
+
+    @property
+    def is_https(self) -> bool:
+        """Whether browsers reach the service over HTTPS only."""
+        return self.secure_cookies or self.public_url.lower().startswith("https://")
 
     @property
     def outgoing(self) -> AddressPolicy:

@@ -22,7 +22,8 @@ from cli.far.errors import FarError, error_of
 from cli.say import Exit
 
 API = "/api/v1"
-COOKIE = "gitops_session"
+COOKIES = ("__Host-gitops_session", "gitops_session")
+"""Names of the session's cookie: over HTTPS, and for loopback without it."""
 _PAGE = 500
 _TRIES = 3
 _TIMEOUT = aiohttp.ClientTimeout(total=60, sock_connect=10)
@@ -104,7 +105,8 @@ class Far:
         with _translated(self.context.url):
             async with self.http.post(f"{API}/login", json=body, allow_redirects=False) as response:
                 await _check(response)
-                cookie = response.cookies.get(COOKIE)
+                found = (response.cookies.get(name) for name in COOKIES)
+                cookie = next((it for it in found if it is not None), None)
                 answer = _decoded(await response.read())
         if cookie is None:
             raise FarError("the service opened no session: is this its URL?")
@@ -158,7 +160,7 @@ def proof(context: Context) -> dict[str, str]:
     if context.login is Login.TOKEN:
         return {"Authorization": f"Bearer {context.secret}"}
     return {
-        "Cookie": f"{COOKIE}={context.secret}",
+        "Cookie": "; ".join(f"{name}={context.secret}" for name in COOKIES),
         "X-CSRF-Token": context.csrf,
         "Origin": context.url,
     }

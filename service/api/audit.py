@@ -16,6 +16,7 @@ from service.api.endpoint import Answer, Endpoint, Given, Nothing
 from service.api.fields import Text, text_of
 from service.api.pages import Order, Page, PageQuery, rows_of
 from service.api.serve import HEADERS
+from service.api.stream_access import while_allowed
 from service.audit.export import lines
 from service.audit.verify import verify
 from service.store.tables import audit
@@ -92,10 +93,19 @@ async def export_audit(call: Call, given: ExportQuery) -> web.StreamResponse:
     await call.release()
     response = web.StreamResponse(headers={**HEADERS, "Content-Type": "application/jsonl"})
     await response.prepare(call.request)
-    async for block in lines(call.tools.parts.engine, call.account, given.after):
-        await response.write(block)
-    await response.write_eof()
+
+    async def write() -> None:
+        async for block in lines(call.tools.parts.engine, call.account, given.after):
+            await response.write(block)
+        await response.write_eof()
+
+    if await while_allowed(call, _may_export, write) and call.request.transport is not None:
+        call.request.transport.abort()  # a copy that is cut must not look whole
     return response
+
+
+async def _may_export(call: Call) -> None:
+    rows.require_account(call, VIEW, "audit")
 
 
 async def verify_audit(call: Call, _given: Nothing) -> Verified:

@@ -11,19 +11,20 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.api.problem import DeniedError, ProblemError
 from service.api.tools import Tools
 from service.auth.caller import Caller
-from service.auth.origin import SAFE, is_own
+from service.auth.origin import REMEDY, SAFE, is_own
 from service.auth.secrets import same
-from service.auth.sessions import COOKIE, caller_by_cookie
+from service.auth.sessions import caller_by_cookie, cookie_name, note_use
 from service.auth.tokens import caller_by_token
 
 CSRF_HEADER = "X-CSRF-Token"
+_FOREIGN = "the Origin of the request is not the address of this service."
 
 
 async def authenticated(
     tools: Tools, connection: AsyncConnection, request: web.Request, now: datetime
 ) -> Caller:
     """Raises ProblemError 401 or 429."""
-    who = await _caller(connection, request, now)
+    who = await renewed(tools, connection, request, now)
     if who is None:
         limited(tools, f"address:{request.remote}")
         raise ProblemError(
@@ -34,6 +35,8 @@ async def authenticated(
             headers={"WWW-Authenticate": "Bearer"},
         )
     limited(tools, who.id)
+    if who.session:
+        await note_use(connection, who, now)
     return msgspec.structs.replace(who, address=request.remote or "")
 
 
@@ -55,7 +58,7 @@ def check_page(tools: Tools, request: web.Request, who: Caller) -> None:
     if not who.by_cookie or request.method in SAFE:
         return
     if not is_own(request.headers.get("Origin"), request.host, _public_url(tools)):
-        raise DeniedError("request.origin", request.path, detail="the Origin is not this service's")
+        raise DeniedError("request.origin", request.path, detail=f"{_FOREIGN} {REMEDY}")
     if not same(request.headers.get(CSRF_HEADER, ""), who.csrf):
         raise DeniedError(
             "request.csrf", request.path, detail=f"the header {CSRF_HEADER} is not the session's"
@@ -66,21 +69,22 @@ def check_login_page(tools: Tools, request: web.Request) -> None:
     """A page of somebody else must not log a browser in; a command line sends no Origin."""
     origin = request.headers.get("Origin")
     if origin is not None and not is_own(origin, request.host, _public_url(tools)):
-        raise ProblemError(403, "the Origin is not this service's", rule="origin")
+        raise ProblemError(403, _FOREIGN, rule="origin", remedy=REMEDY)
 
 
 def _public_url(tools: Tools) -> str:
     return tools.parts.settings.public_url
 
 
-async def _caller(
-    connection: AsyncConnection, request: web.Request, now: datetime
+async def renewed(
+    tools: Tools, connection: AsyncConnection, request: web.Request, now: datetime
 ) -> Caller | None:
+    """Who the request's token or cookie stands for now; None: for nobody (any more)."""
     header = request.headers.get("Authorization")
     if header is not None:
         scheme, _, token = header.partition(" ")
         if scheme.lower() != "bearer":
             return None
         return await caller_by_token(connection, token.strip(), now)
-    cookie = request.cookies.get(COOKIE)
+    cookie = request.cookies.get(cookie_name(secure=tools.parts.settings.is_https))
     return await caller_by_cookie(connection, cookie, now) if cookie else None

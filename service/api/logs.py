@@ -36,7 +36,7 @@ async def get_logs(call: Call, given: LogsQuery) -> web.StreamResponse:
     task = await call.tools.parts.tasks.submit(call.connection, new)
     detail = {"pod": given.pod, "task": task}
     await call.audit("logs.read", new.subject, project=new.project, detail=detail)
-    return await streamed(call, new, task)
+    return await streamed(call, new, task, _may_read)
 
 
 async def get_event_stream(call: Call, given: EventsQuery) -> web.StreamResponse:
@@ -46,7 +46,11 @@ async def get_event_stream(call: Call, given: EventsQuery) -> web.StreamResponse
     """
     new = await _asked(call, TaskKind.EVENT_STREAM, msgspec.to_builtins(given))
     task = await call.tools.parts.tasks.submit(call.connection, new)
-    return await streamed(call, new, task)
+    return await streamed(call, new, task, _may_read)
+
+
+async def _may_read(call: Call) -> None:
+    await apps.find(call, call.id, VIEW)
 
 
 async def _asked(call: Call, kind: TaskKind, arguments: dict[str, Any]) -> NewTask:

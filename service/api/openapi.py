@@ -45,7 +45,8 @@ _SCHEMES = {
         "type": "apiKey",
         "in": "cookie",
         "name": "gitops_session",
-        "description": "Of POST /login; changes also need X-CSRF-Token and our own Origin.",
+        "description": "Of POST /login, with the prefix `__Host-` over HTTPS; changes also need"
+        " X-CSRF-Token and our own Origin.",
     },
 }
 

@@ -18,7 +18,7 @@ from service.api.last_administrator import administrator_stays
 from service.api.pages import Order, Page, PageQuery, rows_of
 from service.api.problem import DeniedError, ProblemError, invalid
 from service.audit.redact import changed
-from service.auth import sessions
+from service.auth import credentials
 from service.auth.caller import bindings_of
 from service.auth.passwords import LONGEST, SHORTEST
 from service.store.tables import principals
@@ -91,7 +91,7 @@ async def create_principal(call: Call, given: NewPrincipal) -> PrincipalDetail:
 
 
 async def change_principal(call: Call, given: PrincipalChange) -> PrincipalDetail:
-    """Change a name, set a password, disable: open sessions end with the last two."""
+    """Change a principal; a new password and disabling end its sessions and API tokens."""
     row = await rows.one(call, principals, call.id, "principal")
     await require_over(call, row)
     values = versions.values_of(given)
@@ -102,7 +102,7 @@ async def change_principal(call: Call, given: PrincipalChange) -> PrincipalDetai
         locked = await versions.locked(call, principals, "principal")
         after = await versions.change(call, principals, locked, values, given.version)
     if "password_hash" in values or values.get("disabled"):
-        await sessions.end_all(call.connection, row["id"])
+        await credentials.end_all(call.connection, row["id"], call.now)
     detail = changed({it: row[it] for it in values}, values)
     await call.audit("principal.changed", f"principal/{row['name']}", detail=detail)
     return _principal(after)

@@ -30,6 +30,7 @@ from service.api import (
     logs,
     manifests,
     organisations,
+    own_access,
     previews,
     principals,
     projects,
@@ -51,6 +52,7 @@ from service.parts import Parts
 
 _NOUNS = (
     session,
+    own_access,
     fleet,
     commands,
     applications,

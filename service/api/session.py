@@ -74,7 +74,7 @@ async def log_in(call: Call, given: Login) -> web.Response:
     account = given.account or call.tools.parts.settings.account
     address = call.request.remote or ""
     keys = attempts.keys_of(account, given.name, address)
-    await _check_wait(call, keys)
+    await check_wait(call, keys)
     row = await _named(call, account, given.name)
     await call.release()  # a flood of logins waits for the hash, not with a connection in hand
     fits = await call.tools.passwords.fits(given.password, row.password_hash if row else "")
@@ -83,7 +83,8 @@ async def log_in(call: Call, given: Login) -> web.Response:
         if who is not None:
             who = msgspec.structs.replace(who, address=address)
             await attempts.forgiven(connection, keys)
-            made = await sessions.begin(connection, who, call.now)
+            browser = call.request.headers.get("User-Agent", "")
+            made = await sessions.begin(connection, who, call.now, browser)
             await book.record(connection, _entry(call, who.account, who.name, "login.succeeded"))
             body = LoggedIn(principal=principal_of(who), csrf=made.csrf)
             return _with_cookie(call, body, made.cookie)
@@ -96,9 +97,10 @@ async def log_in(call: Call, given: Login) -> web.Response:
 
 async def log_out(call: Call, _given: Nothing) -> web.Response:
     """End this session."""
-    await sessions.end(call.connection, call.request.cookies.get(sessions.COOKIE, ""))
+    name = _cookie_name(call)
+    await sessions.end(call.connection, call.request.cookies.get(name, ""))
     response = web.Response(status=204, headers=HEADERS)
-    response.del_cookie(sessions.COOKIE, path="/")
+    response.del_cookie(name, path="/", secure=call.tools.parts.settings.is_https)
     return response
 
 
@@ -122,7 +124,7 @@ def principal_of(who: Caller) -> Principal:
     return Principal(id=who.id, name=who.name, display_name=who.display_name, kind=who.kind)
 
 
-async def _check_wait(call: Call, keys: dict[str, int]) -> None:
+async def check_wait(call: Call, keys: dict[str, int]) -> None:
     wait = await attempts.wait_of(call.connection, keys, call.now)
     if wait > 0:
         seconds = int(wait) + 1
@@ -169,15 +171,19 @@ def _with_cookie(call: Call, body: LoggedIn, cookie: str) -> web.Response:
         body=msgspec.json.encode(body), content_type="application/json", headers=HEADERS
     )
     response.set_cookie(
-        sessions.COOKIE,
+        _cookie_name(call),
         cookie,
         max_age=int(sessions.LIFETIME.total_seconds()),
         path="/",
         httponly=True,
         samesite="Strict",
-        secure=call.tools.parts.settings.secure_cookies,
+        secure=call.tools.parts.settings.is_https,
     )
     return response
+
+
+def _cookie_name(call: Call) -> str:
+    return sessions.cookie_name(secure=call.tools.parts.settings.is_https)
 
 
 def _where(scope: Scope, account: str) -> Where:

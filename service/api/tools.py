@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from service.auth.bucket import Buckets
 from service.auth.passwords import Passwords
@@ -12,6 +13,7 @@ from service.parts import Parts
 RATE = 100.0
 """Requests a second of one actor, over time."""
 BURST = 400.0
+_LOOKS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +21,8 @@ class Tools:
     parts: Parts
     passwords: Passwords
     buckets: Buckets
+    access_looks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_LOOKS))
+    """Streams that look at their access at once, as all do when a role changes."""
 
     @classmethod
     def of(cls, parts: Parts, passwords: Passwords | None = None) -> Tools:

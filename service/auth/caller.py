@@ -7,6 +7,7 @@ taken away counts from the next request on.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -31,6 +32,10 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """Of the session; empty for a token."""
     token: str = ""
     """Id of the API token; empty for a session."""
+    session: str = ""
+    """Id of the session; empty for a token."""
+    until: datetime | None = None
+    """When the session or token ends by itself, as far as is known now."""
     address: str = ""
 
     @property

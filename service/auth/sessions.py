@@ -1,11 +1,15 @@
-"""Sessions of browsers: a cookie whose hash stands in the database, for half a day."""
+"""Sessions of browsers: a cookie whose hash stands in the database.
+
+A session ends half a day after the login, two hours after the last request that came with it, or
+when its owner or an administrator ends it. An open stream is no request: see access_watch.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
 import msgspec
-from sqlalchemy import delete, insert, select
+from sqlalchemy import ColumnElement, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.auth.caller import Caller, caller_of
@@ -14,6 +18,8 @@ from service.store.tables import sessions
 
 COOKIE = "gitops_session"
 LIFETIME = timedelta(hours=12)
+IDLE = timedelta(hours=2)
+_NOTED_EVERY = timedelta(minutes=1)
 
 
 class NewSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,10 +27,21 @@ class NewSession(msgspec.Struct, frozen=True, kw_only=True):
     csrf: str
 
 
-async def begin(connection: AsyncConnection, who: Caller, now: datetime) -> NewSession:
+def cookie_name(*, secure: bool) -> str:
+    """A browser takes `__Host-` only over HTTPS, for one host and path `/`: no sibling sets it."""
+    return f"__Host-{COOKIE}" if secure else COOKIE
+
+
+def is_open(now: datetime) -> ColumnElement[bool]:
+    return (sessions.c.expires_at > now) & (sessions.c.seen_at > now - IDLE)
+
+
+async def begin(
+    connection: AsyncConnection, who: Caller, now: datetime, browser: str = ""
+) -> NewSession:
     """Also forgets the account's sessions that are over."""
     made = NewSession(cookie=new_secret(), csrf=new_secret())
-    over = (sessions.c.account_id == who.account) & (sessions.c.expires_at < now)
+    over = (sessions.c.account_id == who.account) & ~is_open(now)
     await connection.execute(delete(sessions).where(over))
     await connection.execute(
         insert(sessions).values(
@@ -33,6 +50,9 @@ async def begin(connection: AsyncConnection, who: Caller, now: datetime) -> NewS
             principal_id=who.id,
             csrf=made.csrf,
             address=who.address[:64],
+            browser=browser[:200],
+            created_at=now,
+            seen_at=now,
             expires_at=now + LIFETIME,
         )
     )
@@ -42,18 +62,20 @@ async def begin(connection: AsyncConnection, who: Caller, now: datetime) -> NewS
 async def caller_by_cookie(
     connection: AsyncConnection, cookie: str, now: datetime
 ) -> Caller | None:
-    query = select(sessions).where(sessions.c.hash == hash_of(cookie), sessions.c.expires_at > now)
+    query = select(sessions).where(sessions.c.hash == hash_of(cookie), is_open(now))
     row = (await connection.execute(query)).mappings().first()
     who = await caller_of(connection, row["principal_id"]) if row is not None else None
     if row is None or who is None:
         return None
-    return msgspec.structs.replace(who, csrf=row["csrf"])
+    until = min(row["expires_at"], row["seen_at"] + IDLE)
+    return msgspec.structs.replace(who, csrf=row["csrf"], session=row["id"], until=until)
+
+
+async def note_use(connection: AsyncConnection, who: Caller, now: datetime) -> None:
+    """To the minute: a write with each request would cost more than the request."""
+    old = (sessions.c.id == who.session) & (sessions.c.seen_at < now - _NOTED_EVERY)
+    await connection.execute(update(sessions).where(old).values(seen_at=now))
 
 
 async def end(connection: AsyncConnection, cookie: str) -> None:
     await connection.execute(delete(sessions).where(sessions.c.hash == hash_of(cookie)))
-
-
-async def end_all(connection: AsyncConnection, principal: str) -> None:
-    """After a new password, or when somebody is disabled."""
-    await connection.execute(delete(sessions).where(sessions.c.principal_id == principal))

@@ -29,7 +29,7 @@ async def caller_by_token(connection: AsyncConnection, token: str, now: datetime
     if who is None:
         return None
     await _note_use(connection, row, now)
-    return msgspec.structs.replace(who, token=row["id"])
+    return msgspec.structs.replace(who, token=row["id"], until=row["expires_at"])
 
 
 async def _valid(connection: AsyncConnection, token: str, now: datetime) -> RowMapping | None:

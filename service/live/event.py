@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from service.access.decide import decide
+from service.access.decide import decide, exceeds
 from service.access.permissions import Permission
 from service.access.values import ACCOUNT, Binding, Place
 from service.projection.applications import application_id
@@ -77,6 +77,13 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         given = tuple(bindings)
         wide = (it.permissions for it in given if it.scope.whole_account)
         return cls(bindings=given, everywhere=frozenset().union(*wide))
+
+    def includes(self, other: View) -> bool:
+        """Whether nothing that the other one shows is hidden here."""
+        return all(
+            not exceeds(self.bindings, binding.permissions, binding.scope)
+            for binding in other.bindings
+        )
 
     def may_see(self, event: Event) -> bool:
         needed = permission_of(event)

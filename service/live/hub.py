@@ -71,7 +71,7 @@ class Listener:
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
     beat: float = 15.0
-    """Seconds between signs of life, and between looks at the caller's permissions."""
+    """Seconds between signs of life."""
     slow: float = 10.0
     """Seconds that one write may take."""
 

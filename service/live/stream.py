@@ -1,14 +1,15 @@
 """One subscriber's connection: what was missed, then what comes, and a beat while nothing does.
 
 Order of things: listen first, then read what was missed, then drop from what was heard meanwhile
-all that was read. A listener that falls behind, or whose permission to look has ended, is told why
-and closed; it comes back with Last-Event-ID.
+all that was read. A listener that falls behind is told why and closed; it comes back with
+Last-Event-ID. Whether it may go on listening is watched outside: see service/api/stream_access.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -16,15 +17,12 @@ import msgspec
 from aiohttp import web
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from service.live.event import View, frame, server_sent
+from service.live.event import frame, server_sent
 from service.live.hub import Hub, Listener
 from service.live.reading import PAGE, Places, events_after, is_kept, newest
 
 BEAT = b": beat\n\n"
 _AT_ONCE = 200
-
-Renew = Callable[[], Awaitable[View | None]]
-"""What the caller may see now; None: the login has ended."""
 
 
 class Ended(Exception):  # noqa: N818  the end of a stream is no error
@@ -38,7 +36,6 @@ class Stream:
     clock: Callable[[], datetime]
     listener: Listener
     response: web.StreamResponse
-    renew: Renew
     places: Places = field(default_factory=Places)
     _last: int = 0
 
@@ -49,9 +46,14 @@ class Stream:
                 await self._begin(last)
                 await self._follow()
         except Ended as end:
-            await self._say("end", {"reason": str(end)})
+            await self.end(str(end))
         except (ConnectionError, TimeoutError):
             return
+
+    async def end(self, reason: str) -> None:
+        """Tell the subscriber why, if it still reads."""
+        with suppress(ConnectionError, TimeoutError):
+            await self._say("end", {"reason": reason})
 
     async def _begin(self, last: int | None) -> None:
         async with self.engine.connect() as connection:
@@ -84,7 +86,7 @@ class Stream:
             if await self._woken_before(beat_at):
                 await self._drain()
             if loop.time() >= beat_at:
-                await self._beat()
+                await self._write(BEAT)
                 beat_at = loop.time() + self.hub.pace.beat
 
     async def _woken_before(self, moment: float) -> bool:
@@ -102,13 +104,6 @@ class Stream:
         if fresh:
             await self._write(b"".join(it.text for it in fresh))
             self._last = fresh[-1].event.id
-
-    async def _beat(self) -> None:
-        view = await self.renew()
-        if view is None:
-            raise Ended("the login has ended")
-        self.listener.view = view
-        await self._write(BEAT)
 
     async def _say(self, name: str, body: object, number: int | None = None) -> None:
         await self._write(frame(name, msgspec.json.encode(body), number))

@@ -10,9 +10,9 @@ from aiohttp import web
 from service.api.call import Call
 from service.api.endpoint import Endpoint, Given, Open
 from service.api.fields import Text
-from service.api.login_check import authenticated
-from service.api.problem import ProblemError, invalid
+from service.api.problem import DeniedError, ProblemError, invalid
 from service.api.serve import HEADERS
+from service.api.stream_access import while_allowed
 from service.live.event import Filters, View
 from service.live.hub import Listener
 from service.live.stream import Stream
@@ -49,8 +49,12 @@ async def events(call: Call, given: EventsQuery) -> web.StreamResponse:
         account=call.account, view=View.of(call.caller.bindings), filters=_filters(given)
     )
 
-    async def renew() -> View | None:
-        return await _view(call)
+    async def still_sees(now: Call) -> None:
+        """What is gained is seen at once; what is lost ends the stream, and another begins."""
+        view = View.of(now.caller.bindings)
+        if not view.includes(listener.view):
+            raise DeniedError("events.read", "events")
+        listener.view = view
 
     stream = Stream(
         engine=parts.engine,
@@ -58,21 +62,11 @@ async def events(call: Call, given: EventsQuery) -> web.StreamResponse:
         clock=parts.clock,
         listener=listener,
         response=response,
-        renew=renew,
     )
-    await stream.run(last)
+    reason = await while_allowed(call, still_sees, lambda: stream.run(last))
+    if reason:
+        await stream.end(reason)
     return response
-
-
-async def _view(call: Call) -> View | None:
-    """None where the session or token is not valid any more."""
-    parts = call.tools.parts
-    async with parts.engine.connect() as connection:
-        try:
-            who = await authenticated(call.tools, connection, call.request, parts.clock())
-        except ProblemError:
-            return None
-    return View.of(who.bindings)
 
 
 def _filters(given: EventsQuery) -> Filters:

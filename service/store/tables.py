@@ -138,6 +138,15 @@ sessions = Table(
     Column("address", String(64), nullable=False, server_default=""),
     _time("created_at", default=True),
     Column("expires_at", DateTime(timezone=True), nullable=False),
+    Column(
+        "id",
+        String(36),
+        nullable=False,
+        unique=True,
+        server_default=text("(gen_random_uuid())::text"),
+    ),
+    _time("seen_at", default=True),
+    Column("browser", String(200), nullable=False, server_default=""),
 )
 
 roles = Table(

@@ -61,6 +61,9 @@ def test_full_buckets_are_forgotten() -> None:
         ("https://evil.test", "", False),
         ("http://localhost:8090", "", True),
         ("http://localhost:8091", "", False),
+        ("https://localhost:8090", "", False),
+        ("https://gitops.example:443", "https://gitops.example", True),
+        ("https://gitops.example:444", "https://gitops.example", False),
         ("null", "", False),
         ("", "", False),
         (None, "", False),
@@ -70,6 +73,22 @@ def test_only_our_own_origin_may_change_things(
     origin: str | None, public: str, *, own: bool
 ) -> None:
     assert is_own(origin, "localhost:8090", public) is own
+
+
+@pytest.mark.parametrize(
+    ("host", "own"),
+    [
+        ("localhost:8090", True),
+        ("127.0.0.1:8090", True),
+        ("[::1]:8090", True),
+        ("rebound.example:8090", False),
+        ("192.168.1.7:8090", False),
+        ("localhost.evil.example", False),
+    ],
+)
+def test_a_host_is_believed_on_loopback_only(host: str, *, own: bool) -> None:
+    """Another name may have been pointed here by whoever wrote the page."""
+    assert is_own(f"http://{host}", host, "") is own
 
 
 def test_a_new_token_is_found_by_its_hash_and_by_scanners() -> None:

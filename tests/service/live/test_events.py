@@ -191,7 +191,6 @@ async def _until_cut(subscriber: object) -> tuple[list[str], dict[str, str]]:
 
 
 async def test_a_stream_ends_when_its_login_does(world: World, one: Replica) -> None:
-    """Looked at with each beat; a token that is revoked ends what it opened."""
     who = await world.person("viewer")
     async with subscribed(one.url, who.token) as subscriber:
         async with world.engine.begin() as connection:
@@ -201,15 +200,25 @@ async def test_a_stream_ends_when_its_login_does(world: World, one: Replica) -> 
     assert (end.name, end.data["reason"]) == ("end", "the login has ended")
 
 
-async def test_a_permission_that_was_taken_away_is_no_more_used(world: World, one: Replica) -> None:
+async def test_a_permission_that_was_taken_away_ends_the_stream(world: World, one: Replica) -> None:
     who = await world.person("viewer")
     async with subscribed(one.url, who.token) as subscriber:
         async with world.engine.begin() as connection:
             await connection.execute(delete(bindings).where(bindings.c.principal_id == who.id))
-        await eventually(lambda: not _views(one)[0].bindings)
+        end = await subscriber.next()
+    assert (end.name, end.data["reason"]) == ("end", "you may not read this any more")
+
+
+async def test_a_permission_that_was_given_is_used_by_an_open_stream(
+    world: World, one: Replica
+) -> None:
+    who = await world.person()
+    async with subscribed(one.url, who.token) as subscriber:
+        role = world.roles[world.account + "viewer"]
+        await world.put("bindings", account_id=world.account, principal_id=who.id, role_id=role)
+        await eventually(lambda: _views(one)[0].bindings)
         await tell(world, changed("argocd/a"))
-        for _ in range(4):  # some may have waited since before
-            await subscriber.until_beat()
+        assert (await subscriber.next()).data["subject"] == "argocd/a"
 
 
 def _views(replica: Replica) -> list[View]:

@@ -1,0 +1,110 @@
+"""Access given back by the operator at the command line, with the database and audited.
+
+For an account whose people cannot help themselves: no administrator is left, or nobody knows a
+password. Replicas need not be told: who asks is read from the database with each request.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import RowMapping, Update, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from bus.ids import new_id
+from service.audit import book
+from service.audit.record import Entry, Source
+from service.auth import credentials
+from service.auth.administrators import ADMINISTRATOR, take_turn
+from service.auth.passwords import hash_password
+from service.settings import ServiceSettings
+from service.store.database import open_engine
+from service.store.tables import accounts, bindings, principals, roles
+
+_SHOWN = 10
+
+
+class UnknownUserError(LookupError):
+    """There is no user of that name; the message names those that there are."""
+
+
+async def grant_administrator(settings: ServiceSettings, name: str, now: datetime) -> None:
+    """Make a user administrator of the whole account, and enable the user. Repeating is harmless.
+
+    Raises UnknownUserError.
+    """
+    url = settings.database_url.get_secret_value()
+    async with open_engine(url, 2) as engine, engine.begin() as connection:
+        user = await _user(connection, settings.account, name)
+        await take_turn(connection, user["account_id"])
+        role = await _administrator_role(connection, user["account_id"])
+        await connection.execute(_one(user).values(disabled=False))
+        if not await _is_bound(connection, user, role):
+            binding = {"id": new_id(), "principal_id": user["id"], "role_id": role}
+            row = {**binding, "account_id": user["account_id"]}
+            await connection.execute(insert(bindings).values(row))
+        await _record(connection, user, now, "administrator.granted")
+
+
+async def reset_password(
+    settings: ServiceSettings, name: str, password: str, now: datetime
+) -> None:
+    """Set a user's password; sessions and API tokens end. Raises UnknownUserError."""
+    hashed = hash_password(password)
+    url = settings.database_url.get_secret_value()
+    async with open_engine(url, 2) as engine, engine.begin() as connection:
+        user = await _user(connection, settings.account, name)
+        await connection.execute(_one(user).values(password_hash=hashed))
+        await credentials.end_all(connection, user["id"], now)
+        await _record(connection, user, now, "password.reset")
+
+
+def _one(user: RowMapping) -> Update:
+    return update(principals).where(principals.c.id == user["id"])
+
+
+async def _user(connection: AsyncConnection, account: str, name: str) -> RowMapping:
+    query = (
+        select(principals.c.id, principals.c.account_id, principals.c.name)
+        .join(accounts, accounts.c.id == principals.c.account_id)
+        .where(accounts.c.name == account, principals.c.kind == "user")
+    )
+    found = await connection.execute(query.where(principals.c.name == name))
+    user: RowMapping | None = found.mappings().one_or_none()
+    if user is None:
+        known = await connection.execute(query.order_by(principals.c.name).limit(_SHOWN))
+        names = ", ".join(it["name"] for it in known.mappings()) or "nobody"
+        raise UnknownUserError(f"account {account} has no user {name}; its users: {names}")
+    return user
+
+
+async def _administrator_role(connection: AsyncConnection, account: str) -> str:
+    mine = (roles.c.account_id == account) & (roles.c.name == ADMINISTRATOR) & roles.c.built_in
+    return str((await connection.execute(select(roles.c.id).where(mine))).scalar_one())
+
+
+async def _is_bound(connection: AsyncConnection, user: RowMapping, role: str) -> bool:
+    query = select(bindings.c.id).where(
+        bindings.c.principal_id == user["id"],
+        bindings.c.role_id == role,
+        bindings.c.organisation_id.is_(None),
+        bindings.c.project_id.is_(None),
+        bindings.c.resource_group_id.is_(None),
+    )
+    return await connection.scalar(query.limit(1)) is not None
+
+
+async def _record(
+    connection: AsyncConnection, user: RowMapping, now: datetime, action: str
+) -> None:
+    entry = Entry(
+        account=user["account_id"],
+        id=new_id(),
+        time=now,
+        actor="command line",
+        action=action,
+        resource=f"principal/{user['name']}",
+        outcome="done",
+        source=Source.SERVICE,
+    )
+    await book.record(connection, entry)

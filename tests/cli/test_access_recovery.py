@@ -1,0 +1,81 @@
+"""`gitops service grant-admin` and `reset-password`, as an operator calls them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from argon2 import PasswordHasher
+
+from service.auth.administrators import has_administrator
+from tests.cli.conftest import Gitops
+from tests.service.api.world import World, open_world
+
+pytestmark = pytest.mark.flow
+
+
+@pytest.fixture
+async def world(database_url: str) -> AsyncIterator[World]:
+    async with open_world(database_url) as opened:
+        yield opened
+
+
+async def test_an_account_that_nobody_administers_gets_an_administrator(
+    world: World, gitops: Gitops, database_url: str
+) -> None:
+    mira = await world.person("viewer", name="mira")
+    verb = ("service", "grant-admin", "mira")
+    for _ in range(2):
+        ran = await asyncio.to_thread(gitops, *verb, GITOPS_SERVICE_DATABASE_URL=database_url)
+        assert ran.code == 0, ran.err
+    assert (await mira.get("/principals")).status == 200
+    async with world.engine.connect() as connection:
+        assert await has_administrator(connection, world.account)
+    wide = [it for it in await world.rows("bindings") if it.principal_id == mira.id]
+    assert len(wide) == 2
+    records = [(it.actor, it.action, it.resource) for it in await world.rows("audit")]
+    assert records[0] == ("command line", "administrator.granted", "principal/mira")
+
+
+async def test_a_reset_password_is_shown_once_and_ends_what_was_open(
+    world: World, gitops: Gitops, database_url: str
+) -> None:
+    mira = await world.person("viewer", name="mira")
+    verb = ("service", "reset-password", "mira")
+    ran = await asyncio.to_thread(gitops, *verb, GITOPS_SERVICE_DATABASE_URL=database_url)
+    assert ran.code == 0, ran.err
+    password = ran.out.rsplit(": ", 1)[1].strip()
+    (row,) = await world.rows("principals")
+    assert PasswordHasher().verify(row.password_hash, password)
+    assert (await mira.get("/me")).status == 401
+    (record,) = await world.rows("audit")
+    assert (record.action, password in str(record)) == ("password.reset", False)
+
+
+@pytest.mark.parametrize(("password", "code"), [(b"correct horse\n", 0), (b"short\n", 2)])
+async def test_a_password_is_read_from_standard_input(
+    world: World, gitops: Gitops, database_url: str, password: bytes, code: int
+) -> None:
+    await world.person("viewer", name="mira")
+    verb = ("service", "reset-password", "mira", "--stdin")
+    ran = await asyncio.to_thread(
+        gitops, *verb, stdin=password, GITOPS_SERVICE_DATABASE_URL=database_url
+    )
+    (row,) = await world.rows("principals")
+    assert ran.code == code
+    assert password.decode().strip() not in ran.out
+    if code == 0:
+        assert PasswordHasher().verify(row.password_hash, password.decode().strip())
+
+
+async def test_an_unknown_user_is_named_with_those_that_there_are(
+    world: World, gitops: Gitops, database_url: str
+) -> None:
+    await world.person("viewer", name="mira")
+    for verb in ("grant-admin", "reset-password"):
+        ran = await asyncio.to_thread(
+            gitops, "service", verb, "tom", GITOPS_SERVICE_DATABASE_URL=database_url
+        )
+        assert (ran.code, ran.out) == (1, "")
+        assert "account default has no user tom; its users: mira" in ran.err
