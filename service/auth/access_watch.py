@@ -1,6 +1,6 @@
 """The access of an open stream: the stream ends with the login, token, role or binding behind it.
 
-Triggers of the database send a signal for each change of access (migration 0003), with the id of
+Triggers of the database send a signal for each change of access (migration 0004), with the id of
 the principal or account that is concerned. Whoever holds a stream open looks again then, and when
 the session or token runs out. Nothing polls, but for one look a minute as a safety net.
 """
