@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 from base64 import b32encode
 from typing import NewType, Protocol
-from urllib.parse import urlsplit
 
 import msgspec
+
+from bus.repository_url import RepositoryUrl
 
 SHARDS = 64
 
@@ -72,7 +73,7 @@ class AppKey(msgspec.Struct, frozen=True, order=True):
 
 
 class RepositoryKey(msgspec.Struct, frozen=True, order=True):
-    """A repository by its normalised URL, so that every spelling of one URL is one key."""
+    """A repository by the text of its RepositoryUrl: every spelling is one key."""
 
     url: str
 
@@ -85,7 +86,8 @@ class RepositoryKey(msgspec.Struct, frozen=True, order=True):
 
     @classmethod
     def of(cls, url: str) -> RepositoryKey:
-        return cls(normalise_url(url))
+        """Raises RepositoryUrlError where `url` names no repository for certain."""
+        return cls(str(RepositoryUrl.parse(url)))
 
 
 class ResourceKey(msgspec.Struct, frozen=True, order=True):
@@ -113,20 +115,3 @@ class ResourceKey(msgspec.Struct, frozen=True, order=True):
         if len(parts) != 4:
             raise ValueError(f"{text!r} is not a resource; expected group/kind/namespace/name")
         return cls(*parts)
-
-
-def normalise_url(url: str) -> str:
-    """Lower case, no user, `.git` or `ssh://`; the scp form becomes the slash form, as in Argo CD.
-
-    `git@Host.example:Team/App.git` and `ssh://git@host.example/team/app` are one repository.
-    """
-    text = url.strip().lower().rstrip("/").removesuffix(".git")
-    if "://" not in text:
-        head, colon, path = text.partition(":")
-        text = f"{head}/{path.lstrip('/')}" if colon and "/" not in head else text
-        return text.rpartition("@")[2]
-    parts = urlsplit(text)
-    host = parts.netloc.rpartition("@")[2]
-    if parts.scheme == "ssh":
-        return f"{host}{parts.path}"
-    return f"{parts.scheme}://{host}{parts.path}" + (f"?{parts.query}" if parts.query else "")

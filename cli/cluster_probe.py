@@ -77,7 +77,7 @@ async def _repositories(client: KubeClient, settings: Settings) -> list[Finding]
     secrets = Secrets()
     for raw in msgspec.json.decode(await client.get(f"/api/v1/{home}/secrets"), type=_Raws).items:
         secrets.put(bytes(raw))
-    urls = sorted({app.source.repo_url for app in apps if app.source})
+    sources = sorted({(app.source.repo_url, app.spec.project) for app in apps if app.source})
     with tempfile.TemporaryDirectory(prefix="gitops-check-") as folder:
         mirrors = Mirrors(
             MirrorSettings(folder=Path(folder), fetch_seconds=60.0),
@@ -85,7 +85,7 @@ async def _repositories(client: KubeClient, settings: Settings) -> list[Finding]
             (await _certificates(client, home)).for_url,
         )
         async with mirrors:
-            return [await _repository(url, mirrors) for url in urls[:MOST_REPOSITORIES]]
+            return [await _repository(*one, mirrors) for one in sources[:MOST_REPOSITORIES]]
 
 
 async def _certificates(client: KubeClient, home: str) -> Certificates:
@@ -96,9 +96,9 @@ async def _certificates(client: KubeClient, home: str) -> Certificates:
     return found
 
 
-async def _repository(url: str, mirrors: Mirrors) -> Finding:
+async def _repository(url: str, project: str, mirrors: Mirrors) -> Finding:
     try:
-        await mirrors.fetch(url)
+        await mirrors.fetch(mirrors.access(url, project))
     except RepositoryError as e:
         remedy = "Check the URL and the repository Secret in the control namespace."
         return Finding(part="git", ok=False, found=redact_text(e.message), remedy=remedy)

@@ -60,6 +60,7 @@ async def _fetched(app: Application, revision: str) -> AsyncIterator[Files]:
     with tempfile.TemporaryDirectory(prefix="gitops-render-") as folder:
         settings = MirrorSettings(folder=Path(folder))
         async with Mirrors(settings, SecretCredentials(lambda: ())) as mirrors:
-            await mirrors.fetch(url)
-            found = await mirrors.resolve(url, revision or app.source.target_revision)
-            yield Files(await mirrors.tree(url, found), found)
+            repository = mirrors.access(url, app.spec.project)
+            await mirrors.fetch(repository)
+            found = await mirrors.resolve(repository, revision or app.source.target_revision)
+            yield Files(await mirrors.tree(repository, found), found)

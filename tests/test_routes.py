@@ -52,4 +52,4 @@ def test_all_that_is_about_one_application_shares_a_lane(event: Any) -> None:
 def test_a_repository_has_a_lane_of_its_own() -> None:
     (route,) = [route for route in PLAN if route.event is RefreshRepository]
     key = RepositoryKey.of("https://git.example/shop.git")
-    assert route.lane(RefreshRepository(repository=key)) == "repo:https://git.example/shop"
+    assert route.lane(RefreshRepository(repository=key)) == "repo:https://git.example/shop.git"

@@ -2,20 +2,21 @@
 
 The box is libsodium's `crypto_box_seal` (X25519), in base64; in it stands JSON of the fields that
 Argo CD has for the kind. It must name the address it is for (`url` or `server`), so that nobody who
-passes it on can have it sent elsewhere. Nothing here is logged, and no error quotes what was in it.
+passes it on can have it sent elsewhere. Anybody may seal a box, so a box brings a credential and
+nothing else: no proxy, no switched-off check of certificates, no program, no use of who the agent
+is elsewhere. Nothing here is logged, and no error quotes what was in it.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Literal
 
 import msgspec
 from nacl.exceptions import CryptoError
 from nacl.public import PrivateKey, SealedBox
-
-from bus.identity import normalise_url
 
 LARGEST = 128 * 1024
 FIELDS = frozenset(
@@ -31,28 +32,64 @@ FIELDS = frozenset(
         "githubAppPrivateKey",
         "githubAppEnterpriseBaseUrl",
         "gcpServiceAccountKey",
-        "proxy",
         "config",
     }
 )
 _ADDRESSES = ("url", "server")
 
 
+class _Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    insecure: Literal[False] | None = None
+    server_name: str = ""
+    ca_data: str = ""
+    cert_data: str = ""
+    key_data: str = ""
+
+
+class _Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    username: str = ""
+    password: str = ""
+    bearer_token: str = ""
+    tls_client_config: _Tls = _Tls()
+
+
 class SealedBoxError(Exception):
     """The box is not for us, or does not hold what it should."""
 
 
-def opened(sealed: str, key: PrivateKey, address: str) -> Mapping[str, str]:
-    """The fields in the box; raises SealedBoxError."""
+def opened(
+    sealed: str, key: PrivateKey, address: str, canonical: Callable[[str], str]
+) -> Mapping[str, str]:
+    """The fields in the box; raises SealedBoxError.
+
+    `address` is canonical, and `canonical` makes other spellings so; it raises ValueError.
+    """
     fields = _fields(_plain(sealed, key))
     said = next((fields[name] for name in _ADDRESSES if name in fields), "")
-    if not said or normalise_url(said) != normalise_url(address):
+    try:
+        fits = canonical(said) == address
+    except ValueError:
+        fits = False
+    if not fits:
         raise SealedBoxError("the box does not name the address it is used for as its url")
     kept = {name: value for name, value in fields.items() if name not in _ADDRESSES}
     unknown = sorted(set(kept) - FIELDS)
     if unknown:
         raise SealedBoxError(f"the box holds {len(unknown)} fields that are no credential's")
+    if "config" in kept:
+        _check_config(kept["config"])
     return kept
+
+
+def _check_config(text: str) -> None:
+    """Of a cluster: a login, certificates and keys."""
+    try:
+        msgspec.json.decode(text, type=_Config)
+    except msgspec.MsgspecError:
+        raise SealedBoxError(
+            "config holds more than username, password, bearerToken and tlsClientConfig with"
+            " serverName, caData, certData, keyData: its other fields are the cluster owner's"
+        ) from None
 
 
 def _plain(sealed: str, key: PrivateKey) -> bytes:

@@ -1,8 +1,9 @@
 """Argo CD's repository Secrets as values: which credential belongs to which URL.
 
 A Secret labelled `repository` names one URL; one labelled `repo-creds` names a prefix, and lends
-its user to repositories that have none of their own. URLs are compared in normalised form. What a
-Secret says beyond HTTPS users and tokens is listed in `ignored`, so that someone can say so.
+its user to repositories that have none of their own: those of the same scheme, host and port, below
+a path that ends at a slash. What a Secret says beyond HTTPS users and tokens is listed in
+`ignored`, so that someone can say so.
 
 Pure: the caller watches the Secrets and hands in their decoded strings. No value here shows a
 password in its `repr`.
@@ -12,11 +13,11 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol
-from urllib.parse import unquote, urlsplit, urlunsplit
 
-from bus.identity import normalise_url
+from bus.repository_url import RepositoryUrl, RepositoryUrlError
 
 SECRET_TYPE = "argocd.argoproj.io/secret-type"  # noqa: S105  a label's name
 ANY_USER = "x-access-token"
@@ -53,6 +54,10 @@ class Credential:
     """How to introduce ourselves to a repository; `secret` is the `namespace/name` it came from."""
 
     secret: str = ""
+    secrets: tuple[str, ...] = ()
+    """Every Secret that it was made of."""
+    project: str = ""
+    """Whose Applications it serves; empty: those of all projects."""
     username: str = ""
     password: str = field(default="", repr=False)
     bearer_token: str = field(default="", repr=False)
@@ -90,7 +95,7 @@ class Credential:
 
 
 class CredentialSource(Protocol):
-    def for_url(self, url: str) -> Credential | None: ...
+    def for_url(self, url: RepositoryUrl, project: str) -> Credential | None: ...
 
 
 class SecretCredentials:
@@ -99,41 +104,32 @@ class SecretCredentials:
     def __init__(self, secrets: Callable[[], Iterable[Secret]]) -> None:
         self._secrets = secrets
 
-    def for_url(self, url: str) -> Credential | None:
-        return credential_for(self._secrets(), url)
+    def for_url(self, url: RepositoryUrl, project: str) -> Credential | None:
+        return credential_for(self._secrets(), url, project)
 
 
-def split_user(url: str) -> tuple[str, Credential | None]:
-    """`url` without user information, and what stood there: it must not reach a command line."""
-    parts = urlsplit(url)
-    if "@" not in parts.netloc or parts.scheme not in ("http", "https"):
-        return url, None
-    user, _, host = parts.netloc.rpartition("@")
-    name, _, password = user.partition(":")
-    clean = urlunsplit(parts._replace(netloc=host))
-    return clean, Credential(username=unquote(name), password=unquote(password))
-
-
-def credential_for(secrets: Iterable[Secret], url: str) -> Credential | None:
+def credential_for(
+    secrets: Iterable[Secret], url: RepositoryUrl, project: str
+) -> Credential | None:
     """The repository's own Secret; without a user of its own it borrows one of `repo-creds`.
 
-    Of several Secrets for one URL the one without a project wins: a mirror is shared by all
-    projects, and which project may use which URL is decided by the project's rules.
+    A Secret with a project serves the Applications of that project, and goes before one for all.
+    A Secret for `app` also serves `app.git` of the same server, unless that has its own.
     """
-    wanted = normalise_url(url)
-    known = sorted(secrets, key=lambda secret: (bool(secret.data.get("project")), str(secret)))
-    own = next((s for s in _typed(known, "repository") if _url(s) == wanted), None)
-    mine = _read(own) if own else None
+    known = [one for one in secrets if one.data.get("project", "") in ("", project)]
+    named = _addressed(known, "repository")
+    same = [it for it in named if it[1].without_suffix == url.without_suffix]
+    own = min(same, key=lambda it: (_is_for_all(it[0]), it[1] != url, str(it[0])), default=None)
+    mine = _read(own[0]) if own else None
     if mine and (mine.problem or not mine.anonymous):
         return mine
-    lent = max(
-        (s for s in _typed(known, "repo-creds") if _covers(_url(s), wanted)),
-        key=lambda secret: len(_url(secret)),
-        default=None,
+    covering = [it for it in _addressed(known, "repo-creds") if it[1].covers(url)]
+    lent = min(
+        covering, key=lambda it: (-len(it[1].path), _is_for_all(it[0]), str(it[0])), default=None
     )
     if lent is None:
         return mine
-    theirs = _read(lent)
+    theirs = _read(lent[0])
     return _lent(theirs, mine) if mine else theirs
 
 
@@ -142,6 +138,8 @@ def _lent(theirs: Credential, mine: Credential) -> Credential:
     shown = mine if mine.certificate else theirs
     return replace(
         theirs,
+        project=mine.project or theirs.project,
+        secrets=(*mine.secrets, *theirs.secrets),
         insecure=mine.insecure,
         proxy=mine.proxy,
         no_proxy=mine.no_proxy,
@@ -150,16 +148,18 @@ def _lent(theirs: Credential, mine: Credential) -> Credential:
     )
 
 
-def _typed(secrets: Iterable[Secret], kind: str) -> Iterable[Secret]:
-    return (s for s in secrets if s.labels.get(SECRET_TYPE) == kind and s.data.get("url"))
+def _addressed(secrets: Iterable[Secret], kind: str) -> list[tuple[Secret, RepositoryUrl]]:
+    """With their addresses; one whose address cannot be read serves nobody."""
+    found = []
+    for secret in secrets:
+        if secret.labels.get(SECRET_TYPE) == kind:
+            with suppress(RepositoryUrlError):
+                found.append((secret, RepositoryUrl.parse(secret.data.get("url", ""))))
+    return found
 
 
-def _url(secret: Secret) -> str:
-    return normalise_url(secret.data["url"])
-
-
-def _covers(prefix: str, url: str) -> bool:
-    return url.startswith(prefix)
+def _is_for_all(secret: Secret) -> bool:
+    return not secret.data.get("project")
 
 
 def _read(secret: Secret) -> Credential:
@@ -167,6 +167,8 @@ def _read(secret: Secret) -> Credential:
     insecure = data.get("insecure", "").strip().lower()
     return Credential(
         secret=str(secret),
+        secrets=(str(secret),),
+        project=data.get("project", ""),
         username=data.get("username", ""),
         password=data.get("password", ""),
         bearer_token=data.get("bearerToken", ""),

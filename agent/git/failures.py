@@ -34,6 +34,18 @@ _BROKEN_OFF = ("non-properly terminated", "unexpected eof", "reset by peer", "ge
 _ABSENT = ("not found", "does not appear to be a git repository", "returned error: 404")
 
 
+_REDIRECTED = tuple(f"returned error: {code}" for code in (301, 302, 303, 307, 308))
+
+
+_REMEDIES = (
+    (_REFUSED, "Check user name and password or token of the Secret, and its rights"),
+    (_REDIRECTED, "The server sends elsewhere, which is not followed: write that address as URL"),
+    (_ABSENT, "Check the URL, and that these credentials may read it"),
+    (("not allowed",), "This version reads repositories over https (or http) only: change the URL"),
+)
+"""By the words that Git says; the first that fits."""
+
+
 def has_no_head(complaint: str) -> bool:
     """The remote is empty, or its HEAD names a branch that is not there."""
     return "couldn't find remote ref HEAD" in complaint
@@ -51,13 +63,9 @@ def _remedy(remote: Remote, said: str) -> str:
     def says(words: tuple[str, ...]) -> bool:
         return any(word in said for word in words)
 
-    if says(_REFUSED):
-        return "Check user name and password or token of the Secret, and its rights"
-    if says(_ABSENT):
-        return "Check the URL, and that these credentials may read it"
-    if "not allowed" in said:
-        return "This version reads repositories over https (or http) only: change the URL"
-    if says(_WANTS_CERTIFICATE) or (remote.url.startswith("https:") and says(_BROKEN_OFF)):
+    if remedy := next((text for words, text in _REMEDIES if says(words)), ""):
+        return remedy
+    if says(_WANTS_CERTIFICATE) or (remote.url.origin.scheme == "https" and says(_BROKEN_OFF)):
         fields = "tlsClientCertData and tlsClientCertKey"
         return f"The server may want a certificate of ours: check {fields} of the Secret"
     if "certificate" in said or "ssl" in said:

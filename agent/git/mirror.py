@@ -37,6 +37,7 @@ from handlers.ports import RepositoryError
 
 _LEFTOVERS = ("*.lock", "refs/**/*.lock", "objects/pack/tmp_*", "objects/??/tmp_obj_*")
 _PINNED = "refs/house/pinned/"
+_MARK = "gitops.mirror-of"
 _TIDY_EVERY = 256
 """Fetches between two looks of Git at its own housekeeping, which mostly has nothing to do."""
 
@@ -135,14 +136,30 @@ class Mirror:
         return ended
 
 
-def open_mirror(folder: Path, fetch_seconds: float) -> Mirror:
-    """The mirror in `folder`, made where there is none that can be read. Blocking."""
+def open_mirror(folder: Path, mark: str, fetch_seconds: float) -> Mirror:
+    """The mirror in `folder`, made where there is none with this mark that can be read. Blocking.
+
+    The mark says of whom the mirror is: what another version kept in a folder of this name, or
+    another repository, is nothing to go on with.
+    """
     with suppress(pygit2.GitError):
         sweep(folder)
-        return Mirror(folder, fetch_seconds)
+        if mark_of(folder) == mark:
+            return Mirror(folder, fetch_seconds)
     shutil.rmtree(folder, ignore_errors=True)
-    pygit2.init_repository(str(folder), bare=True)
+    made = pygit2.init_repository(str(folder), bare=True)
+    made.config[_MARK] = mark
+    made.free()
     return Mirror(folder, fetch_seconds)
+
+
+def mark_of(folder: Path) -> str:
+    """Empty where nobody has marked it, or it is no repository."""
+    try:
+        repository = pygit2.Repository(str(folder), pygit2.enums.RepositoryOpenFlag.BARE)
+        return str(repository.config[_MARK])
+    except (pygit2.GitError, KeyError):
+        return ""
 
 
 def sweep(folder: Path) -> None:

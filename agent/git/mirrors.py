@@ -1,13 +1,15 @@
 """handlers.ports.Git and Commits: a mirror for every repository, under the state directory.
 
-A mirror is kept by the repository's normalised URL, so that all spellings of it share one; the
-fetch itself uses the URL as the Application spells it. Fetches wait for nobody but a fetch of the
-same repository. Whoever waited for a fetch that began after he asked has what he wants.
+A mirror is kept by the repository's address and by who may see it (RepositoryAccess): no two
+repositories share one, nor do those who read with another credential. The address is what the
+mirror is kept by and what is fetched. Fetches wait for nobody but a fetch of the same mirror.
+Whoever waited for a fetch that began after he asked has what he wants.
 """
 
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,15 +17,16 @@ from typing import Self
 
 import structlog
 
-from agent.git.credentials import CredentialSource, split_user
+from agent.git.credentials import Credential, CredentialSource
 from agent.git.failures import unusable
-from agent.git.mirror import Mirror, open_mirror
+from agent.git.mirror import Mirror, mark_of, open_mirror
 from agent.git.refs import is_commit, is_range
 from agent.git.transport import Remote
 from bus.events import Commit
-from bus.identity import RepositoryKey, Revision
+from bus.identity import Revision, token_of
+from bus.repository_url import RepositoryUrl, RepositoryUrlError, login_of
 from bus.status import Reason
-from handlers.ports import RepositoryError, Tree
+from handlers.ports import RepositoryAccess, RepositoryError, Tree
 
 _log = structlog.get_logger(__name__)
 
@@ -51,11 +54,12 @@ class Mirrors:
         self._settings = settings
         self._credentials = credentials
         self._authority = authority
-        self._mirrors: dict[RepositoryKey, Mirror] = {}
+        self._mirrors: dict[RepositoryAccess, Mirror] = {}
         self._opening = asyncio.Lock()
         self._told: set[str] = set()
 
     async def __aenter__(self) -> Self:
+        await asyncio.to_thread(_discard_unmarked, self._settings.folder)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -63,70 +67,87 @@ class Mirrors:
             mirror.close()
         self._mirrors.clear()
 
-    async def fetch(self, url: str) -> None:
-        mirror = await self._mirror(url)
+    def access(self, url: str, project: str = "") -> RepositoryAccess:
+        """Raises RepositoryError where `url` names no repository for certain."""
+        try:
+            address, login = RepositoryUrl.parse(url), login_of(url)
+        except RepositoryUrlError as error:
+            raise RepositoryError(Reason.INVALID_SPEC, str(error)) from error
+        credential = self._credentials.for_url(address, project)
+        if credential is None:
+            return RepositoryAccess(address, login=login)
+        return RepositoryAccess(address, credential.project)
+
+    async def fetch(self, repository: RepositoryAccess) -> None:
+        mirror = await self._mirror(repository)
         asked = mirror.begun
         async with mirror.lock:
             if mirror.succeeded <= asked:
-                await mirror.fetch(self._remote(url))
+                await mirror.fetch(self._remote(repository))
 
-    async def resolve(self, url: str, target_revision: str) -> Revision:
-        mirror = await self._mirror(url)
+    async def resolve(self, repository: RepositoryAccess, target_revision: str) -> Revision:
+        mirror = await self._mirror(repository)
         found = mirror.resolve(target_revision)
         if found is None and not mirror.fetched_within(_RECENT):
-            await self.fetch(url)
+            await self.fetch(repository)
             found = mirror.resolve(target_revision)
         if found is None and is_commit(target_revision):
-            found = await self._fetch_commit(mirror, url, target_revision)
+            found = await self._fetch_commit(mirror, repository, target_revision)
         if found is None:
-            raise _not_found(mirror, url, target_revision)
+            raise _not_found(mirror, repository, target_revision)
         return found
 
-    async def tree(self, url: str, revision: Revision) -> Tree:
-        mirror = await self._mirror(url)
+    async def tree(self, repository: RepositoryAccess, revision: Revision) -> Tree:
+        mirror = await self._mirror(repository)
         found = mirror.tree(revision)
         if found is None:
-            await self.resolve(url, revision)
+            await self.resolve(repository, revision)
             found = mirror.tree(revision)
         if found is None:
-            raise _not_found(mirror, url, revision)
+            raise _not_found(mirror, repository, revision)
         return found
 
-    async def refs(self, url: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    async def refs(self, repository: RepositoryAccess) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Branches and tags as the server has them now; raises RepositoryError."""
-        await self.fetch(url)
-        return (await self._mirror(url)).refs()
+        await self.fetch(repository)
+        return (await self._mirror(repository)).refs()
 
     async def changed_paths(
-        self, url: str, before: Revision, after: Revision
+        self, repository: RepositoryAccess, before: Revision, after: Revision
     ) -> frozenset[str] | None:
-        mirror = await self._mirror(url)
+        mirror = await self._mirror(repository)
         return await asyncio.to_thread(mirror.changed_paths, before, after)
 
-    async def commit(self, url: str, revision: Revision) -> Commit | None:
-        return (await self._mirror(url)).commit(revision)
+    async def commit(self, repository: RepositoryAccess, revision: Revision) -> Commit | None:
+        return (await self._mirror(repository)).commit(revision)
 
-    async def _fetch_commit(self, mirror: Mirror, url: str, commit: str) -> Revision | None:
+    async def _fetch_commit(
+        self, mirror: Mirror, repository: RepositoryAccess, commit: str
+    ) -> Revision | None:
         async with mirror.lock:
-            await mirror.fetch_commit(self._remote(url), commit)
+            await mirror.fetch_commit(self._remote(repository), commit)
         return mirror.resolve(commit)
 
-    async def _mirror(self, url: str) -> Mirror:
-        key = RepositoryKey.of(url)
-        known = self._mirrors.get(key)
+    async def _mirror(self, repository: RepositoryAccess) -> Mirror:
+        known = self._mirrors.get(repository)
         if known is not None:
             return known
         async with self._opening:
-            if key not in self._mirrors:
-                folder = self._settings.folder / f"{key.token}.git"
-                opened = await asyncio.to_thread(open_mirror, folder, self._settings.fetch_seconds)
-                self._mirrors[key] = opened
-        return self._mirrors[key]
+            if repository not in self._mirrors:
+                self._mirrors[repository] = await asyncio.to_thread(self._open, repository)
+        return self._mirrors[repository]
 
-    def _remote(self, url: str) -> Remote:
-        clean, written = split_user(url)
-        credential = self._credentials.for_url(clean) or written
-        remote = Remote(url=clean, credential=credential, authority=self._authority(clean))
+    def _open(self, repository: RepositoryAccess) -> Mirror:
+        token = _token(repository)
+        folder = self._settings.folder / f"{token}.git"
+        return open_mirror(folder, f"{token} {repository.url}", self._settings.fetch_seconds)
+
+    def _remote(self, repository: RepositoryAccess) -> Remote:
+        url, login = repository.url, repository.login
+        credential = self._credentials.for_url(url, repository.project)
+        if credential is None and login is not None:
+            credential = Credential(username=login.username, password=login.password)
+        remote = Remote(url=url, credential=credential, authority=self._authority(str(url)))
         if credential and credential.problem:
             raise unusable(remote, credential.problem)
         if credential and credential.ignored and credential.secret not in self._told:
@@ -137,15 +158,28 @@ class Mirrors:
         return remote
 
 
-def _not_found(mirror: Mirror, url: str, target: str) -> RepositoryError:
-    clean, _ = split_user(url)
+def _token(repository: RepositoryAccess) -> str:
+    """A name for the folder: it says nothing of a login."""
+    login = repository.login
+    written = f"{login.username}\n{login.password}" if login else ""
+    return token_of(f"mirror:{repository.url}\n{repository.project}\n{written}")
+
+
+def _discard_unmarked(folder: Path) -> None:
+    """Mirrors of a version that let several repositories share one: nothing in them is certain."""
+    for path in folder.glob("*.git"):
+        if not mark_of(path):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _not_found(mirror: Mirror, repository: RepositoryAccess, target: str) -> RepositoryError:
     if is_range(target):
         message = (
             f"{target!r} is a range of versions, which this version does not resolve; "
-            f"name a branch, a tag or a commit of {clean}"
+            f"name a branch, a tag or a commit of {repository.url}"
         )
         return RepositoryError(Reason.REVISION_NOT_FOUND, message)
     names = mirror.nearby(target)
     there = f"there are {', '.join(names)}" if names else "the repository is empty"
-    message = f"{clean} has no branch, tag or commit {target or 'HEAD'!r}; {there}"
+    message = f"{repository.url} has no branch, tag or commit {target or 'HEAD'!r}; {there}"
     return RepositoryError(Reason.REVISION_NOT_FOUND, message)

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from agent.git.credentials import Credential
 from agent.git.papers import Papers, papers
 from agent.git.refs import BRANCHES, HEAD, TAGS
+from bus.repository_url import RepositoryUrl
 
 PROTOCOLS = "http:https"
 ALL_REFS = (f"+{BRANCHES}*:{BRANCHES}*", f"+{TAGS}*:{TAGS}*")
@@ -38,21 +38,21 @@ _NO_PAPERS = Papers()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remote:
-    """One repository as a fetch sees it: `url` holds no user information."""
+    """One repository as a fetch sees it."""
 
-    url: str
+    url: RepositoryUrl
     credential: Credential | None = None
     authority: str = ""
     """Certificates in PEM that the server is trusted by; empty: those of this machine."""
 
     @property
     def host(self) -> str:
-        return urlsplit(self.url).hostname or ""
+        return self.url.origin.host
 
 
 def fetch_arguments(folder: str, remote: Remote, refspecs: tuple[str, ...]) -> tuple[str, ...]:
     options = ("--quiet", "--prune", "--no-tags", "--no-auto-gc", "--no-write-fetch-head")
-    return ("--git-dir", folder, "fetch", *options, "--", remote.url, *refspecs)
+    return ("--git-dir", folder, "fetch", *options, "--", str(remote.url), *refspecs)
 
 
 def papers_of(remote: Remote) -> AbstractContextManager[Papers]:
@@ -67,7 +67,7 @@ def fetch_environment(
 ) -> dict[str, str]:
     """`silence`: seconds without a byte after which Git gives up by itself, should we be gone."""
     credential = remote.credential or Credential()
-    configuration = [*_configuration(credential, silence), *_tls(shown)]
+    configuration = [*_configuration(silence), *_of_server(remote, credential, shown)]
     environment = {name: ambient[name] for name in _PASSED_ON if name in ambient}
     environment |= {
         "LC_ALL": "C",
@@ -88,23 +88,29 @@ def fetch_environment(
     return environment
 
 
-def _configuration(credential: Credential, silence: float) -> list[tuple[str, str]]:
-    """Git's settings for this one run, as pairs: they travel in the environment."""
-    settings = [
+def _configuration(silence: float) -> list[tuple[str, str]]:
+    """Git's settings for this one run, as pairs: they travel in the environment.
+
+    No redirect is followed, nor an alternate that a server names, which Git treats as one: Git
+    would send the header of the credential along to wherever it is sent.
+    """
+    return [
         ("credential.helper", ""),
         ("fetch.recurseSubmodules", "false"),
+        ("http.followRedirects", "false"),
         ("http.lowSpeedLimit", "1"),
         ("http.lowSpeedTime", str(max(1, round(silence)))),
     ]
-    if credential.authorization:
-        settings.append(("http.extraHeader", f"Authorization: {credential.authorization}"))
-    if credential.insecure:
-        settings.append(("http.sslVerify", "false"))
-    if credential.proxy:
-        settings.append(("http.proxy", credential.proxy))
-    return settings
 
 
-def _tls(shown: Papers) -> list[tuple[str, str]]:
-    settings = [("http.sslCert", shown.certificate), ("http.sslKey", shown.key)]
-    return [(name, path) for name, path in settings if path]
+def _of_server(remote: Remote, credential: Credential, shown: Papers) -> list[tuple[str, str]]:
+    """What holds for requests to this repository's address and for no others."""
+    header = credential.authorization
+    settings = {
+        "extraHeader": f"Authorization: {header}" if header else "",
+        "sslVerify": "false" if credential.insecure else "",
+        "proxy": credential.proxy,
+        "sslCert": shown.certificate,
+        "sslKey": shown.key,
+    }
+    return [(f"http.{remote.url}.{name}", value) for name, value in settings.items() if value]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from agent.observe.metrics import Metrics
 from bus.identity import Revision
 from handlers.manifest.redact import redact_text
-from handlers.ports import Git, RepositoryError, Tree
+from handlers.ports import Git, RepositoryAccess, RepositoryError, Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,25 +18,28 @@ class CountedGit:
     git: Git
     metrics: Metrics
 
-    async def fetch(self, url: str) -> None:
-        repo = redact_text(url)
+    def access(self, url: str, project: str) -> RepositoryAccess:
+        return self.git.access(url, project)
+
+    async def fetch(self, repository: RepositoryAccess) -> None:
+        repo = redact_text(str(repository.url))
         self.metrics.git_requests.labels(repo, "fetch").inc()
         started = time.monotonic()
         try:
-            await self.git.fetch(url)
+            await self.git.fetch(repository)
         except RepositoryError:
             self.metrics.git_fetch_failures.labels(repo).inc()
             raise
         finally:
             self.metrics.git_request_seconds.labels("fetch").observe(time.monotonic() - started)
 
-    async def resolve(self, url: str, target_revision: str) -> Revision:
-        return await self.git.resolve(url, target_revision)
+    async def resolve(self, repository: RepositoryAccess, target_revision: str) -> Revision:
+        return await self.git.resolve(repository, target_revision)
 
-    async def tree(self, url: str, revision: Revision) -> Tree:
-        return await self.git.tree(url, revision)
+    async def tree(self, repository: RepositoryAccess, revision: Revision) -> Tree:
+        return await self.git.tree(repository, revision)
 
     async def changed_paths(
-        self, url: str, before: Revision, after: Revision
+        self, repository: RepositoryAccess, before: Revision, after: Revision
     ) -> frozenset[str] | None:
-        return await self.git.changed_paths(url, before, after)
+        return await self.git.changed_paths(repository, before, after)

@@ -89,6 +89,9 @@ class Applications:
     def of_repository(self, repository: RepositoryKey) -> Sequence[Application]:
         return tuple(self._apps[key] for key in self._users.of(repository))
 
+    def repositories(self, delivery_key: str) -> Sequence[RepositoryKey]:
+        return self._users.repositories(delivery_key)
+
     def project(self, name: str) -> AppProject | None:
         return self._projects.get(name) or (DEFAULT_PROJECT if name == "default" else None)
 

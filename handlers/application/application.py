@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from bus.identity import AppKey, RepositoryKey
+from bus.repository_url import RepositoryUrlError
 from handlers.application.spec import ApplicationSpec, Operation, Source, Value
 from handlers.application.status import ApplicationStatus
 
@@ -48,7 +49,11 @@ class Application(Value, frozen=True, kw_only=True):
 
     @property
     def repository(self) -> RepositoryKey | None:
-        return RepositoryKey.of(self.source.repo_url) if self.source else None
+        """None also where the URL names no repository: then validate has said so."""
+        try:
+            return RepositoryKey.of(self.source.repo_url) if self.source else None
+        except RepositoryUrlError:
+            return None
 
     @property
     def deleting(self) -> bool:

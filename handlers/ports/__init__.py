@@ -17,7 +17,15 @@ from handlers.ports.errors import (
     RepositoryError,
     StaleWriteError,
 )
-from handlers.ports.git import Commits, EntryKind, Git, Refs, Tree, TreeEntry
+from handlers.ports.git import (
+    Commits,
+    EntryKind,
+    Git,
+    Refs,
+    RepositoryAccess,
+    Tree,
+    TreeEntry,
+)
 from handlers.ports.live import LiveObject, LiveState
 from handlers.ports.rendering import Artifacts, Renderer, Renders
 
@@ -39,6 +47,7 @@ __all__ = [
     "Renderer",
     "RendererBusyError",
     "Renders",
+    "RepositoryAccess",
     "RepositoryError",
     "StaleWriteError",
     "StatusWrite",

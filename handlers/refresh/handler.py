@@ -1,6 +1,7 @@
 """Refresh: RefreshRepository -> RevisionResolved and RefreshApp for each application it touches.
 
-The repository is fetched once and each target revision in use is resolved once. What a new commit
+The repository is fetched once, by its own address, for all who read it with the same credential,
+and each target revision in use is resolved once. What a new commit
 changed is one tree comparison; who read any of it is one look into an index; who read something
 that is different now is then asked exactly. Everybody else is not written to at all.
 
@@ -11,7 +12,8 @@ that was lost on the way is made again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -32,6 +34,7 @@ from handlers.ports import (
     Git,
     Refs,
     Renders,
+    RepositoryAccess,
     RepositoryError,
     StatusWrite,
     Tree,
@@ -55,8 +58,7 @@ _TURN = 32
 class Look:
     """One target revision of one repository, and the applications that follow it."""
 
-    repository: RepositoryKey
-    url: str
+    repository: RepositoryAccess
     target: str
     watching: Sequence[Application]
     pushed: bool
@@ -75,32 +77,46 @@ class Refresh:
         apps = watching(self.apps.of_repository(ask.repository), ask.repository)
         if not apps:
             return ()
-        url = _spelling(apps)
-        try:
-            await self.git.fetch(url)
-        except RepositoryError as error:
-            raise await self._failure(ask.repository, apps, error) from error
         events: list[Event] = []
-        for target, followers in by_target_revision(apps).items():
-            look = Look(ask.repository, url, target, followers, pushed=bool(ask.ref))
-            events += await self._look(look)
+        failures: list[Retry] = []
+        for repository, readers in self._by_access(apps).items():
+            try:
+                await self.git.fetch(repository)
+            except RepositoryError as error:
+                failures.append(await self._failure(repository.key, readers, error))
+                continue
+            for target, followers in by_target_revision(readers).items():
+                look = Look(repository, target, followers, pushed=bool(ask.ref))
+                events += await self._look(look)
+        if failures:
+            raise _together(failures, events)
         return tuple(events)
+
+    def _by_access(
+        self, apps: Sequence[Application]
+    ) -> Mapping[RepositoryAccess, list[Application]]:
+        """Whose credential is another one sees the repository for itself."""
+        found: dict[RepositoryAccess, list[Application]] = defaultdict(list)
+        for app in apps:
+            if app.source is not None:
+                found[self.git.access(app.source.repo_url, app.spec.project)].append(app)
+        return found
 
     async def _look(self, look: Look) -> Sequence[Event]:
         before = self.refs.last(look.repository, look.target)
         try:
-            after = await self.git.resolve(look.url, look.target)
-            tree = await self.git.tree(look.url, after)
+            after = await self.git.resolve(look.repository, look.target)
+            tree = await self.git.tree(look.repository, after)
             touched = await self._touched(look, (before, after), tree)
         except RepositoryError:
             return _asks(look.watching)  # rendering meets the same error and tells it to each
-        told = self.refs.told(look.repository, look.target)
+        told = self.refs.told(look.repository.key, look.target)
         self.refs.note(look.repository, look.target, after)
         if told == after:
             return _asks(touched)
-        commit = await self.commits.commit(look.url, after)
+        commit = await self.commits.commit(look.repository, after)
         moved = RevisionResolved(
-            repository=look.repository,
+            repository=look.repository.key,
             target_revision=look.target,
             revision=after,
             before=told,
@@ -121,7 +137,7 @@ class Refresh:
             record = self.renders.recall(app.key)
             if (
                 record is None
-                or unsettled(app, record, look.repository)
+                or unsettled(app, record, look.repository.key)
                 or outdated(app, record, (move[1], tree))
             ):
                 found.append(app)
@@ -135,15 +151,15 @@ class Refresh:
             return look.watching
         changed: frozenset[str] | None = frozenset()
         if before != after:
-            changed = await self.git.changed_paths(look.url, before, after)
+            changed = await self.git.changed_paths(look.repository, before, after)
         if changed is None:
             return look.watching
-        readers = self.renders.readers(look.repository, changed)
+        readers = self.renders.readers(look.repository.key, changed)
         return [
             app
             for app in look.watching
             if app.key in readers
-            or unsettled(app, self.renders.recall(app.key), look.repository)
+            or unsettled(app, self.renders.recall(app.key), look.repository.key)
             or depends_on_commit(app)
         ]
 
@@ -171,9 +187,10 @@ class Refresh:
             await self.apps.write(app, StatusWrite(status=status))
 
 
-def _spelling(apps: Iterable[Application]) -> str:
-    """The URL as an application writes it: the key is in lower case."""
-    return next((app.source.repo_url for app in apps if app.source is not None), "")
+def _together(failures: Sequence[Retry], events: Sequence[Event]) -> Retry:
+    """What the others saw is said all the same."""
+    said = (*events, *(fact for one in failures for fact in one.say))
+    return Retry(failures[0].reason, after=min(one.after for one in failures), say=said)
 
 
 def _asks(apps: Iterable[Application]) -> tuple[RefreshApp, ...]:

@@ -28,6 +28,7 @@ from handlers.ports import (
     Git,
     RendererBusyError,
     Renders,
+    RepositoryAccess,
     RepositoryError,
     StatusWrite,
     Tree,
@@ -88,13 +89,16 @@ class Render:
         return problems(app, self.apps.project(app.spec.project))
 
     async def _resolve(self, app: Application, *, fetch: bool) -> Revision:
-        url = app.source.repo_url if app.source else ""
+        repository = self._repository(app)
         if fetch:
-            await self.git.fetch(url)
-        return await self.git.resolve(url, wanted_revision(app))
+            await self.git.fetch(repository)
+        return await self.git.resolve(repository, wanted_revision(app))
+
+    def _repository(self, app: Application) -> RepositoryAccess:
+        return self.git.access(app.source.repo_url if app.source else "", app.spec.project)
 
     async def _render(self, app: Application, revision: Revision, *, hard: bool) -> Event:
-        tree = await self.git.tree(app.source.repo_url if app.source else "", revision)
+        tree = await self.git.tree(self._repository(app), revision)
         recipe = self.evaluate.recipe(app, revision, tree)
         record = None if hard else await self._still_good(app, recipe, tree)
         if record is None:

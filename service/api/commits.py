@@ -15,6 +15,7 @@ from sqlalchemy import select, tuple_
 from bus.events import RevisionResolved
 from bus.events.registry import wire_type
 from bus.identity import RepositoryKey
+from bus.repository_url import RepositoryUrlError
 from service.api.call import Call
 from service.api.endpoint import Answer
 from service.store.tables import facts
@@ -40,7 +41,11 @@ class At(msgspec.Struct, frozen=True):
 
     @property
     def subject(self) -> str:
-        return str(RepositoryKey.of(self.repository))
+        """As the fact names it; what is no address is in no fact."""
+        try:
+            return str(RepositoryKey.of(self.repository))
+        except RepositoryUrlError:
+            return self.repository
 
 
 async def commits_of(call: Call, wanted: Collection[At]) -> Mapping[At, Commit]:

@@ -97,8 +97,8 @@ async def get_refs(call: Call, _given: Nothing) -> web.Response:
     row = await _find(noun, call, noun.view)
     namespace, _, name = row["subject"].partition("/")
     target = {**row, "namespace": namespace, "name": name}
-    url = _connection(row).url
-    ended = await ask(call, target, TaskKind.REFS, {"url": url}, within=10.0)
+    asked = {"url": _connection(row).url, "project": row["project"]}
+    ended = await ask(call, target, TaskKind.REFS, asked, within=10.0)
     return await answered(call, ended)
 
 

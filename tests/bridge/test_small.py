@@ -2,6 +2,8 @@
 
 import base64
 import json
+from collections.abc import Mapping
+from functools import partial
 from random import Random
 
 import pytest
@@ -9,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nacl.public import PrivateKey, SealedBox
 
+from agent.bridge.executor.connection_secret import canonical_address
 from agent.bridge.keys import from_secret, new_keys, to_secret
 from agent.bridge.pause import Pause
 from agent.bridge.pulse import Pulse
-from agent.bridge.sealed import SealedBoxError, opened
+from agent.bridge.sealed import SealedBoxError
+from agent.bridge.sealed import opened as opened_for
 from agent.bridge.streams import CHUNK_BYTES, chunked
 from bus.link import Beat
 
@@ -54,9 +58,13 @@ def sealed(key: PrivateKey, **fields: str) -> str:
     return base64.b64encode(box).decode()
 
 
+def opened(box: str, key: PrivateKey, address: str, kind: str = "Repository") -> Mapping[str, str]:
+    return opened_for(box, key, address, partial(canonical_address, kind))
+
+
 def test_a_box_that_was_sealed_to_our_key_is_opened() -> None:
     key = PrivateKey.generate()
-    box = sealed(key, url="https://git.example/a.git", username="bob", password="hunter2")
+    box = sealed(key, url="https://GIT.example:443/a/", username="bob", password="hunter2")
     assert opened(box, key, "https://git.example/a") == {"username": "bob", "password": "hunter2"}
 
 
@@ -66,13 +74,35 @@ def test_a_box_that_was_sealed_to_our_key_is_opened() -> None:
         {"url": "https://evil.example/a", "password": "hunter2"},
         {"password": "hunter2"},
         {"url": "https://git.example/a", "hunter2": "x"},
+        {"url": "https://git.example/A", "password": "hunter2"},
+        {"url": "http://git.example/a", "password": "hunter2"},
+        {"url": "https://git.example/a", "proxy": "http://hunter2"},
+        {"url": "https://git.example/a", "insecure": "true"},
     ],
-    ids=["another address", "no address", "unknown field"],
+    ids=["another address", "no address", "unknown field", "case", "scheme", "proxy", "insecure"],
 )
 def test_a_box_for_something_else_is_refused_and_not_quoted(fields: dict[str, str]) -> None:
     key = PrivateKey.generate()
     with pytest.raises(SealedBoxError) as refused:
         opened(sealed(key, **fields), key, "https://git.example/a")
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"tlsClientConfig": {"insecure": True}},
+        {"execProviderConfig": {"command": "sh"}},
+        {"awsAuthConfig": {"clusterName": "x"}},
+        {"proxyUrl": "http://evil.example"},
+    ],
+    ids=lambda config: next(iter(config)),
+)
+def test_a_box_for_a_cluster_brings_a_login_and_no_settings(config: dict[str, object]) -> None:
+    key, server = PrivateKey.generate(), "https://k.example:6443"
+    box = sealed(key, server=server, config=json.dumps({"bearerToken": "hunter2", **config}))
+    with pytest.raises(SealedBoxError) as refused:
+        opened(box, key, server, "Cluster")
     assert "hunter2" not in str(refused.value)
 
 

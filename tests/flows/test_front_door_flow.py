@@ -36,6 +36,9 @@ SHOP, WEB = AppKey("argocd", "shop"), AppKey("argocd", "web")
 
 
 class Index:
+    def repositories(self, delivery_key: str) -> Sequence[RepositoryKey]:
+        return [RepositoryKey.of(URL)] if delivery_key == "git.example/shop" else ()
+
     def of_repository(self, repository: RepositoryKey) -> Sequence[Application]:
         source = Source(repo_url=URL, target_revision="main")
         app = Application(metadata=Metadata(name="shop"), spec=ApplicationSpec(source=source))

@@ -55,7 +55,7 @@ async def test_branch_tag_commit_and_head_resolve(git: Mirrors, repository: Repo
     second = repository.commit({"a.yaml": b"2"})
 
     async def resolved(target: str) -> str:
-        return await git.resolve(repository.url, target)
+        return await git.resolve(git.access(repository.url), target)
 
     assert await resolved("main") == second
     assert await resolved("") == await resolved("HEAD") == second
@@ -65,11 +65,11 @@ async def test_branch_tag_commit_and_head_resolve(git: Mirrors, repository: Repo
 
 async def test_a_push_is_seen_by_the_next_fetch_only(git: Mirrors, repository: Repository) -> None:
     first = repository.commit({"a.yaml": b"1"})
-    assert await git.resolve(repository.url, "main") == first
+    assert await git.resolve(git.access(repository.url), "main") == first
     second = repository.commit({"a.yaml": b"2"})
-    assert await git.resolve(repository.url, "main") == first
-    await git.fetch(repository.url)
-    assert await git.resolve(repository.url, "main") == second
+    assert await git.resolve(git.access(repository.url), "main") == first
+    await git.fetch(git.access(repository.url))
+    assert await git.resolve(git.access(repository.url), "main") == second
 
 
 async def test_a_branch_that_is_newer_than_the_mirror_is_looked_for(
@@ -77,9 +77,9 @@ async def test_a_branch_that_is_newer_than_the_mirror_is_looked_for(
 ) -> None:
     monkeypatch.setattr("agent.git.mirrors._RECENT", 0.0)
     repository.commit({"a": b"1"})
-    await git.fetch(repository.url)
+    await git.fetch(git.access(repository.url))
     late = repository.commit({"a": b"2"}, branch="late")
-    assert await git.resolve(repository.url, "late") == late
+    assert await git.resolve(git.access(repository.url), "late") == late
 
 
 async def test_fetches_asked_for_at_once_share_one(git: Mirrors, repository: Repository) -> None:
@@ -87,7 +87,7 @@ async def test_fetches_asked_for_at_once_share_one(git: Mirrors, repository: Rep
     repository.commit({"a": b"1"})
     async with counting_proxy(repository.url) as (url, seen), asyncio.TaskGroup() as tasks:
         for _ in range(20):
-            tasks.create_task(git.fetch(url))
+            tasks.create_task(git.fetch(git.access(url)))
     assert 0 < seen.count("/info/refs") <= 2
 
 
@@ -95,10 +95,10 @@ async def test_a_damaged_mirror_is_made_again(tmp_path: Path, repository: Reposi
     commit = repository.commit({"a": b"1"})
     settings = MirrorSettings(folder=tmp_path / "git")
     async with Mirrors(settings, SecretCredentials(tuple)) as git:
-        await git.fetch(repository.url)
+        await git.fetch(git.access(repository.url))
     (next((tmp_path / "git").iterdir()) / "HEAD").write_bytes(b"rubbish")
     async with Mirrors(settings, SecretCredentials(tuple)) as git:
-        assert await git.resolve(repository.url, "main") == commit
+        assert await git.resolve(git.access(repository.url), "main") == commit
 
 
 async def test_housekeeping_keeps_everything_readable(
@@ -106,17 +106,19 @@ async def test_housekeeping_keeps_everything_readable(
 ) -> None:
     monkeypatch.setattr("agent.git.mirror._TIDY_EVERY", 1)
     repository.commit({"a": b"1"})
-    await git.fetch(repository.url)
+    await git.fetch(git.access(repository.url))
     commit = repository.commit({"a": b"2"})
-    await git.fetch(repository.url)
-    tree = await git.tree(repository.url, Revision(commit))
+    await git.fetch(git.access(repository.url))
+    tree = await git.tree(git.access(repository.url), Revision(commit))
     assert [entry.name for entry in tree.list("")] == ["a"]
 
 
 async def test_another_protocol_is_not_spoken(git: Mirrors, tmp_path: Path) -> None:
-    for url in (f"file://{tmp_path}", "git@127.0.0.1:x/y.git", "ext::sh -c touch"):
-        error = await refusal(git, url)
-        assert "over https" in error.message
+    assert "over https" in (await refusal(git, "git@127.0.0.1:x/y.git")).message
+    for url in (f"file://{tmp_path}", "ext::sh -c touch"):
+        with pytest.raises(RepositoryError) as caught:
+            git.access(url)
+        assert caught.value.reason is Reason.INVALID_SPEC
 
 
 async def test_changed_paths_name_both_sides_of_a_rename(
@@ -124,8 +126,8 @@ async def test_changed_paths_name_both_sides_of_a_rename(
 ) -> None:
     before = repository.commit({"a/old.yaml": b"same", "b/x.yaml": b"x"})
     after = repository.commit({"a/old.yaml": None, "c/new.yaml": b"same"})
-    await git.fetch(repository.url)
-    changed = await git.changed_paths(repository.url, Revision(before), Revision(after))
+    await git.fetch(git.access(repository.url))
+    changed = await git.changed_paths(git.access(repository.url), Revision(before), Revision(after))
     assert changed == frozenset({"a/old.yaml", "c/new.yaml"})
 
 
@@ -133,31 +135,31 @@ async def test_changed_paths_from_a_commit_nobody_knows_is_none(
     git: Mirrors, repository: Repository
 ) -> None:
     after = repository.commit({"a": b"1"})
-    await git.fetch(repository.url)
+    await git.fetch(git.access(repository.url))
     unknown = Revision("0123456789" * 4)
-    assert await git.changed_paths(repository.url, unknown, Revision(after)) is None
-    assert await git.changed_paths(repository.url, NO_REVISION, Revision(after)) is None
+    assert await git.changed_paths(git.access(repository.url), unknown, Revision(after)) is None
+    assert await git.changed_paths(git.access(repository.url), NO_REVISION, Revision(after)) is None
 
 
 async def test_a_forced_push_moves_the_branch(git: Mirrors, repository: Repository) -> None:
     first = repository.commit({"a": b"1"})
     second = repository.commit({"a": b"2"})
-    await git.fetch(repository.url)
+    await git.fetch(git.access(repository.url))
     git_in(repository, "update-ref", "refs/heads/main", first)
-    await git.fetch(repository.url)
-    assert await git.resolve(repository.url, "main") == first
-    changed = await git.changed_paths(repository.url, Revision(second), Revision(first))
+    await git.fetch(git.access(repository.url))
+    assert await git.resolve(git.access(repository.url), "main") == first
+    changed = await git.changed_paths(git.access(repository.url), Revision(second), Revision(first))
     assert changed == frozenset({"a"})
 
 
 async def test_a_moved_tag_is_followed(git: Mirrors, repository: Repository) -> None:
     first = repository.commit({"a": b"1"})
     git_in(repository, "tag", "stable", first)
-    assert await git.resolve(repository.url, "stable") == first
+    assert await git.resolve(git.access(repository.url), "stable") == first
     second = repository.commit({"a": b"2"})
     git_in(repository, "tag", "-f", "stable", second)
-    await git.fetch(repository.url)
-    assert await git.resolve(repository.url, "stable") == second
+    await git.fetch(git.access(repository.url))
+    assert await git.resolve(git.access(repository.url), "stable") == second
 
 
 async def test_a_deleted_branch_is_gone_and_its_name_may_become_a_folder(
@@ -165,13 +167,13 @@ async def test_a_deleted_branch_is_gone_and_its_name_may_become_a_folder(
 ) -> None:
     repository.commit({"a": b"1"})
     repository.commit({"a": b"2"}, branch="feature")
-    await git.fetch(repository.url)
+    await git.fetch(git.access(repository.url))
     git_in(repository, "branch", "-D", "feature")
     moved = repository.commit({"a": b"3"}, branch="feature/one")
-    await git.fetch(repository.url)
-    assert await git.resolve(repository.url, "feature/one") == moved
+    await git.fetch(git.access(repository.url))
+    assert await git.resolve(git.access(repository.url), "feature/one") == moved
     with pytest.raises(RepositoryError) as caught:
-        await git.resolve(repository.url, "feature")
+        await git.resolve(git.access(repository.url), "feature")
     assert caught.value.reason is Reason.REVISION_NOT_FOUND
     assert "feature/one" in caught.value.message
 
@@ -179,12 +181,12 @@ async def test_a_deleted_branch_is_gone_and_its_name_may_become_a_folder(
 async def test_an_empty_repository_says_so_and_fills_later(
     git: Mirrors, repository: Repository
 ) -> None:
-    await git.fetch(repository.url)
+    await git.fetch(git.access(repository.url))
     with pytest.raises(RepositoryError, match="the repository is empty"):
-        await git.resolve(repository.url, "HEAD")
+        await git.resolve(git.access(repository.url), "HEAD")
     first = repository.commit({"a": b"1"})
-    await git.fetch(repository.url)
-    assert await git.resolve(repository.url, "HEAD") == first
+    await git.fetch(git.access(repository.url))
+    assert await git.resolve(git.access(repository.url), "HEAD") == first
 
 
 async def test_a_commit_outside_every_branch_is_asked_for(
@@ -194,8 +196,8 @@ async def test_a_commit_outside_every_branch_is_asked_for(
     lost = repository.commit({"a": b"2"}, branch="gone")
     git_in(repository, "branch", "-D", "gone")
     git_in(repository, "config", "uploadpack.allowAnySHA1InWant", "true")
-    assert await git.resolve(repository.url, lost) == lost
-    tree = await git.tree(repository.url, Revision(lost))
+    assert await git.resolve(git.access(repository.url), lost) == lost
+    tree = await git.tree(git.access(repository.url), Revision(lost))
     entry = tree.entry("a")
     assert entry is not None
     assert tree.read(entry.oid) == b"2"
@@ -206,7 +208,7 @@ async def test_a_range_of_versions_is_said_to_be_unsupported(
 ) -> None:
     repository.commit({"a": b"1"})
     with pytest.raises(RepositoryError, match="range of versions"):
-        await git.resolve(repository.url, ">=1.2 <2")
+        await git.resolve(git.access(repository.url), ">=1.2 <2")
 
 
 async def test_a_host_that_is_down_is_named_and_recovers(
@@ -220,7 +222,7 @@ async def test_a_host_that_is_down_is_named_and_recovers(
     assert repository.url in messages[0].message
     assert messages[0].message == messages[1].message
     await own_git_host.up()
-    assert await git.resolve(repository.url, "main") == commit
+    assert await git.resolve(git.access(repository.url), "main") == commit
 
 
 async def test_a_repository_that_is_gone_is_named(git: Mirrors, repository: Repository) -> None:
@@ -241,7 +243,7 @@ async def test_a_login_opens_the_repository(
     )
     settings = MirrorSettings(folder=tmp_path / "git")
     async with Mirrors(settings, SecretCredentials(lambda: secrets)) as git:
-        assert await git.resolve(url, "main") == commit
+        assert await git.resolve(git.access(url), "main") == commit
     assert PASSWORD.encode() not in everything_below(tmp_path)
 
 
@@ -285,12 +287,12 @@ async def test_a_cancelled_fetch_leaves_nothing_and_the_next_one_works(
     commit = repository.commit({"a": b"1"})
     async with silent_server() as url:
         async with asyncio.TaskGroup() as tasks:
-            hanging = tasks.create_task(git.fetch(url))
+            hanging = tasks.create_task(git.fetch(git.access(url)))
             await eventually(lambda: processes_with(url))
             hanging.cancel()
         await eventually(lambda: not processes_with(url))
     assert not leftovers(tmp_path)
-    assert await git.resolve(repository.url, "main") == commit
+    assert await git.resolve(git.access(repository.url), "main") == commit
 
 
 async def test_what_a_killed_fetch_left_is_swept_when_the_mirror_opens(
@@ -299,20 +301,20 @@ async def test_what_a_killed_fetch_left_is_swept_when_the_mirror_opens(
     repository.commit({"a": b"1"})
     settings = MirrorSettings(folder=tmp_path / "git")
     async with Mirrors(settings, SecretCredentials(tuple)) as git:
-        await git.fetch(repository.url)
+        await git.fetch(git.access(repository.url))
     folder = next((tmp_path / "git").iterdir())
     (folder / "refs/heads/main.lock").touch()
     (folder / "objects/pack/tmp_pack_x").touch()
     second = repository.commit({"a": b"2"})
     async with Mirrors(settings, SecretCredentials(tuple)) as git:
-        await git.fetch(repository.url)
-        assert await git.resolve(repository.url, "main") == second
+        await git.fetch(git.access(repository.url))
+        assert await git.resolve(git.access(repository.url), "main") == second
     assert not leftovers(tmp_path)
 
 
 async def refusal(git: Mirrors, url: str) -> RepositoryError:
     with pytest.raises(RepositoryError) as caught:
-        await git.fetch(url)
+        await git.fetch(git.access(url))
     return caught.value
 
 

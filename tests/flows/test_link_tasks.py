@@ -236,8 +236,9 @@ async def test_a_credential_comes_sealed_and_is_in_no_frame(near: Near) -> None:
 async def test_a_secret_may_be_named_only_where_its_owner_allows_it(near: Near) -> None:
     path = f"/api/v1/namespaces/{near.house.namespace}/secrets"
     label = {"gitops-house.io/credential": "true"}
+    urls = {"gitops-house.io/credential-urls": "https://git.example.test/team/"}
     for name, labels in (("mine", {}), ("offered", label)):
-        metadata = {"name": name, "labels": labels}
+        metadata = {"name": name, "labels": labels, "annotations": urls}
         body = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
         await near.house.api.create(path, {**body, "stringData": {"password": "pw-1234567"}})
     url = "https://git.example.test/team/ref.git"

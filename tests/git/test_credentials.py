@@ -1,8 +1,12 @@
 """Which Secret belongs to which URL, and that nothing of it is ever shown."""
 
+from collections.abc import Iterable
+
 import pytest
 
-from agent.git.credentials import SECRET_TYPE, Credential, Secret, credential_for, split_user
+from agent.git.credentials import SECRET_TYPE, Credential, Secret
+from agent.git.credentials import credential_for as credential_of
+from bus.repository_url import RepositoryUrl
 
 URL = "https://git.example/team/shop.git"
 
@@ -17,10 +21,14 @@ def lent(name: str, url: str, **data: str) -> Secret:
     return Secret(namespace="argocd", name=name, labels=labels, data={"url": url} | data)
 
 
+def credential_for(secrets: Iterable[Secret], url: str, project: str = "") -> Credential | None:
+    return credential_of(secrets, RepositoryUrl.parse(url), project)
+
+
 @pytest.mark.parametrize(
     "spelling",
-    ["https://git.example/team/shop", "HTTPS://Git.Example/Team/Shop.git/", URL],
-    ids=["without .git", "upper case", "as written"],
+    ["https://git.example/team/shop", "HTTPS://Git.Example:443/team/shop.git/", URL],
+    ids=["without .git", "host, port and slash", "as written"],
 )
 def test_every_spelling_of_the_url_finds_the_secret(spelling: str) -> None:
     found = credential_for([repository(username="kim", password="p")], spelling)
@@ -56,11 +64,59 @@ def test_a_repository_without_a_user_borrows_it_and_keeps_its_settings() -> None
     assert (found.username, found.insecure, found.secret) == ("host", True, "argocd/host")
 
 
-def test_a_secret_without_a_project_wins_over_one_with() -> None:
-    secrets = [repository("a", username="a", project="shop"), repository("b", username="b")]
-    found = credential_for(secrets, URL)
+def test_the_repository_s_own_spelling_goes_before_the_one_without_suffix() -> None:
+    bare = repository("a", url="https://git.example/team/shop", username="bare")
+    found = credential_for([bare, repository("b", username="own")], URL)
     assert found is not None
-    assert found.username == "b"
+    assert found.username == "own"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://git.example/Team/shop.git",
+        "http://git.example/team/shop.git",
+        "https://git.example:8443/team/shop.git",
+        "https://git.example.evil.example/team/shop.git",
+    ],
+)
+def test_another_case_scheme_port_or_host_is_another_repository(url: str) -> None:
+    assert credential_for([repository(username="kim")], url) is None
+
+
+LENT = {
+    "another host": ("https://github.com/", "https://github.com.evil.example/x"),
+    "another owner": ("https://github.com/acme/", "https://github.com/acme-evil/x"),
+    "another port": ("https://git.corp", "https://git.corp:8443/x"),
+    "longer port": ("http://127.0.0.1:265/", "http://127.0.0.1:26500/x/y"),
+    "another scheme": ("https://git.corp/", "http://git.corp/x"),
+    "no address": ("", "https://git.corp/x"),
+}
+
+
+@pytest.mark.parametrize(("prefix", "url"), LENT.values(), ids=LENT)
+def test_a_prefix_lends_to_its_own_server_and_folder_only(prefix: str, url: str) -> None:
+    assert credential_for([lent("org", prefix, username="org")], url) is None
+
+
+@pytest.mark.parametrize(
+    ("project", "username"), [("shop", "a"), ("", "b"), ("other", "b")], ids=str
+)
+def test_a_secret_with_a_project_serves_that_project_only(project: str, username: str) -> None:
+    secrets = [repository("b", username="b"), repository("a", username="a", project="shop")]
+    found = credential_for(secrets, URL, project)
+    assert found is not None
+    assert found.username == username
+
+
+@pytest.mark.parametrize("project", ["", "other"])
+def test_a_secret_of_another_project_is_no_secret(project: str) -> None:
+    secrets = [
+        repository(username="a", project="shop"),
+        lent("host", "https://git.example/", username="h", project="shop"),
+    ]
+    assert credential_for(secrets, URL, project) is None
+    assert credential_for(secrets, URL, "shop") is not None
 
 
 @pytest.mark.parametrize(
@@ -119,9 +175,3 @@ def test_nothing_shows_a_password() -> None:
     secret = repository(username="kim", password="hide-me", bearerToken="me-too")
     assert "hide-me" not in repr(secret) + repr(credential_for([secret], URL))
     assert "me-too" not in repr(secret) + repr(credential_for([secret], URL))
-
-
-def test_a_user_in_the_url_is_taken_out_of_it() -> None:
-    url, credential = split_user("https://kim:p%40ss@git.example:8443/x.git")
-    assert url == "https://git.example:8443/x.git"
-    assert credential == Credential(username="kim", password="p@ss")

@@ -24,7 +24,7 @@ from tests.git.test_transport import HEADER, REMOTE
 def test_reasons(complaint: str, reason: Reason) -> None:
     error = failure(REMOTE, complaint)
     assert error.reason is reason
-    assert REMOTE.url in error.message
+    assert str(REMOTE.url) in error.message
     assert "argocd/x" in error.message
 
 
@@ -60,6 +60,10 @@ def test_the_same_cause_reads_the_same(first: str) -> None:
         ("server certificate verification failed.", "ConfigMap argocd-tls-certs-cm, key git.exam"),
         ("SSL certificate problem: unable to get local issuer", "ConfigMap argocd-tls-certs-cm"),
         ("GnuTLS recv error (-110): The TLS connection was non-properly terminated.", "of ours"),
+        (
+            "unable to access 'x': The requested URL returned error: 301",
+            "write that address as URL",
+        ),
         ("OpenSSL: tlsv13 alert certificate required, errno 0", "of ours"),
         ("error reading X.509 key or certificate file", "of ours"),
     ],

@@ -10,9 +10,10 @@ from agent.git.transport import (
     fetch_environment,
     papers_of,
 )
+from bus.repository_url import RepositoryUrl
 
 REMOTE = Remote(
-    url="https://git.example/x.git",
+    url=RepositoryUrl.parse("https://git.example/x.git"),
     credential=Credential(secret="argocd/x", username="kim", password="hide-me"),
 )
 HEADER = "a2ltOmhpZGUtbWU="
@@ -30,9 +31,27 @@ def test_the_credential_travels_as_a_header_in_the_environment() -> None:
     assert f"Authorization: Basic {HEADER}" in values
 
 
+def test_credential_proxy_and_certificates_are_for_the_address_of_the_repository() -> None:
+    credential = Credential(username="kim", password="p", insecure=True, proxy="http://p")
+    environment = fetch_environment(Remote(url=REMOTE.url, credential=credential), {}, 30)
+    names = {value for name, value in environment.items() if "GIT_CONFIG_KEY" in name}
+    scoped = {f"http.{REMOTE.url}.{name}" for name in ("extraHeader", "sslVerify", "proxy")}
+    assert scoped <= names
+    assert not names & {"http.extraHeader", "http.sslVerify", "http.proxy"}
+
+
+def test_no_redirect_is_followed_and_no_submodule_fetched() -> None:
+    environment = fetch_environment(REMOTE, {}, 30)
+    keys = [value for name, value in environment.items() if "GIT_CONFIG_KEY" in name]
+    values = [value for name, value in environment.items() if "GIT_CONFIG_VALUE" in name]
+    settings = dict(zip(keys, values, strict=True))
+    assert settings["http.followRedirects"] == "false"
+    assert settings["fetch.recurseSubmodules"] == "false"
+
+
 def test_papers_are_named_to_git_and_travel_as_open_files() -> None:
     credential = Credential(certificate="ours", key="hide-me", no_proxy="inside.example")
-    remote = Remote(url="https://git.example/x.git", credential=credential, authority="theirs")
+    remote = Remote(url=REMOTE.url, credential=credential, authority="theirs")
     with papers_of(remote) as shown:
         environment = fetch_environment(remote, {"GIT_SSL_CAINFO": "/etc/ambient"}, 30, shown)
         kept = [Path(path).read_text() for path in (shown.authority, shown.certificate, shown.key)]

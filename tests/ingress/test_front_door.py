@@ -34,8 +34,12 @@ SECRET = b"hush"
 class Index:
     """One Application that follows `main` over plain HTTP."""
 
+    def repositories(self, delivery_key: str) -> Sequence[RepositoryKey]:
+        shop = RepositoryKey("http://git.example/shop.git")
+        return [shop] if delivery_key == "git.example/shop" else ()
+
     def of_repository(self, repository: RepositoryKey) -> Sequence[Application]:
-        if str(repository) != "http://git.example/shop":
+        if str(repository) != "http://git.example/shop.git":
             return ()
         source = Source(repo_url="http://git.example/shop.git", target_revision="main")
         return [Application(metadata=Metadata(name="shop"), spec=ApplicationSpec(source=source))]
@@ -126,9 +130,9 @@ async def test_a_push_is_published_under_the_spelling_in_use(house: House) -> No
     status, told = await house.push()
 
     assert (status, told["outcome"]) == (200, "accepted")
-    assert told["repositories"] == ["http://git.example/shop"]
+    assert told["repositories"] == ["http://git.example/shop.git"]
     ask = RefreshRepository(
-        repository=RepositoryKey("http://git.example/shop"), ref="refs/heads/main"
+        repository=RepositoryKey("http://git.example/shop.git"), ref="refs/heads/main"
     )
     ((event, message_id),) = house.bus.published
     assert event == ask

@@ -16,7 +16,7 @@ from bus.identity import RepositoryKey
 from handlers.application.application import Application, Metadata
 from handlers.application.spec import ApplicationSpec, Source
 
-A, B = RepositoryKey("https://git.example/a"), RepositoryKey("https://git.example/b")
+A, B = RepositoryKey("https://git.example/A.git"), RepositoryKey("https://git.example/b")
 
 
 def schedule(seed: int = 1, jitter: float = 0.2) -> Schedule:

@@ -9,18 +9,28 @@ import pytest
 from agent.ingress.webhooks.deliveries import Deliveries
 from agent.ingress.webhooks.push import Provider, Push
 from agent.ingress.webhooks.touch import touched
-from bus.identity import RepositoryKey
+from agent.store.users import Users
+from bus.identity import AppKey, RepositoryKey
 from handlers.application.application import Application, Metadata
 from handlers.application.spec import ApplicationSpec, Source
 
 
 class Index:
-    def __init__(self, url: str, target_revision: str) -> None:
-        source = Source(repo_url=url, target_revision=target_revision)
-        self.app = Application(metadata=Metadata(name="a"), spec=ApplicationSpec(source=source))
+    def __init__(self, target_revision: str, *urls: str) -> None:
+        self.users = Users()
+        self.apps: dict[AppKey, Application] = {}
+        for number, url in enumerate(urls):
+            source = Source(repo_url=url, target_revision=target_revision)
+            metadata = Metadata(name=f"app-{number}", namespace="argocd")
+            app = Application(metadata=metadata, spec=ApplicationSpec(source=source))
+            self.users.change(None, app)
+            self.apps[app.key] = app
+
+    def repositories(self, delivery_key: str) -> Sequence[RepositoryKey]:
+        return self.users.repositories(delivery_key)
 
     def of_repository(self, repository: RepositoryKey) -> Sequence[Application]:
-        return [self.app] if self.app.repository == repository else ()
+        return [self.apps[key] for key in self.users.of(repository)]
 
 
 def push(ref: str, *urls: str) -> Push:
@@ -50,19 +60,38 @@ def push(ref: str, *urls: str) -> Push:
     ],
 )
 def test_a_push_touches_those_who_follow_its_ref(target: str, ref: str, *, cares: bool) -> None:
-    index = Index("https://git.example/shop", target)
+    index = Index(target, "https://git.example/shop")
 
     assert bool(touched(push(ref), index)) is cares
 
 
 @pytest.mark.parametrize(
     "url",
-    ["https://git.example/Shop.git", "http://git.example/shop", "git@git.example:shop.git"],
+    [
+        "https://git.example/Shop.git",
+        "http://git.example/shop",
+        "git@git.example:shop.git",
+        "https://git.example:8443/shop/",
+    ],
 )
 def test_any_spelling_of_the_repository_is_found(url: str) -> None:
-    asks = touched(push("refs/heads/main"), Index(url, "main"))
+    asks = touched(push("refs/heads/main"), Index("main", url))
 
     assert [ask.repository for ask in asks] == [RepositoryKey.of(url)]
+
+
+def test_repositories_that_look_alike_to_a_delivery_are_each_refreshed_by_their_url() -> None:
+    urls = ["https://git.example/Shop.git", "https://git.example/shop.git"]
+    asks = touched(push("refs/heads/main"), Index("main", *urls))
+
+    assert {ask.repository for ask in asks} == {RepositoryKey.of(url) for url in urls}
+    assert len({ask.key.token for ask in asks}) == 2
+
+
+def test_a_url_that_names_no_repository_touches_nothing() -> None:
+    index = Index("main", "https://git.example//shop", "https://git.example/shop")
+
+    assert len(touched(push("refs/heads/main", "https://git.example//shop"), index)) == 0
 
 
 def test_head_is_touched_by_any_branch_where_the_default_is_not_known() -> None:
@@ -73,7 +102,7 @@ def test_head_is_touched_by_any_branch_where_the_default_is_not_known() -> None:
         ref="refs/heads/x",
     )
 
-    assert touched(unknown, Index("https://git.example/shop", "HEAD"))
+    assert touched(unknown, Index("HEAD", "https://git.example/shop"))
 
 
 def test_deliveries_forget_the_oldest_first() -> None:

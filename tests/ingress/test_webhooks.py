@@ -91,7 +91,11 @@ def test_a_github_push_names_every_spelling_once() -> None:
     assert push == Push(
         provider=Provider.GITHUB,
         event="push",
-        repositories=("https://github.com/octo/shop", "github.com/octo/shop"),
+        repositories=(
+            "https://github.com/Octo/Shop.git",
+            "ssh://git@github.com/Octo/Shop.git",
+            "https://github.com/Octo/Shop",
+        ),
         ref="refs/heads/main",
         before=OLD,
         after=NEW,
@@ -105,7 +109,11 @@ def test_a_gitlab_push_reads_the_same() -> None:
     push = pushed(from_gitlab(gitlab_push()))
 
     assert push.provider is Provider.GITLAB
-    assert push.repositories == ("https://gitlab.example/team/shop", "gitlab.example/team/shop")
+    assert push.repositories == (
+        "https://gitlab.example/team/shop.git",
+        "ssh://git@gitlab.example/team/shop.git",
+        "https://gitlab.example/team/shop",
+    )
     assert (push.before, push.after, push.paths, push.delivery) == (OLD, NEW, ("a.yaml",), "k1")
 
 

@@ -7,10 +7,11 @@ import pytest
 from agent.observe.git import CountedGit
 from agent.observe.metrics import make_metrics
 from bus.identity import Revision
+from bus.repository_url import Login, RepositoryUrl
 from bus.status import Reason
-from handlers.ports import RepositoryError, Tree
+from handlers.ports import RepositoryAccess, RepositoryError, Tree
 
-URL = "https://me:hush@git.example/a"
+A = RepositoryAccess(RepositoryUrl.parse("https://git.example/a"), login=Login("me", "hush"))
 SHOWN = {"repo": "https://git.example/a"}
 
 
@@ -18,25 +19,28 @@ class OneRepository:
     def __init__(self, *, down: bool = False) -> None:
         self.down = down
 
-    async def fetch(self, url: str) -> None:
+    def access(self, url: str, project: str) -> RepositoryAccess:
+        return RepositoryAccess(RepositoryUrl.parse(url), project)
+
+    async def fetch(self, repository: RepositoryAccess) -> None:
         if self.down:
-            raise RepositoryError(Reason.REPOSITORY_UNREACHABLE, f"{url} is down")
+            raise RepositoryError(Reason.REPOSITORY_UNREACHABLE, f"{repository.url} is down")
 
-    async def resolve(self, url: str, target_revision: str) -> Revision:
-        return Revision(f"{url} {target_revision}")
+    async def resolve(self, repository: RepositoryAccess, target_revision: str) -> Revision:
+        return Revision(f"{repository.url} {target_revision}")
 
-    async def tree(self, url: str, revision: Revision) -> Tree:
+    async def tree(self, repository: RepositoryAccess, revision: Revision) -> Tree:
         raise NotImplementedError
 
     async def changed_paths(
-        self, url: str, before: Revision, after: Revision
+        self, repository: RepositoryAccess, before: Revision, after: Revision
     ) -> frozenset[str] | None:
-        return frozenset({url, before, after})
+        return frozenset({str(repository.url), before, after})
 
 
 async def test_a_fetch_is_counted_without_its_secret() -> None:
     metrics = make_metrics()
-    await CountedGit(OneRepository(), metrics).fetch(URL)
+    await CountedGit(OneRepository(), metrics).fetch(A)
 
     value = metrics.registry.get_sample_value
     assert value("argocd_git_request_total", SHOWN | {"request_type": "fetch"}) == 1
@@ -47,7 +51,7 @@ async def test_a_fetch_is_counted_without_its_secret() -> None:
 async def test_a_failed_fetch_is_counted_and_raised() -> None:
     metrics = make_metrics()
     with pytest.raises(RepositoryError):
-        await CountedGit(OneRepository(down=True), metrics).fetch(URL)
+        await CountedGit(OneRepository(down=True), metrics).fetch(A)
 
     assert metrics.registry.get_sample_value("argocd_git_fetch_fail_total", SHOWN) == 1
 
@@ -55,5 +59,7 @@ async def test_a_failed_fetch_is_counted_and_raised() -> None:
 async def test_answers_pass_through() -> None:
     git = CountedGit(OneRepository(), make_metrics())
 
-    assert await git.resolve("u", "main") == "u main"
-    assert await git.changed_paths("u", Revision("a"), Revision("b")) == frozenset({"u", "a", "b"})
+    url = str(A.url)
+    assert git.access(url, "shop") == RepositoryAccess(A.url, "shop")
+    assert await git.resolve(A, "main") == f"{url} main"
+    assert await git.changed_paths(A, Revision("a"), Revision("b")) == frozenset({url, "a", "b"})

@@ -70,7 +70,12 @@ def known(apps: Applications) -> Application:
 def test_every_spelling_of_a_repository_finds_the_application(apps: Applications) -> None:
     apps.put_application(raw())
     assert apps.of_repository(RepositoryKey.of("git@git.example:team/apps")) == ()
-    assert apps.of_repository(RepositoryKey.of("https://GIT.example/team/apps")) == (known(apps),)
+    assert apps.of_repository(RepositoryKey.of(URL.replace("git.", "GIT."))) == (known(apps),)
+    other_case = RepositoryKey.of(URL.replace("team", "Team"))
+    assert apps.of_repository(other_case) == ()
+    assert apps.repositories("git.example/team/apps") == [RepositoryKey.of(URL)]
+    apps.remove_application(KEY)
+    assert apps.repositories("git.example/team/apps") == []
 
 
 def test_an_older_event_does_not_overwrite_a_newer_one(apps: Applications) -> None:

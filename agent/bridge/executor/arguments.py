@@ -99,7 +99,10 @@ class Delete(Arguments, frozen=True, kw_only=True):
 
 
 class Refs(Arguments, frozen=True, kw_only=True):
+    """`project`: as whose Application the repository is read."""
+
     url: str = ""
+    project: str = ""
     limit: int = 500
 
 

@@ -62,9 +62,10 @@ class Desired:
             raise TaskFailedError("failed", text) from error
 
     async def _evaluated(self, app: Application, revision: str) -> Made:
-        url = app.source.repo_url if app.source else ""
-        commit = await self.tools.mirrors.resolve(url, revision)
-        tree = await self.tools.mirrors.tree(url, commit)
+        mirrors, url = self.tools.mirrors, app.source.repo_url if app.source else ""
+        repository = mirrors.access(url, app.spec.project)
+        commit = await mirrors.resolve(repository, revision)
+        tree = await mirrors.tree(repository, commit)
         recipe = self.tools.evaluate.recipe(app, commit, tree)
         return await self.tools.evaluate(app, recipe, commit, tree)
 

@@ -5,13 +5,16 @@ Only of those: the service must not make the agent reach out to any address it l
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from agent.bridge.doing import Doing, TaskFailedError
 from agent.bridge.executor import arguments
 from agent.bridge.executor.tools import Tools
-from bus.identity import RepositoryKey, normalise_url
+from agent.git.credentials import SECRET_TYPE
 from bus.link import Task
+from bus.repository_url import RepositoryUrl, RepositoryUrlError
 
 _MOST = 2000
 
@@ -22,16 +25,26 @@ class Refs:
 
     async def __call__(self, task: Task, _doing: Doing) -> object:
         said = arguments.read(task, arguments.Refs)
-        if not self._is_ours(said.url):
+        try:
+            url = RepositoryUrl.parse(said.url)
+        except RepositoryUrlError as error:
+            raise TaskFailedError("invalid", f"url: {error}") from None
+        if url not in self._of_applications(said.project) and url not in self._of_secrets():
             text = "no Application and no repository Secret of this agent names that URL"
             raise TaskFailedError("not_found", text)
-        branches, tags = await self.tools.mirrors.refs(said.url)
+        mirrors = self.tools.mirrors
+        branches, tags = await mirrors.refs(mirrors.access(str(url), said.project))
         most = min(max(1, said.limit), _MOST)
         return {"branches": list(branches[:most]), "tags": list(tags[:most])}
 
-    def _is_ours(self, url: str) -> bool:
-        if self.tools.applications.of_repository(RepositoryKey.of(url)):
-            return True
-        wanted = normalise_url(url)
-        known = (secret.data.get("url", "") for secret in self.tools.secrets.all())
-        return any(normalise_url(one) == wanted for one in known if one)
+    def _of_applications(self, project: str) -> Iterator[RepositoryUrl]:
+        for app in self.tools.applications.all():
+            if app.source is not None and project in ("", app.spec.project):
+                with suppress(RepositoryUrlError):
+                    yield RepositoryUrl.parse(app.source.repo_url)
+
+    def _of_secrets(self) -> Iterator[RepositoryUrl]:
+        for secret in self.tools.secrets.all():
+            if secret.labels.get(SECRET_TYPE) == "repository":
+                with suppress(RepositoryUrlError):
+                    yield RepositoryUrl.parse(secret.data.get("url", ""))

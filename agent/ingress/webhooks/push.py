@@ -7,12 +7,14 @@ anything by `paths` alone; the refresh room compares trees.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from enum import StrEnum
 
 import msgspec
 
-from bus.identity import NO_REVISION, Revision, normalise_url
+from bus.identity import NO_REVISION, Revision
+from bus.repository_url import RepositoryUrl, RepositoryUrlError
 
 _BRANCH = "refs/heads/"
 _TAG = "refs/tags/"
@@ -31,7 +33,7 @@ class Push(msgspec.Struct, frozen=True, kw_only=True):
     provider: Provider
     event: str
     repositories: tuple[str, ...]
-    """Every spelling of the repository's URL that the payload gives, normalised."""
+    """Every spelling of the repository's URL that the payload gives, in canonical form."""
     ref: str
     """`refs/heads/main`, `refs/tags/v1`."""
     before: Revision = NO_REVISION
@@ -78,8 +80,13 @@ def paths_of(commits: Iterable[Commit]) -> tuple[str, ...]:
 
 
 def spellings(*urls: str) -> tuple[str, ...]:
-    """The given URLs, normalised, empty ones and repetitions left out, order kept."""
-    return tuple(dict.fromkeys(normalise_url(url) for url in urls if url))
+    """The given URLs in canonical form, without repetitions and those that name no repository."""
+    return tuple(dict.fromkeys(one for url in urls for one in _canonical(url)))
+
+
+def _canonical(url: str) -> Iterator[str]:
+    with suppress(RepositoryUrlError):
+        yield str(RepositoryUrl.parse(url))
 
 
 def revision(text: str) -> Revision:

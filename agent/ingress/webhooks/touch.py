@@ -1,41 +1,47 @@
 """Which repositories in use does a push touch? Pure; the index comes in as a port.
 
-A repository is in use under the spelling its Application has, which may differ from the payload's
-in scheme. A tag may satisfy any version range, so tags always count; a branch counts where it is
-the target revision or the default branch of an application that follows HEAD.
+An Application may spell its repository differently from the payload (scheme, port, case, suffix),
+and several repositories may look the same to a delivery: each of them is refreshed, by its own URL.
+A tag may satisfy any version range, so tags always count; a branch counts where it is the target
+revision or the default branch of an application that follows HEAD.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Protocol
 
 from agent.ingress.webhooks.push import Push
 from bus.events import RefreshRepository
 from bus.identity import RepositoryKey
+from bus.repository_url import RepositoryUrl, RepositoryUrlError
 from handlers.application.application import Application
-
-_SCHEMES = ("https://", "http://", "")
 
 
 class AppsOfRepository(Protocol):
+    def repositories(self, delivery_key: str) -> Sequence[RepositoryKey]:
+        """Those in use that a delivery with this key may be about."""
+        ...
+
     def of_repository(self, repository: RepositoryKey) -> Sequence[Application]: ...
 
 
 def touched(push: Push, apps: AppsOfRepository) -> tuple[RefreshRepository, ...]:
-    """One ask per repository spelling in use; none when no application cares about the ref."""
+    """One ask per repository in use; none when no application cares about the ref."""
+    keys = dict.fromkeys(_delivery_keys(push))
+    found = dict.fromkeys(one for key in keys for one in apps.repositories(key))
     return tuple(
         RefreshRepository(repository=repository, ref=push.ref)
-        for repository in _spellings(push)
+        for repository in found
         if any(_follows(app, push) for app in apps.of_repository(repository))
     )
 
 
-def _spellings(push: Push) -> Iterator[RepositoryKey]:
-    given = dict.fromkeys(push.repositories)
-    bare = dict.fromkeys(url.partition("://")[2] or url for url in given)
-    others = (f"{scheme}{url}" for url in bare for scheme in _SCHEMES)
-    return (RepositoryKey(url) for url in dict.fromkeys([*given, *others]))
+def _delivery_keys(push: Push) -> Iterator[str]:
+    for url in push.repositories:
+        with suppress(RepositoryUrlError):
+            yield RepositoryUrl.parse(url).delivery_key
 
 
 def _follows(app: Application, push: Push) -> bool:

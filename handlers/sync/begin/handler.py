@@ -91,7 +91,8 @@ class Begin:
         revision = world.record.revision
         if wanted.sync and wanted.sync.revision and app.source:
             try:
-                revision = await self.git.resolve(app.source.repo_url, wanted.sync.revision)
+                repository = self.git.access(app.source.repo_url, app.spec.project)
+                revision = await self.git.resolve(repository, wanted.sync.revision)
             except RepositoryError as error:
                 return await self._cannot_start(app, error.message)
         if revision != world.record.revision:
