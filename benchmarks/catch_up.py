@@ -36,7 +36,13 @@ _FRAME, _UNDER_WAY = 64, 8
 async def catch_up(count: int) -> tuple[Figure, ...]:
     with tempfile.TemporaryDirectory(prefix="gitops-bench-") as folder:
         async with postgres_server(Path(folder)) as server:
-            settings = ServiceSettings(database_url=SecretStr(server.url), port=0, migrate=True)
+            settings = ServiceSettings(
+                database_url=SecretStr(server.url),
+                key_file=Path(folder) / "service.key",
+                key_generate=True,
+                port=0,
+                migrate=True,
+            )
             async with open_service(settings) as service:
                 return await _measured(service, count)
 

@@ -42,7 +42,13 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 async def dashboard(wish: Wish) -> tuple[Figure, ...]:
     with tempfile.TemporaryDirectory(prefix="gitops-bench-") as folder:
         async with postgres_server(Path(folder)) as server:
-            settings = ServiceSettings(database_url=SecretStr(server.url), port=0, migrate=True)
+            settings = ServiceSettings(
+                database_url=SecretStr(server.url),
+                key_file=Path(folder) / "service.key",
+                key_generate=True,
+                port=0,
+                migrate=True,
+            )
             async with open_service(settings) as service:
                 return await _measured(service, wish)
 

@@ -20,6 +20,7 @@ from cli import say
 from cli.service import load_settings
 from service.app import now
 from service.auth.passwords import LONGEST, SHORTEST
+from service.keys.key_ring import KeyFileError
 from service.recovery import UnknownUserError, grant_administrator, reset_password
 from service.settings import ServiceSettings
 
@@ -78,6 +79,8 @@ def _read() -> str:
 def _done(work: Coroutine[Any, Any, None]) -> None:
     try:
         asyncio.run(work)
+    except KeyFileError as error:
+        say.stop(str(error))
     except UnknownUserError as e:
         say.complain(str(e))
         raise typer.Exit(say.Exit.NO) from e

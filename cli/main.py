@@ -125,8 +125,25 @@ SERVICE = Group(
         "migrate": Verb(
             module="cli.service", function="migrate", summary="Bring the tables up to date."
         ),
-        "rotate-signing-key": Verb(
-            module="cli.signing_key", summary="A new key signs the agents' sessions."
+        "new-key": Verb(
+            module="cli.service_keys",
+            command="new-key",
+            summary="Make the file with the service's keys.",
+        ),
+        "rotate-key": Verb(
+            module="cli.service_keys",
+            command="rotate-key",
+            summary="A new key signs the audit and encrypts columns.",
+        ),
+        "sign-audit": Verb(
+            module="cli.service_keys",
+            command="sign-audit",
+            summary="Vouch for an audit that is not signed to its end.",
+        ),
+        "grant-role": Verb(
+            module="cli.service_keys",
+            command="grant-role",
+            summary="Let a database role run the service that owns no table.",
         ),
         "grant-admin": Verb(
             module="cli.access_recovery",

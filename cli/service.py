@@ -11,7 +11,9 @@ from agent.configuration import EXIT_CODE
 from agent.observe.logs import configure
 from agent.shutdown import stopping
 from service.app import Service, open_service
-from service.settings import InvalidServiceSettingsError, ServiceSettings, load
+from service.keys.key_ring import KeyFileError
+from service.keys.root_key import SealedValueError
+from service.settings import InvalidServiceSettingsError, ServiceSettings, load, owner_url
 from service.store.migrate import migrate as migrate_database
 
 log = structlog.get_logger()
@@ -22,7 +24,11 @@ def run_service() -> int:
     settings = load_settings()
     if settings is None:
         return EXIT_CODE
-    return uvloop.run(_run(settings))
+    try:
+        return uvloop.run(_run(settings))
+    except (KeyFileError, SealedValueError) as error:
+        sys.stderr.write(f"{error}\n")
+        return EXIT_CODE
 
 
 def migrate() -> int:
@@ -30,7 +36,7 @@ def migrate() -> int:
     settings = load_settings()
     if settings is None:
         return EXIT_CODE
-    migrate_database(settings.database_url.get_secret_value())
+    migrate_database(owner_url(settings))
     log.info("database is up to date")
     return 0
 

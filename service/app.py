@@ -26,9 +26,11 @@ from service.bootstrap import bootstrap
 from service.gateway.links import CHANNEL
 from service.gateway.switchboard import Switchboard
 from service.gateway.tasks import Tasks
+from service.keys.adoption import adopt, open_keys
+from service.keys.key_file import KeyFile
 from service.parts import Parts
 from service.rooms import application, workers
-from service.settings import ServiceSettings
+from service.settings import ServiceSettings, owner_url
 from service.store.database import open_engine
 from service.store.migrate import migrate
 from service.store.signals import Signals
@@ -79,10 +81,13 @@ class Service:
         await self._stack.__aexit__(kind, error, trace)
 
     async def _open(self, stack: AsyncExitStack) -> None:
-        url = self.settings.database_url.get_secret_value()
-        if self.settings.migrate:
-            await asyncio.to_thread(migrate, url)
-        self._parts = parts = await _build(stack, self.settings, url)
+        settings = self.settings
+        url = settings.database_url.get_secret_value()
+        if settings.migrate:
+            await asyncio.to_thread(migrate, owner_url(settings))
+        keys = open_keys(settings.key_file, generate=settings.key_generate)
+        self._parts = parts = await _build(stack, settings, url, keys)
+        await adopt(parts.engine, keys, now())
         self.generated_password = await bootstrap(parts.engine, self.settings)
         owned = await stack.enter_async_context(_Owned())
         owned.start(parts.signals.run(), "signals")
@@ -129,13 +134,17 @@ class _Owned:
         await self._group.__aexit__(None, None, None)  # the caller's own error is not ours to wrap
 
 
-async def _build(stack: AsyncExitStack, settings: ServiceSettings, url: str) -> Parts:
-    engine = await stack.enter_async_context(open_engine(url, settings.database_connections))
+async def _build(
+    stack: AsyncExitStack, settings: ServiceSettings, url: str, keys: KeyFile
+) -> Parts:
+    opened = open_engine(url, settings.database_connections, keys=keys)
+    engine = await stack.enter_async_context(opened)
     signals, switchboard = Signals(url=url), Switchboard()
     stack.enter_context(signals.hearing(CHANNEL, switchboard.hear))
     return Parts(
         settings=settings,
         engine=engine,
+        keys=keys,
         signals=signals,
         clock=now,
         switchboard=switchboard,

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from service.gateway.switchboard import Switchboard
 from service.gateway.tasks import Tasks
+from service.keys.key_file import KeyFile
 from service.live.hub import Hub
 from service.settings import ServiceSettings
 from service.store.signals import Signals
@@ -26,6 +27,8 @@ Clock = Callable[[], datetime]
 class Parts:
     settings: ServiceSettings
     engine: AsyncEngine
+    keys: KeyFile
+    """What signs the audit and encrypts columns; it stands outside the database."""
     signals: Signals
     """What other replicas, and this one, announce: LISTEN and NOTIFY."""
     clock: Clock

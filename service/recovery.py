@@ -17,8 +17,8 @@ from service.audit.record import Entry, Source
 from service.auth import credentials
 from service.auth.administrators import ADMINISTRATOR, take_turn
 from service.auth.passwords import hash_password
+from service.keys.adoption import open_signing_engine
 from service.settings import ServiceSettings
-from service.store.database import open_engine
 from service.store.tables import accounts, bindings, principals, roles
 
 _SHOWN = 10
@@ -31,10 +31,9 @@ class UnknownUserError(LookupError):
 async def grant_administrator(settings: ServiceSettings, name: str, now: datetime) -> None:
     """Make a user administrator of the whole account, and enable the user. Repeating is harmless.
 
-    Raises UnknownUserError.
+    Raises UnknownUserError, KeyFileError.
     """
-    url = settings.database_url.get_secret_value()
-    async with open_engine(url, 2) as engine, engine.begin() as connection:
+    async with open_signing_engine(settings) as engine, engine.begin() as connection:
         user = await _user(connection, settings.account, name)
         await take_turn(connection, user["account_id"])
         role = await _administrator_role(connection, user["account_id"])
@@ -49,10 +48,9 @@ async def grant_administrator(settings: ServiceSettings, name: str, now: datetim
 async def reset_password(
     settings: ServiceSettings, name: str, password: str, now: datetime
 ) -> None:
-    """Set a user's password; sessions and API tokens end. Raises UnknownUserError."""
+    """Set a user's password; sessions and API tokens end. Raises UnknownUserError, KeyFileError."""
     hashed = hash_password(password)
-    url = settings.database_url.get_secret_value()
-    async with open_engine(url, 2) as engine, engine.begin() as connection:
+    async with open_signing_engine(settings) as engine, engine.begin() as connection:
         user = await _user(connection, settings.account, name)
         await connection.execute(_one(user).values(password_hash=hashed))
         await credentials.end_all(connection, user["id"], now)

@@ -40,6 +40,22 @@ class ServiceSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
 
     database_url: SecretStr = Field(description="`postgresql://user@host:5432/name`.")
+    owner_database_url: SecretStr | None = Field(
+        default=None,
+        description=(
+            "Likewise, as the role that owns the tables: migrations run as it. Unset:"
+            " `DATABASE_URL`, which should be of a role that owns nothing."
+        ),
+    )
+    key_file: Path = Field(
+        description=(
+            "The service's keys, outside the database: they sign the audit, encrypt columns and"
+            " sign agents' sessions. Make it with `gitops service new-key FILE`."
+        )
+    )
+    key_generate: bool = Field(
+        default=False, description="Make the key file at the first start where there is none."
+    )
     database_connections: int = Field(
         default=16, ge=2, le=500, description="Most connections of this replica."
     )
@@ -109,6 +125,11 @@ class ServiceSettings(BaseSettings):
     def outgoing(self) -> AddressPolicy:
         """What requests to customers' addresses may reach."""
         return AddressPolicy(allowed=self.outgoing_allow, plain_http=self.outgoing_http)
+
+
+def owner_url(settings: ServiceSettings) -> str:
+    """Whose role may change tables."""
+    return (settings.owner_database_url or settings.database_url).get_secret_value()
 
 
 def load() -> ServiceSettings:

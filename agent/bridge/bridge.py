@@ -26,6 +26,7 @@ from agent.bridge.executor.tools import Tools
 from agent.bridge.far_clock import FarClock
 from agent.bridge.forgotten import Forgotten
 from agent.bridge.fulfilment import Fulfilment
+from agent.bridge.heads import HeadBook
 from agent.bridge.instances import Running
 from agent.bridge.keeping import BrokenKeysError, Keeping
 from agent.bridge.keys import Keys
@@ -98,6 +99,7 @@ class _Bridge:
         self._instance = new_id()
         self._salt = keys.salt_bytes
         self._book = LimitsBook()
+        self._heads = HeadBook(store=introduction.keeping)
         self._service_clock = FarClock()
         self._outbox = parts.bus.outbox()
         self._components = Components(parts, introduction.version)
@@ -130,8 +132,8 @@ class _Bridge:
         parts = self._parts
         desk = await self._desk()
 
-        def dial(token: str) -> AbstractAsyncContextManager[Link]:
-            return websocket(way, token)
+        def dial(token: str, proof: str) -> AbstractAsyncContextManager[Link]:
+            return websocket(way, token, proof)
 
         async def prepare(link: Link) -> Session:
             return await self._session(link, desk)
@@ -220,6 +222,7 @@ class _Bridge:
             cluster_uid=self._introduction.cluster_uid,
             running=desk.running,
             allowed=self._book.now.shown(),
+            heads=await self._heads.heads(),
         )
         forgotten = Forgotten(await self._parts.bus.bucket("link"))
         past = Past(epoch=hello.epoch, outbox=self._outbox, forgotten=forgotten)
@@ -232,6 +235,7 @@ class _Bridge:
             states=self._states,
             desk=desk,
             service_clock=self._service_clock,
+            heads=self._heads,
         )
         return Session(talk=talk, stale=self._book.changed)
 

@@ -67,7 +67,7 @@ class Connect:
 
     async def _once(self) -> None:
         token = await self.introduction.session()
-        async with self.dial(token.token) as link:
+        async with self.dial(token.token, self.introduction.proof_of(token)) as link:
             self._session = session = await self.prepare(link)
             try:
                 await self._serve(session, token)

@@ -15,11 +15,21 @@ from pathlib import Path
 import structlog
 from msgspec.structs import replace
 
+from agent.bridge.heads import AuditWitness
 from agent.bridge.keeping import Keeping
 from agent.bridge.keys import Keys, new_seed, public_key_of
 from agent.bridge.link import LinkRefusedError
 from agent.bridge.outside import Outside
-from bus.link import Challenge, Enrol, Enrolled, Session, SessionRequest, proof
+from bus.link import (
+    PROTOCOL,
+    Challenge,
+    Enrol,
+    Enrolled,
+    Session,
+    SessionRequest,
+    connection_proof,
+    proof,
+)
 from bus.link.wire import Value
 from handlers.ports import Clock
 
@@ -67,6 +77,14 @@ class Introduction:
             self.keys = keys = await self._enrol(keys)
             return await self._session(keys)
 
+    def proof_of(self, session: Session) -> str:
+        """That we hold the key, for one connection of `session`; empty: an older service."""
+        keys = self.keys
+        if keys is None or not session.nonce:
+            return ""
+        message = connection_proof(keys.account, keys.agent, keys.key_id, session.nonce)
+        return f"{keys.key_id} {keys.sign(message)}"
+
     async def _session(self, keys: Keys) -> Session:
         keys = await self._with_successor(keys)
         asked = ChallengeRequest(account=keys.account, agent=keys.agent)
@@ -77,6 +95,7 @@ class Introduction:
             key_id=keys.key_id,
             nonce=challenge.nonce,
             signature=keys.sign(proof("session", challenge.nonce)),
+            protocol=PROTOCOL[1],
             next_public_key=public_key_of(keys.next_seed) if keys.next_seed else "",
         )
         session = await self.way.post("/session", request, Session)
@@ -119,6 +138,8 @@ class Introduction:
             proof=keys.sign(proof("enrol", token)),
         )
         known = await self.way.post("/enrol", said, Enrolled)
+        if keys.service and keys.service != self.way.place.url:
+            await self.keeping.save_witness(AuditWitness())  # heads of another service
         keys = replace(
             keys,
             account=known.account,

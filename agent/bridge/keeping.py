@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,6 +10,7 @@ import msgspec
 import orjson
 import structlog
 
+from agent.bridge.heads import AuditWitness
 from agent.bridge.keys import Keys, from_secret, new_keys, to_secret
 from agent.kube.client import KubeClient
 from agent.kube.errors import ConflictError, NotFoundError
@@ -16,6 +18,7 @@ from agent.kube.errors import ConflictError, NotFoundError
 log = structlog.get_logger()
 
 SECRET = "gitops-agent-link"  # noqa: S105  the name of an object
+_AUDIT = "audit"
 _LABELS = {"app.kubernetes.io/part-of": "gitops-house"}
 
 
@@ -47,6 +50,21 @@ class Keeping:
     async def save(self, keys: Keys) -> None:
         values = {**dict.fromkeys(msgspec.structs.asdict(keys), ""), **to_secret(keys)}
         await self.client.merge_patch(self._path, {"stringData": values})
+
+    async def load_witness(self) -> AuditWitness:
+        """The heads of the service's audit; none yet, or unreadable ones, are none."""
+        try:
+            data = msgspec.json.decode(await self.client.get(self._path), type=_Secret).data
+            return msgspec.json.decode(base64.b64decode(data[_AUDIT]), type=AuditWitness)
+        except (NotFoundError, KeyError):
+            return AuditWitness()
+        except (msgspec.MsgspecError, ValueError) as error:
+            log.warning("heads of the audit begun anew", secret=SECRET, reason=str(error))
+            return AuditWitness()
+
+    async def save_witness(self, witness: AuditWitness) -> None:
+        text = msgspec.json.encode(witness).decode()
+        await self.client.merge_patch(self._path, {"stringData": {_AUDIT: text}})
 
     async def _make(self, now: datetime) -> Keys:
         keys = new_keys(now.isoformat())

@@ -34,5 +34,8 @@ class Link(Protocol):
 
 
 class Dial(Protocol):
-    def __call__(self, token: str) -> AbstractAsyncContextManager[Link]:
-        """An open link of the session with this token; raises LinkLostError."""
+    def __call__(self, token: str, proof: str) -> AbstractAsyncContextManager[Link]:
+        """An open link of the session with this token; raises LinkLostError.
+
+        `proof`: that we hold the key, for this one connection; empty where nobody asks for it.
+        """

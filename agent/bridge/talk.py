@@ -22,6 +22,7 @@ import structlog
 from agent.bridge import answers
 from agent.bridge.far_clock import FarClock
 from agent.bridge.greeting import fenced, pace_of, welcome_of
+from agent.bridge.heads import HeadBook
 from agent.bridge.link import Link, LinkLostError
 from agent.bridge.past import Past
 from agent.bridge.pulse import Pulse
@@ -38,6 +39,8 @@ from bus.link import (
     Fenced,
     Hello,
     Items,
+    KeepHead,
+    KeptHeads,
     Member,
     Missing,
     Offer,
@@ -79,6 +82,7 @@ class Talk:
     states: States
     desk: Desk
     service_clock: FarClock
+    heads: HeadBook
     welcome: Welcome | None = None
     """Set once the far end took us in."""
     _uplink: Uplink = field(init=False)
@@ -119,6 +123,8 @@ class Talk:
                 self._heard_of_items(frame, now)
             case WantBuckets() | WantBodies():
                 await self._answer(frame)
+            case KeepHead():
+                await self.link.send(KeptHeads(heads=await self.heads.keep(frame.head)))
             case Offer() | Cancel() | Credit():
                 self._heard_of_task(frame)
             case Fenced():

@@ -13,7 +13,7 @@ import structlog
 
 from agent.bridge.link import Link, LinkLostError
 from agent.bridge.outside import Outside, described, refused
-from bus.link import MAX_FRAME, DownFrame, UpFrame
+from bus.link import MAX_FRAME, PROOF_HEADER, DownFrame, UpFrame
 
 log = structlog.get_logger()
 
@@ -64,12 +64,15 @@ class WebSocketLink:
 
 
 @asynccontextmanager
-async def websocket(way: Outside, token: str) -> AsyncIterator[Link]:
+async def websocket(way: Outside, token: str, proof: str = "") -> AsyncIterator[Link]:
     """By the https URL, so that HTTPS_PROXY applies."""
+    headers = {"Authorization": f"Bearer {token}"}
+    if proof:
+        headers[PROOF_HEADER] = proof
     try:
         socket = await way.session.ws_connect(
             way.place.path(""),
-            headers={"Authorization": f"Bearer {token}"},
+            headers=headers,
             max_msg_size=MAX_FRAME,
             timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSE_SECONDS),
         )

@@ -7,6 +7,14 @@ goes down is a task with an id that is never done twice.
 
 from __future__ import annotations
 
+from bus.link.audit import (
+    KEPT_HEADS,
+    AuditHead,
+    HeadSignature,
+    KeepHead,
+    KeptHeads,
+    head_statement,
+)
 from bus.link.down import (
     Ack,
     Cancel,
@@ -19,20 +27,35 @@ from bus.link.down import (
     WantBuckets,
     Welcome,
 )
-from bus.link.enrolment import Challenge, Enrol, Enrolled, Session, SessionRequest, proof
+from bus.link.enrolment import (
+    PROOF_HEADER,
+    Challenge,
+    Enrol,
+    Enrolled,
+    Session,
+    SessionRequest,
+    connection_proof,
+    proof,
+)
 from bus.link.items import Item, ItemKind, StateBody
 from bus.link.tasks import Task, TaskClass, TaskKind, TaskPhase, TaskProgress, TaskResult
 from bus.link.up import Beat, Bodies, Bucket, Chunk, End, Hello, Items, Member, Root, Roots, UpFrame
 
-PROTOCOL = (1, 1)
-"""Oldest and newest version of the frames that this code speaks."""
+PROTOCOL = (1, 2)
+"""Oldest and newest version that this code speaks; 2: each connection is proven, see ADR 0016."""
+PROVEN = 2
+"""The first version in which an agent signs for each connection, and keeps heads of the audit."""
 MAX_FRAME = 1 << 20
 """Bytes of one frame on the wire; larger ones end the connection."""
 
 __all__ = [
+    "KEPT_HEADS",
     "MAX_FRAME",
+    "PROOF_HEADER",
     "PROTOCOL",
+    "PROVEN",
     "Ack",
+    "AuditHead",
     "Beat",
     "Bodies",
     "Bucket",
@@ -45,10 +68,13 @@ __all__ = [
     "Enrol",
     "Enrolled",
     "Fenced",
+    "HeadSignature",
     "Hello",
     "Item",
     "ItemKind",
     "Items",
+    "KeepHead",
+    "KeptHeads",
     "Member",
     "Missing",
     "Offer",
@@ -67,5 +93,7 @@ __all__ = [
     "WantBodies",
     "WantBuckets",
     "Welcome",
+    "connection_proof",
+    "head_statement",
     "proof",
 ]

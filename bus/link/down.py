@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bus.link.audit import KeepHead
 from bus.link.tasks import Task
 from bus.link.up import Beat
 from bus.link.wire import Frame
@@ -71,5 +72,15 @@ class Fenced(Frame, frozen=True, kw_only=True):
 
 
 DownFrame = (
-    Welcome | Ack | Missing | WantBuckets | WantBodies | Offer | Cancel | Credit | Fenced | Beat
+    Welcome
+    | Ack
+    | Missing
+    | WantBuckets
+    | WantBodies
+    | Offer
+    | Cancel
+    | Credit
+    | Fenced
+    | Beat
+    | KeepHead
 )

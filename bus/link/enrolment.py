@@ -3,7 +3,12 @@
     POST /api/v1/link/enrol      Enrol -> Enrolled           the one-time token is burnt
     POST /api/v1/link/challenge  {agent} -> Challenge        a nonce, for a minute
     POST /api/v1/link/session    SessionRequest -> Session   proof of possession; 15 minutes
-    GET  /api/v1/link            WebSocket, `Authorization: Bearer {session token}`
+    GET  /api/v1/link            WebSocket, `Authorization: Bearer {session token}`, and since
+                                 protocol 2 `GitOps-Link-Proof: {key id} {signature}`
+
+A token opens one connection. Since protocol 2 it is only half of what opens it: the agent signs the
+session's nonce for this connection, so that a token that was seen, or made, by somebody else opens
+nothing.
 
 The keys are made in the cluster and stay there: Ed25519 to sign, X25519 to receive sealed boxes.
 """
@@ -11,6 +16,8 @@ The keys are made in the cluster and stay there: Ed25519 to sign, X25519 to rece
 from __future__ import annotations
 
 from bus.link.wire import Value
+
+PROOF_HEADER = "GitOps-Link-Proof"
 
 
 class Enrol(Value, frozen=True, kw_only=True):
@@ -44,6 +51,8 @@ class SessionRequest(Value, frozen=True, kw_only=True):
     nonce: str
     signature: str
     """Over `proof("session", nonce)`."""
+    protocol: int = 1
+    """The newest that the agent speaks: from 2 on it proves each connection."""
     next_public_key: str = ""
     """Rotation: valid beside the old key from now on, alone after its first use."""
 
@@ -55,6 +64,13 @@ class Session(Value, frozen=True, kw_only=True):
     seconds: float = 0.0
     """So long it holds from now on; 0: a service that does not say."""
     key_id: str
+    nonce: str = ""
+    """For `connection_proof`; empty: a service that asks for none."""
+
+
+def connection_proof(account: str, agent: str, key_id: str, nonce: str) -> bytes:
+    """What an agent signs for one connection: it serves nobody else, nowhere else, never again."""
+    return proof("connect", f"{account}/{agent}\n{key_id}\n{nonce}")
 
 
 def proof(purpose: str, text: str) -> bytes:

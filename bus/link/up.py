@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bus.link.audit import AuditHead, KeptHeads
 from bus.link.items import Item
 from bus.link.wire import Frame, Value
 
@@ -25,6 +26,8 @@ class Hello(Frame, frozen=True, kw_only=True):
     """Ids of tasks that are running here."""
     allowed: dict[str, object] = {}
     """The customer's own limits, to be shown: kinds, namespaces, rate, read-only."""
+    heads: tuple[AuditHead, ...] = ()
+    """Of the service's audit, as this agent keeps them."""
 
 
 class Items(Frame, frozen=True, kw_only=True):
@@ -90,4 +93,4 @@ class End(Frame, frozen=True, kw_only=True):
     reason: str = ""
 
 
-UpFrame = Hello | Items | Roots | Bucket | Bodies | Beat | Chunk | End
+UpFrame = Hello | Items | Roots | Bucket | Bodies | Beat | Chunk | End | KeptHeads

@@ -63,7 +63,7 @@ def export(
 
 @app.command(epilog=f"Exit codes: 0 the chain holds, 1 it is broken, {calling.REFUSALS}.")
 def verify(context: calling.ContextOption = "", *, as_json: calling.JsonOption = False) -> None:
-    """Have the service walk the chain, and name the first record that does not fit."""
+    """Have the service check chain, signatures and anchors, and name the first break."""
 
     async def work(far: Far) -> say.Exit:
         plain = await far.get("/audit/verify")
@@ -71,7 +71,9 @@ def verify(context: calling.ContextOption = "", *, as_json: calling.JsonOption =
         if as_json:
             say.line(plain)
         elif found.ok:
-            show.line(show.status("allowed").plain[:1], f"{found.entries} records, none changed")
+            kept = f"{found.entries} records, all signed for, none changed"
+            anchors = f"{found.anchors} heads that agents keep fit"
+            show.line(show.status("allowed").plain[:1], kept, anchors)
         else:
             show.line(show.status("denied").plain[:1], f"broken at {found.broken_at}", found.reason)
         return say.Exit.FINE if found.ok else say.Exit.NO

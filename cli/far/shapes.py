@@ -186,6 +186,7 @@ class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
 class Verified(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ok: bool
     entries: int = 0
+    anchors: int = 0
     broken_at: int | None = None
     reason: str = ""
 

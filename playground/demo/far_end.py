@@ -106,6 +106,8 @@ async def _service(folder: Path, database_url: str, password_file: Path) -> Asyn
             "GITOPS_SERVICE_DATABASE_URL": database_url,
             "GITOPS_SERVICE_PORT": str(port),
             "GITOPS_SERVICE_MIGRATE": "true",
+            "GITOPS_SERVICE_KEY_FILE": str(folder / "service.key"),
+            "GITOPS_SERVICE_KEY_GENERATE": "true",
             "GITOPS_SERVICE_ACCOUNT": ACCOUNT,
             "GITOPS_SERVICE_ADMIN_NAME": ADMINISTRATOR,
             "GITOPS_SERVICE_ADMIN_PASSWORD_FILE": str(password_file),

@@ -60,6 +60,10 @@ class Verified(Answer, frozen=True, kw_only=True):
     entries: int
     """How many fit, from the first."""
     head: str
+    signed: bool
+    """The last record that fits is signed with a key outside the database."""
+    anchors: int
+    """How many heads that agents keep in their own clusters fit."""
     broken_at: int | None
     reason: str
 
@@ -109,13 +113,15 @@ async def _may_export(call: Call) -> None:
 
 
 async def verify_audit(call: Call, _given: Nothing) -> Verified:
-    """Walk the chain and name the first record that does not fit."""
+    """Check the chain, its signatures and agents' anchors; name the first record that is wrong."""
     rows.require_account(call, VIEW, "audit")
-    found = await verify(call.connection, call.account)
+    found = await verify(call.connection, call.account, call.tools.parts.keys.ring)
     return Verified(
         ok=found.intact,
         entries=found.records,
         head=found.head,
+        signed=found.signed,
+        anchors=found.anchors,
         broken_at=found.broken_at or None,
         reason=found.reason,
     )

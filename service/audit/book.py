@@ -5,18 +5,28 @@ A record is part of the caller's transaction: what happened and its record stand
 An advisory lock per account orders the writers: the sequence has no hole, because a number is
 taken only by the transaction that commits it. Record late, before `changes.note`: it is held until
 the commit.
+
+Each record is signed with the service's key, but only where the record before it is: the service
+vouches for nothing that somebody else may have written. Who finds an unsigned tail has to look at
+it, and go on with `sign_from_here`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import structlog
 from sqlalchemy import RowMapping, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.audit.record import START, Entry, Record, Source, chained
+from service.audit.record import START, Entry, Record, Source, chained, signed, statement_of
+from service.keys.key_file import KeyFile
+from service.store.database import KEY_FILE
 from service.store.tables import audit
+
+log = structlog.get_logger()
 
 
 async def turn(connection: AsyncConnection, account: str) -> None:
@@ -36,16 +46,28 @@ async def record_all(connection: AsyncConnection, entries: Sequence[Entry]) -> S
     account = entries[0].account
     await turn(connection, account)
     known = await _known(connection, entries)
-    sequence, previous = await _last(connection, account)
+    tail = await _tail(connection, account)
+    sequence, previous = tail.sequence, tail.hash
     made: list[Record] = []
     for entry in entries:
         if entry.id not in known:
             known.add(entry.id)
             made.append(chained(entry, sequence + 1, previous))
             sequence, previous = made[-1].sequence, made[-1].hash
+    made = _signed(made, tail, _key_file(connection))
     if made:
         await connection.execute(insert(audit), [_row(it) for it in made])
     return made
+
+
+async def sign_from_here(connection: AsyncConnection, entry: Entry) -> None:
+    """Record `entry`, and vouch with it for all that stands before it: a person's decision."""
+    await turn(connection, entry.account)
+    tail = await _tail(connection, entry.account)
+    made = chained(entry, tail.sequence + 1, tail.hash)
+    keys = _key_file(connection)
+    row = _row(made if keys is None else signed(made, keys.ring.current))
+    await connection.execute(insert(audit).values(row))
 
 
 def record_of(row: RowMapping) -> Record:
@@ -63,7 +85,14 @@ def record_of(row: RowMapping) -> Record:
         source=Source(row["source"]),
         detail=row["detail"],
     )
-    return Record(sequence=row["sequence"], previous=row["previous"], hash=row["hash"], entry=entry)
+    return Record(
+        sequence=row["sequence"],
+        previous=row["previous"],
+        hash=row["hash"],
+        entry=entry,
+        key_id=row["key_id"],
+        signature=row["signature"],
+    )
 
 
 async def after(
@@ -84,15 +113,56 @@ async def _known(connection: AsyncConnection, entries: Sequence[Entry]) -> set[s
     return set((await connection.execute(query)).scalars())
 
 
-async def _last(connection: AsyncConnection, account: str) -> tuple[int, str]:
+async def newest(connection: AsyncConnection, account: str) -> Record | None:
+    """The head of the chain."""
     query = (
-        select(audit.c.sequence, audit.c.hash)
+        select(audit)
         .where(audit.c.account_id == account)
         .order_by(audit.c.sequence.desc())
         .limit(1)
     )
-    row = (await connection.execute(query)).first()
-    return (row.sequence, row.hash) if row is not None else (0, START)
+    row = (await connection.execute(query)).mappings().first()
+    return None if row is None else record_of(row)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tail:
+    """What the next record continues."""
+
+    sequence: int = 0
+    hash: str = START
+    record: Record | None = None
+
+
+async def _tail(connection: AsyncConnection, account: str) -> _Tail:
+    found = await newest(connection, account)
+    return (
+        _Tail() if found is None else _Tail(sequence=found.sequence, hash=found.hash, record=found)
+    )
+
+
+def _signed(made: Sequence[Record], tail: _Tail, keys: KeyFile | None) -> list[Record]:
+    if keys is None or not made:
+        return list(made)
+    ring, before = keys.ring, tail.record
+    if before is not None and not ring.verifies(
+        before.key_id, before.signature, statement_of(before)
+    ):
+        log.error(
+            "audit record not signed: the one before it is not",
+            account=made[0].entry.account,
+            sequence=made[0].sequence,
+            remedy="gitops audit verify; then gitops service sign-audit",
+        )
+        return list(made)
+    return [signed(it, ring.current) for it in made]
+
+
+def _key_file(connection: AsyncConnection) -> KeyFile | None:
+    """The keys of the engine that this connection is of; None in tools that vouch for nothing."""
+    opened = connection.sync_connection
+    found: KeyFile | None = opened.get_execution_options().get(KEY_FILE) if opened else None
+    return found
 
 
 def _lock_of(account: str) -> Any:
@@ -117,4 +187,6 @@ def _row(made: Record) -> dict[str, object]:
         "detail": entry.detail,
         "previous": made.previous,
         "hash": made.hash,
+        "key_id": made.key_id,
+        "signature": made.signature,
     }

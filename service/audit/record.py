@@ -1,8 +1,9 @@
 """One line of the audit, and the chain: each record holds the hash of the one before it.
 
 Pure. The hash is sha256 over the previous hash and the record as canonical JSON, so a record that
-is changed, taken out or put in breaks every hash after it. What the chain cannot show, the loss of
-its newest records, the exported copies do.
+is changed, taken out or put in breaks every hash after it. The signature over the hash is made with
+a key outside the database, so who owns the tables cannot make the chain anew. What neither can
+show, the loss of the newest records, the agents do that keep signed heads: see anchors.py.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from enum import StrEnum
 from typing import Any
 
 import msgspec
+
+from bus.link import head_statement
+from service.keys.root_key import RootKey
 
 START = "0" * 64
 """What the first record of an account holds as its predecessor."""
@@ -49,6 +53,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     previous: str
     hash: str
     entry: Entry
+    key_id: str = ""
+    signature: str = ""
+    """Over the hash, by the service's key `key_id`; empty where nobody vouched for it."""
 
 
 def chained(entry: Entry, sequence: int, previous: str) -> Record:
@@ -58,6 +65,17 @@ def chained(entry: Entry, sequence: int, previous: str) -> Record:
         hash=hash_of(entry, sequence, previous),
         entry=entry,
     )
+
+
+def signed(record: Record, key: RootKey) -> Record:
+    """`record` with the signature of the service."""
+    signature = key.sign(statement_of(record))
+    return msgspec.structs.replace(record, key_id=key.id, signature=signature)
+
+
+def statement_of(record: Record) -> bytes:
+    """What is signed: the account, the place in the chain and the hash."""
+    return head_statement(record.entry.account, record.sequence, record.hash)
 
 
 def hash_of(entry: Entry, sequence: int, previous: str) -> str:

@@ -12,6 +12,8 @@ from datetime import datetime
 from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from bus.link import KeepHead
+from service.audit import anchors
 from service.gateway import effects as fx
 from service.gateway import holdings
 from service.gateway.epochs import believe_if_overlapping
@@ -19,6 +21,7 @@ from service.gateway.offering import offers
 from service.gateway.opening import Opened, close_link, open_link
 from service.gateway.sessions import Caller
 from service.gateway.streams import Streams
+from service.keys.key_file import KeyFile
 from service.projection.writer import FencedError, Writer
 from service.store.tables import agents
 
@@ -32,6 +35,7 @@ class Carrier:
     engine: AsyncEngine
     writer: Writer
     streams: Streams
+    keys: KeyFile
     clock: Callable[[], datetime]
     replica: str
 
@@ -61,6 +65,8 @@ class Carrier:
                 return None
             case fx.OfferTasks():
                 return await self._offer(opened, effect)
+            case fx.TellHead():
+                return await self._head(opened)
             case _:
                 return await self._looked(opened, effect)
 
@@ -85,6 +91,8 @@ class Carrier:
                 await holdings.doubt(self.engine, opened.scope, effect, self.clock())
             case fx.Relay():
                 await self.streams.relay(opened.scope.agent_id, effect.part)
+            case fx.KeepHeads():
+                await self._keep_heads(opened, effect)
             case _:
                 return
 
@@ -108,6 +116,18 @@ class Carrier:
                 connection, opened, self.clock(), effect.running, first=effect.first
             )
         return fx.Offered(frames=found)
+
+    async def _head(self, opened: Opened) -> fx.Offered | None:
+        async with self.engine.connect() as connection:
+            head = await anchors.head_of(connection, opened.scope.account_id, self.keys.ring)
+        return None if head is None else fx.Offered(frames=(KeepHead(head=head),))
+
+    async def _keep_heads(self, opened: Opened, effect: fx.KeepHeads) -> None:
+        scope = opened.scope
+        async with self.engine.begin() as connection:
+            await anchors.keep(
+                connection, scope.account_id, scope.agent_id, effect.heads, self.keys.ring
+            )
 
     async def _heard(self, opened: Opened, effect: fx.Heard) -> fx.Input | None:
         """And still ours: a signal of revocation or of a newer connection may have been lost."""

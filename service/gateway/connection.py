@@ -27,6 +27,7 @@ from bus.link import (
     End,
     Hello,
     Items,
+    KeptHeads,
     Roots,
 )
 from service.gateway import effects as fx
@@ -46,7 +47,17 @@ def step(link: Link, given: fx.Input, now: float) -> Step:
     if link.over:
         return Step(link=link)
     match given:
-        case Hello() | Items() | Roots() | Bucket() | Bodies() | Beat() | Chunk() | End():
+        case (
+            Hello()
+            | Items()
+            | Roots()
+            | Bucket()
+            | Bodies()
+            | Beat()
+            | Chunk()
+            | End()
+            | KeptHeads()
+        ):
             return frames.step(msgspec.structs.replace(link, heard_at=now), given, now)
         case fx.Tick():
             return _tick(link, now)
@@ -91,6 +102,9 @@ def _due(link: Link, now: float) -> Step:
     if now - link.offered_at >= _OFFER_EVERY and not link.quarantined:
         found = (*found, fx.OfferTasks())
         link = msgspec.structs.replace(link, offered_at=now)
+    if link.keeps_heads and now - link.head_at >= link.terms.roots_seconds:
+        found = (*found, fx.TellHead())
+        link = msgspec.structs.replace(link, head_at=now)
     return Step(link=link, frames=sent, effects=found)
 
 

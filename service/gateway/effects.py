@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from bus.link import Bodies, Chunk, DownFrame, End, Hello, Item, Member, Root, UpFrame
+from bus.link import AuditHead, Bodies, Chunk, DownFrame, End, Hello, Item, Member, Root, UpFrame
 from service.gateway.links import Wish
 from service.gateway.opening import Opened
 from service.projection.writer import Stored
@@ -55,6 +55,16 @@ class Believe(_Value, frozen=True, kw_only=True):
     """The quarantined epoch is complete: see whether it holds what is known."""
 
 
+class TellHead(_Value, frozen=True, kw_only=True):
+    """Give the agent the newest head of the audit to keep."""
+
+
+class KeepHeads(_Value, frozen=True, kw_only=True):
+    """Heads that the agent gave back."""
+
+    heads: tuple[AuditHead, ...]
+
+
 class OfferTasks(_Value, frozen=True, kw_only=True):
     """`running`: ids that the agent says are at work; `first`: offer begun ones again."""
 
@@ -94,6 +104,8 @@ Effect = (
     | CompareMembers
     | Doubt
     | Believe
+    | TellHead
+    | KeepHeads
     | OfferTasks
     | Heard
     | Relay

@@ -7,12 +7,24 @@ from typing import assert_never
 
 import msgspec
 
-from bus.link import Beat, Bodies, Bucket, Chunk, End, Hello, ItemKind, Items, Missing, Roots
+from bus.link import (
+    Beat,
+    Bodies,
+    Bucket,
+    Chunk,
+    End,
+    Hello,
+    ItemKind,
+    Items,
+    KeptHeads,
+    Missing,
+    Roots,
+)
 from service.gateway import effects as fx
 from service.gateway import looking as look
 from service.gateway.link import BURST_SECONDS, Link, Step, broken, ended
 
-Frame = Items | Roots | Bucket | Bodies | Beat | Chunk | End
+Frame = Items | Roots | Bucket | Bodies | Beat | Chunk | End | KeptHeads
 _LARGEST_SKEW = 2_000_000.0
 """Seconds: what its column can hold."""
 
@@ -27,12 +39,16 @@ def step(link: Link, frame: Hello | Frame, now: float) -> Step:
             return _items(link, frame, now)
         case Beat():
             return _beat(link, frame, now)
-        case Chunk() | End():
-            return Step(link=link, effects=(fx.Relay(part=frame),))
+        case Chunk() | End() | KeptHeads():
+            return Step(link=link, effects=(_passed_on(frame),))
         case Roots() | Bucket() | Bodies():
             return _held(link, frame)
         case _:
             assert_never(frame)
+
+
+def _passed_on(frame: Chunk | End | KeptHeads) -> fx.Effect:
+    return fx.KeepHeads(heads=frame.heads) if isinstance(frame, KeptHeads) else fx.Relay(part=frame)
 
 
 def _hello(link: Link, hello: Hello) -> Step:

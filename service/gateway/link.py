@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from bus.link import PROTOCOL, DownFrame, Fenced, Hello
+from bus.link import PROTOCOL, PROVEN, DownFrame, Fenced, Hello
 from service.gateway import effects as fx
 from service.gateway.looking import Looking
 from service.gateway.opening import Opened
@@ -42,6 +42,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     told_at: float = 0.0
     offered_at: float = 0.0
     missing_at: float = 0.0
+    head_at: float = 0.0
     asked_after: int = -1
     """The cursor when roots were ahead of it the last time."""
     round_trip: float | None = None
@@ -52,6 +53,11 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     """Items that may still be sent now."""
     allowance_at: float = 0.0
     looking: Looking = Looking()
+
+    @property
+    def keeps_heads(self) -> bool:
+        """The agent knows of the audit's heads: an older one would not understand the frame."""
+        return self.hello is not None and self.hello.protocol[1] >= PROVEN
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):

@@ -43,6 +43,7 @@ def _opened(link: Link, opened: Opened, now: float) -> Step:
         quarantined=opened.scope.quarantined,
         told_at=now,
         offered_at=now,
+        head_at=now,
     )
     welcome = Welcome(
         session=f"{opened.scope.agent_id}/{opened.fence}",
@@ -56,7 +57,14 @@ def _opened(link: Link, opened: Opened, now: float) -> Step:
     )
     running = hello.running if hello else ()
     offer = () if link.quarantined else (fx.OfferTasks(running=running, first=True),)
-    return Step(link=link, frames=(welcome,), effects=(fx.Ping(), *offer))
+    return Step(link=link, frames=(welcome,), effects=(fx.Ping(), *offer, *_heads(link)))
+
+
+def _heads(link: Link) -> tuple[fx.Effect, ...]:
+    """What the agent brings counts before it is told of anything newer."""
+    if link.hello is None or not link.keeps_heads:
+        return ()
+    return (fx.KeepHeads(heads=link.hello.heads), fx.TellHead())
 
 
 def _stored(link: Link, stored: Stored, now: float) -> Step:

@@ -16,10 +16,9 @@ import msgspec
 import structlog
 from aiohttp import web
 
-from bus.link import Enrol, SessionRequest
+from bus.link import PROOF_HEADER, Enrol, SessionRequest
 from service.gateway.carry import Carrier
 from service.gateway.enrolment import Enrolment
-from service.gateway.keys import SigningKeys
 from service.gateway.limits import Doorman
 from service.gateway.link import Terms, new_link
 from service.gateway.problems import LinkRefusedError, refusal
@@ -60,9 +59,10 @@ class Gateway:
 
     async def connect(self, request: web.Request) -> web.StreamResponse:
         said = request.headers.get("Authorization", "")
-        caller = await self.sessions.caller(said.removeprefix(_BEARER))
+        given = request.headers.get(PROOF_HEADER, "")
+        caller = await self.sessions.caller(said.removeprefix(_BEARER), given)
         if caller is None or not said.startswith(_BEARER):
-            detail = "The session token is missing, over, or of a revoked agent."
+            detail = "The session token is missing, over, used, not proven, or of a revoked agent."
             remedy = "Open a session with POST /api/v1/link/session."
             return refusal(LinkRefusedError(401, "session", detail, remedy))
         socket = new_socket()
@@ -114,7 +114,7 @@ def _gateway(parts: Parts) -> Gateway:
         enrolment=Enrolment(engine=engine, clock=clock),
         sessions=Sessions(
             engine=engine,
-            keys=SigningKeys(engine=engine, clock=clock),
+            keys=parts.keys,
             clock=clock,
             lifetime=settings.session_seconds,
             account=settings.account,
@@ -123,6 +123,7 @@ def _gateway(parts: Parts) -> Gateway:
             engine=engine,
             writer=Writer(engine=engine, clock=clock, followers=FOLLOWERS),
             streams=Streams(engine=engine, signals=parts.signals),
+            keys=parts.keys,
             clock=clock,
             replica=parts.replica,
         ),

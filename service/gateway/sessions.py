@@ -1,7 +1,10 @@
-"""Sessions: an enrolled agent signs a nonce and gets a token for a quarter of an hour.
+"""Sessions: an enrolled agent signs a nonce, and signs once more for each connection it opens.
 
-A nonce is used once. The key may be rotated on the way: the next one is accepted beside the old
-from now on, and alone after its own first use, so an answer that is lost locks nobody out.
+A nonce is used once, and so is a session's token: it holds the nonce of one connection. An agent
+that speaks protocol 2 has to sign that nonce when it connects; from an older one the token, which
+nothing in the database can make, is enough. The key may be rotated on the way: the next one is
+accepted beside the old from now on, and alone after its own first use, so an answer that is lost
+locks nobody out.
 """
 
 from __future__ import annotations
@@ -17,11 +20,12 @@ from sqlalchemy import Row, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from bus.ids import new_id
-from bus.link import Challenge, Session, SessionRequest, proof
-from service.gateway.keys import SigningKeys
+from bus.link import PROVEN, Challenge, Session, SessionRequest, connection_proof, proof
+from service.gateway import tickets
 from service.gateway.links import Wish, wish
 from service.gateway.problems import LinkRefusedError
 from service.gateway.proofs import is_key, signed
+from service.keys.key_file import KeyFile
 from service.store.tables import accounts, agent_keys, agents, challenges
 
 NONCE_SECONDS = 60.0
@@ -47,7 +51,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sessions:
     engine: AsyncEngine
-    keys: SigningKeys
+    keys: KeyFile
     clock: Callable[[], datetime]
     lifetime: float
     """Seconds."""
@@ -73,25 +77,40 @@ class Sessions:
             key_id = await self._rotate(connection, key, ask.next_public_key)
             renewed = Wish(agent_id=key.agent_id, extend=expires_at.timestamp())
             await wish(connection, renewed)
-        claims = {"aud": _AUDIENCE, "sub": key.agent_id, "exp": int(expires_at.timestamp())}
-        token = await self.keys.sign(claims)
+            nonce = await self._nonce(connection, key.agent_id)
+        claims = {
+            "aud": _AUDIENCE,
+            "sub": key.agent_id,
+            "exp": expires_at.timestamp(),
+            "jti": nonce,
+            "proven": ask.protocol >= PROVEN,
+        }
         return Session(
-            token=token,
+            token=tickets.issue(self.keys.ring, claims),
             expires_at=expires_at.timestamp(),
             seconds=self.lifetime,
             key_id=key_id,
+            nonce=nonce,
         )
 
-    async def caller(self, token: str) -> Caller | None:
-        """Of a WebSocket's token; None where it is not ours, over, or its agent is revoked."""
-        claims = await self.keys.read(token)
+    async def caller(self, token: str, given: str = "") -> Caller | None:
+        """Who opens a connection with `token` and the proof `given`; None where nobody may.
+
+        The token is used up by it, so that what was overheard opens nothing.
+        """
+        claims = tickets.read(self.keys.ring, token)
         now = self.clock().timestamp()
         if not claims or claims.get("aud") != _AUDIENCE or float(claims.get("exp", 0)) <= now:
             return None
-        async with self.engine.connect() as connection:
+        nonce = str(claims.get("jti"))
+        async with self.engine.begin() as connection:
             row = await _agent(connection, agents.c.id == str(claims.get("sub")))
-        if row is None or row.state != "enrolled":
-            return None
+            if row is None or row.state != "enrolled":
+                return None
+            if claims.get("proven") and not await self._is_proof(connection, row, nonce, given):
+                return None
+            if not await self._burnt(connection, row.id, nonce):
+                return None
         return Caller(
             account_id=row.account_id,
             account=row.account,
@@ -99,6 +118,35 @@ class Sessions:
             agent=row.name,
             expires_at=float(claims["exp"]),
         )
+
+    async def _nonce(self, connection: AsyncConnection, agent_id: str) -> str:
+        """Of one connection, to be opened within a minute."""
+        nonce = secrets.token_urlsafe(32)
+        expires_at = self.clock() + timedelta(seconds=NONCE_SECONDS)
+        row = {"nonce": nonce, "agent_id": agent_id, "expires_at": expires_at}
+        await connection.execute(insert(challenges).values(row))
+        return nonce
+
+    async def _burnt(self, connection: AsyncConnection, agent_id: str, nonce: str) -> bool:
+        """False: it was used already, or is too old."""
+        mine = (challenges.c.nonce == nonce) & (challenges.c.agent_id == agent_id)
+        used = delete(challenges).where(mine).returning(challenges.c.expires_at)
+        expires_at = (await connection.execute(used)).scalar_one_or_none()
+        return expires_at is not None and expires_at > self.clock()
+
+    async def _is_proof(
+        self, connection: AsyncConnection, agent: Row[Any], nonce: str, given: str
+    ) -> bool:
+        """`given`: key id and signature, of a key of this agent that is not retired."""
+        key_id, _, signature = given.partition(" ")
+        query = select(agent_keys.c.public_key, agent_keys.c.retired_at).where(
+            agent_keys.c.id == key_id[:36], agent_keys.c.agent_id == agent.id
+        )
+        key = (await connection.execute(query)).one_or_none()
+        if key is None or (key.retired_at is not None and key.retired_at <= self.clock()):
+            return False
+        message = connection_proof(agent.account, agent.name, key_id, nonce)
+        return signed(key.public_key, signature, message)
 
     async def _agent_id(self, connection: AsyncConnection, ask: ChallengeRequest) -> str | None:
         wanted = (agents.c.name == ask.agent) & (accounts.c.name == (ask.account or self.account))

@@ -21,6 +21,7 @@ def workers(parts: Parts) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
         signals=parts.signals,
         clock=parts.clock,
         policy=parts.settings.outgoing,
+        keys=parts.keys,
     )
     yield "change feed", feed.run()
     yield "webhooks", courier.run()

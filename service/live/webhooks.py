@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -9,6 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 from sqlalchemy import RowMapping, delete, select, update
 
+from bus.ids import new_id
 from service.access.permissions import Permission
 from service.api import rows, versions
 from service.api.call import Call
@@ -17,6 +19,7 @@ from service.api.fields import Short, Title, Version, text_of
 from service.api.pages import Order, Page, PageQuery, rows_of
 from service.api.problem import invalid, not_found
 from service.auth.secrets import new_secret
+from service.keys.columns import ENCRYPTED, sealed, unsealed
 from service.live.reading import newest
 from service.outgoing import InvalidTargetError, parse_target
 from service.store.tables import deliveries, webhooks
@@ -97,12 +100,12 @@ async def list_webhooks(call: Call, given: PageQuery) -> Page[Webhook]:
     query = select(webhooks).where(webhooks.c.account_id == call.account)
     order = Order(columns=(webhooks.c.name, webhooks.c.id))
     found = await rows_of(call.connection, query, order, given, f"{call.account}/webhooks")
-    return Page(items=[_webhook(row) for row in found.rows], next=found.next)
+    return Page(items=[_webhook(_clear(call, row)) for row in found.rows], next=found.next)
 
 
 async def get_webhook(call: Call, _given: Nothing) -> Webhook:
     """One webhook, without its secret."""
-    return _webhook(await _find(call))
+    return _webhook(_clear(call, await _find(call)))
 
 
 async def create_webhook(call: Call, given: NewWebhook) -> MadeWebhook:
@@ -111,7 +114,9 @@ async def create_webhook(call: Call, given: NewWebhook) -> MadeWebhook:
     secret = new_secret(_SECRET)
     values = {**msgspec.structs.asdict(given), "url": _target(call, given.url), "secret": secret}
     cursor = await newest(call.connection, call.account)
-    row = await rows.add(call, webhooks, cursor=cursor, **values)
+    values |= {"id": new_id(), "cursor": cursor}
+    stored = sealed(call.tools.parts.keys.ring, webhooks, values)
+    row = _clear(call, await rows.add(call, webhooks, **stored))
     await call.audit("webhook.created", f"webhook/{given.name}", detail=_detail(row))
     plain = _webhook(row)
     return MadeWebhook(
@@ -127,7 +132,10 @@ async def change_webhook(call: Call, given: WebhookChange) -> Webhook:
     values = {k: v for k, v in fields.items() if k != "version" and v is not msgspec.UNSET}
     if "url" in values:
         values["url"] = _target(call, values["url"])
-    after = await versions.change(call, webhooks, row, values, given.version)
+    stored = sealed(call.tools.parts.keys.ring, webhooks, {**_clear(call, row), **values})
+    values = {name: stored[name] for name in (*values, *ENCRYPTED[webhooks], "key_id")}
+    changed = await versions.change(call, webhooks, row, values, given.version)
+    after = _clear(call, changed)
     await call.audit("webhook.changed", f"webhook/{row['name']}", detail=_detail(after))
     return _webhook(after)
 
@@ -179,13 +187,17 @@ def _target(call: Call, url: str) -> str:
         raise invalid("url", str(e), rule="target", remedy=remedy) from e
 
 
-def _detail(row: RowMapping) -> dict[str, Any]:
+def _clear(call: Call, row: RowMapping) -> dict[str, Any]:
+    return unsealed(call.tools.parts.keys.ring, webhooks, row)
+
+
+def _detail(row: Mapping[str, Any]) -> dict[str, Any]:
     """The host only: paths of chat services are credentials."""
     names = ("types", "project", "enabled")
     return {"host": urlsplit(row["url"]).hostname, **{name: row[name] for name in names}}
 
 
-def _webhook(row: RowMapping) -> Webhook:
+def _webhook(row: Mapping[str, Any]) -> Webhook:
     return Webhook(
         id=row["id"],
         name=row["name"],

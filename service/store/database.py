@@ -13,19 +13,29 @@ from typing import Any
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from service.keys.key_file import KeyFile
+
 CONNECT_SECONDS = 10.0
 STATEMENT_SECONDS = 30.0
+KEY_FILE = "key_file"
+"""The engine's option that holds the keys that sign the audit."""
 
 
 @asynccontextmanager
-async def open_engine(url: str, connections: int = 16) -> AsyncIterator[AsyncEngine]:
-    """Of a `postgresql://` URL; the pool is closed at the end."""
+async def open_engine(
+    url: str, connections: int = 16, *, keys: KeyFile | None = None
+) -> AsyncIterator[AsyncEngine]:
+    """Of a `postgresql://` URL; the pool is closed at the end.
+
+    `keys` sign what is recorded in the audit over this engine; whoever writes the audit gives them.
+    """
     engine = create_async_engine(
         driver_url(url),
         pool_size=connections,
         max_overflow=0,
         pool_timeout=CONNECT_SECONDS,
         pool_pre_ping=True,
+        execution_options={KEY_FILE: keys},
         json_serializer=_to_json,
         json_deserializer=msgspec.json.decode,
         connect_args={

@@ -275,10 +275,8 @@ service_keys = Table(
     "service_keys",
     metadata,
     _id(),
-    Column("secret", String(64), nullable=False),
     _time("created_at", default=True),
-    _time("retired_at"),
-    comment="signs sessions of agents; the service's own, it opens no cluster or repository",
+    comment="ids of the keys that were used with this database; the keys stand outside of it",
 )
 
 epochs = Table(
@@ -381,8 +379,24 @@ audit = Table(
     _json("detail"),
     Column("previous", String(64), nullable=False),
     Column("hash", String(64), nullable=False),
+    Column("key_id", String(16), nullable=False, server_default=""),
+    Column("signature", String(88), nullable=False, server_default=""),
     Index("ix_audit_account_time", "account_id", "time"),
-    comment="append-only: a trigger refuses update and delete; sequence counts without a hole",
+    comment="append-only: a trigger refuses update and delete; sequence counts without a hole;"
+    " signature: over the hash, by a key outside the database",
+)
+
+audit_anchors = Table(
+    "audit_anchors",
+    metadata,
+    Column("agent_id", String(36), ForeignKey("agents.id", ondelete="CASCADE"), primary_key=True),
+    Column("sequence", BigInteger, primary_key=True, autoincrement=False),
+    _of("accounts", "account_id"),
+    Column("hash", String(64), nullable=False),
+    Column("key_id", String(16), nullable=False),
+    Column("signature", String(88), nullable=False),
+    _time("received_at", default=True),
+    comment="signed heads of the audit, as agents gave them back from their own clusters",
 )
 
 # --- projection: rebuilt from the agents --------------------------------------------------------
@@ -493,14 +507,15 @@ webhooks = Table(
     _of("accounts", "account_id"),
     Column("name", String(200), nullable=False),
     Column("url", Text, nullable=False),
-    Column("secret", String(200), nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("key_id", String(16), nullable=False, server_default=""),
     Column("types", ARRAY(String(80)), nullable=False, server_default="{}"),
     Column("project", String(63), nullable=False, server_default=""),
     Column("enabled", Boolean, nullable=False, server_default="true"),
     Column("cursor", BigInteger, nullable=False, server_default="0"),
     Column("version", Integer, nullable=False, server_default="1"),
     _time("created_at", default=True),
-    comment="secret: made by the service to sign deliveries with; opens nothing",
+    comment="url and secret are encrypted with key `key_id`; in clear where that is empty",
 )
 
 deliveries = Table(

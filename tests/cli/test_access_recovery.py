@@ -11,8 +11,17 @@ from argon2 import PasswordHasher
 from service.auth.administrators import has_administrator
 from tests.cli.conftest import Gitops
 from tests.service.api.world import World, open_world
+from tests.service.world import key_path
 
 pytestmark = pytest.mark.flow
+
+
+def given(database_url: str) -> dict[str, str]:
+    """The settings of the service that the commands work for."""
+    return {
+        "GITOPS_SERVICE_DATABASE_URL": database_url,
+        "GITOPS_SERVICE_KEY_FILE": str(key_path()),
+    }
 
 
 @pytest.fixture
@@ -27,7 +36,7 @@ async def test_an_account_that_nobody_administers_gets_an_administrator(
     mira = await world.person("viewer", name="mira")
     verb = ("service", "grant-admin", "mira")
     for _ in range(2):
-        ran = await asyncio.to_thread(gitops, *verb, GITOPS_SERVICE_DATABASE_URL=database_url)
+        ran = await asyncio.to_thread(gitops, *verb, **given(database_url))
         assert ran.code == 0, ran.err
     assert (await mira.get("/principals")).status == 200
     async with world.engine.connect() as connection:
@@ -36,6 +45,7 @@ async def test_an_account_that_nobody_administers_gets_an_administrator(
     assert len(wide) == 2
     records = [(it.actor, it.action, it.resource) for it in await world.rows("audit")]
     assert records[0] == ("command line", "administrator.granted", "principal/mira")
+    assert all(it.signature for it in await world.rows("audit"))
 
 
 async def test_a_reset_password_is_shown_once_and_ends_what_was_open(
@@ -43,7 +53,7 @@ async def test_a_reset_password_is_shown_once_and_ends_what_was_open(
 ) -> None:
     mira = await world.person("viewer", name="mira")
     verb = ("service", "reset-password", "mira")
-    ran = await asyncio.to_thread(gitops, *verb, GITOPS_SERVICE_DATABASE_URL=database_url)
+    ran = await asyncio.to_thread(gitops, *verb, **given(database_url))
     assert ran.code == 0, ran.err
     password = ran.out.rsplit(": ", 1)[1].strip()
     (row,) = await world.rows("principals")
@@ -59,9 +69,7 @@ async def test_a_password_is_read_from_standard_input(
 ) -> None:
     await world.person("viewer", name="mira")
     verb = ("service", "reset-password", "mira", "--stdin")
-    ran = await asyncio.to_thread(
-        gitops, *verb, stdin=password, GITOPS_SERVICE_DATABASE_URL=database_url
-    )
+    ran = await asyncio.to_thread(gitops, *verb, stdin=password, **given(database_url))
     (row,) = await world.rows("principals")
     assert ran.code == code
     assert password.decode().strip() not in ran.out
@@ -74,8 +82,6 @@ async def test_an_unknown_user_is_named_with_those_that_there_are(
 ) -> None:
     await world.person("viewer", name="mira")
     for verb in ("grant-admin", "reset-password"):
-        ran = await asyncio.to_thread(
-            gitops, "service", verb, "tom", GITOPS_SERVICE_DATABASE_URL=database_url
-        )
+        ran = await asyncio.to_thread(gitops, "service", verb, "tom", **given(database_url))
         assert (ran.code, ran.out) == (1, "")
         assert "account default has no user tom; its users: mira" in ran.err

@@ -25,6 +25,7 @@ from agent.sandbox import Sandbox
 from deploy import render
 from handlers.render.recipe import RenderError
 from playground.kubernetes import ControlPlane
+from service.keys.key_file import generate
 from service.settings import PREFIX, ServiceSettings
 from tests.databases import new_database
 from tests.deploy.cluster import Installer, installer
@@ -39,7 +40,8 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "defaults": {},
     "own-ways": {
         "publicUrl": "https://gitops.example",
-        "database": {"urlSecret": "postgres", "connections": 4},
+        "database": {"urlSecret": "postgres", "connections": 4, "ownerUrlSecret": "owner"},
+        "key": {"secret": "keys"},
         "admin": {"name": "root", "passwordSecret": "first-user"},
         "image": {"repository": "registry.example/gitops", "tag": "1.2.3"},
         "imagePullSecrets": [{"name": "registry"}],
@@ -111,6 +113,7 @@ async def test_cookies_are_secure_unless_the_public_url_is_not(sandbox: Sandbox)
     [
         ({"replicas": 0}, "/replicas': minimum"),
         ({"database": {"urlSecret": ""}}, "/database/urlSecret'"),
+        ({"key": {"secret": ""}}, "/key/secret'"),
         ({"publicUrl": "gitops.example"}, "/publicUrl'"),
         ({"database": {"url": "postgresql://me:password@host/db"}}, "'url' not allowed"),
     ],
@@ -153,6 +156,7 @@ async def test_two_replicas_of_the_chart_serve_one_database(
     """Migrated by the init container; the first user's password is the Secret's."""
     url = await new_database(postgres_url, "chart")
     (tmp_path / "password").write_text("correct horse battery")
+    generate(tmp_path / "service.key")
     pod = pod_of(await chart(sandbox, "own-ways"))
     command, environment = started(pod["initContainers"][0], url, tmp_path)
     migrated = partial(subprocess.run, command, env=environment, check=True, timeout=60)
@@ -186,8 +190,11 @@ def started(
 ) -> tuple[tuple[str, ...], dict[str, str]]:
     """The command, and the variables as a kubelet would fill them in; addresses are this host's."""
     mounts = {it["name"]: it["mountPath"] for it in container.get("volumeMounts", ())}
-    admin = mounts.get("admin", "/none")
+    admin, key = mounts.get("admin", "/none"), "/etc/gitops/key"
     told = {it["name"]: it.get("value", url) for it in container["env"]}
-    told = {name: value.replace(admin, str(folder)) for name, value in told.items()}
+    told = {
+        name: value.replace(admin, str(folder)).replace(key, str(folder))
+        for name, value in told.items()
+    }
     here = {f"{PREFIX}HOST": "127.0.0.1", f"{PREFIX}PORT": str(port), "PYTHONPATH": str(ROOT)}
     return (*COMMAND, *container["args"]), {**os.environ, **told, **here}

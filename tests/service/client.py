@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from bus.ids import new_id
 from bus.link import (
+    PROOF_HEADER,
     PROTOCOL,
     Ack,
     Beat,
@@ -42,6 +43,7 @@ from bus.link import (
     WantBodies,
     WantBuckets,
     Welcome,
+    connection_proof,
     proof,
 )
 from bus.link.digest import content_hash, in_buckets, root_of_members
@@ -114,7 +116,10 @@ async def challenge(identity: Identity) -> str:
     return str(told["nonce"])
 
 
-async def open_session(identity: Identity, following: str = "") -> Session:
+async def open_session(
+    identity: Identity, following: str = "", protocol: int = PROTOCOL[1]
+) -> Session:
+    """Of an agent that speaks `protocol`."""
     nonce = await challenge(identity)
     ask = SessionRequest(
         account=identity.account,
@@ -122,6 +127,7 @@ async def open_session(identity: Identity, following: str = "") -> Session:
         key_id=identity.key_id,
         nonce=nonce,
         signature=identity.keys.sign("session", nonce),
+        protocol=protocol,
         next_public_key=following,
     )
     return await post(identity.url, "session", ask, Session)
@@ -169,13 +175,23 @@ class Connection:
         return await self.until(Ack)
 
 
+def handshake(identity: Identity, session: Session) -> dict[str, str]:
+    """The headers by which the holder of the key opens one connection."""
+    message = connection_proof(identity.account, identity.agent, identity.key_id, session.nonce)
+    signature = base64.b64encode(identity.keys.private.sign(message)).decode()
+    return {
+        "Authorization": f"Bearer {session.token}",
+        PROOF_HEADER: f"{identity.key_id} {signature}",
+    }
+
+
 @asynccontextmanager
 async def connect(
-    identity: Identity, token: str = "", headers: Mapping[str, str] | None = None
+    identity: Identity, session: Session | None = None, headers: Mapping[str, str] | None = None
 ) -> AsyncIterator[Connection]:
     """Before its Hello."""
-    token = token or (await open_session(identity)).token
-    headers = {"Authorization": f"Bearer {token}", **(headers or {})}
+    session = session or await open_session(identity)
+    headers = {**handshake(identity, session), **(headers or {})}
     async with (
         aiohttp.ClientSession(timeout=_TIMEOUT) as http,
         http.ws_connect(

@@ -83,6 +83,6 @@ def test_all_wrong_settings_are_told_at_once(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(InvalidServiceSettingsError) as wrong:
         load()
     told = str(wrong.value)
-    for name in ("DATABASE_URL", "PORT", "SESSION_SECONDS"):
+    for name in ("DATABASE_URL", "KEY_FILE", "PORT", "SESSION_SECONDS"):
         assert f"GITOPS_SERVICE_{name}" in told
     assert "never-secret" not in told

@@ -103,6 +103,7 @@ async def test_who_guesses_behind_a_proxy_does_not_lock_out_the_others(database_
 
 def test_a_network_that_is_none_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITOPS_SERVICE_DATABASE_URL", "postgresql://x/y")
+    monkeypatch.setenv("GITOPS_SERVICE_KEY_FILE", "service.key")
     monkeypatch.setenv("GITOPS_SERVICE_TRUSTED_PROXIES", "10.0.0.0/8, everyone")
     with pytest.raises(InvalidServiceSettingsError) as wrong:
         load()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -14,13 +17,27 @@ from bus.ids import new_id
 from service.app import Service, now, open_service
 from service.auth.secrets import API_TOKEN, hash_of, new_secret
 from service.gateway.enrolment import new_token
+from service.keys.key_file import KeyFile, generate, open_key_file
 from service.settings import ServiceSettings
 from service.store.tables import accounts, agents, api_tokens, principals
 from tests.service.client import Identity, Keys, enrol
 
 
 def settings(database_url: str, **more: Any) -> ServiceSettings:
-    return ServiceSettings(database_url=SecretStr(database_url), port=0, **more)
+    given: dict[str, Any] = {"port": 0, "key_file": key_path(), **more}
+    return ServiceSettings(database_url=SecretStr(database_url), **given)
+
+
+@cache
+def key_path() -> Path:
+    """A key file for all tests that need no keys of their own."""
+    file = Path(tempfile.mkdtemp(prefix="gitops-keys-")) / "service.key"
+    generate(file)
+    return file
+
+
+def key_file() -> KeyFile:
+    return open_key_file(key_path())
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,4 +19,5 @@ resources: {{- toYaml .Values.resources | nindent 2 }}
 {{- end }}
 {{- define "service.database" -}}
 - {name: GITOPS_SERVICE_DATABASE_URL, valueFrom: {secretKeyRef: {name: {{ .Values.database.urlSecret | quote }}, key: url}}}
+- {name: GITOPS_SERVICE_KEY_FILE, value: /etc/gitops/key/service.key}
 {{- end }}

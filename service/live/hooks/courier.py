@@ -19,6 +19,9 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from service.keys.columns import unsealed
+from service.keys.key_file import KeyFile
+from service.keys.root_key import SealedValueError
 from service.live.hooks.backoff import next_try
 from service.live.hooks.gather import DEAD, DELIVERED, WAITING, gather
 from service.live.hooks.signing import signed
@@ -43,6 +46,7 @@ class Courier:
     signals: Signals
     clock: Callable[[], datetime]
     policy: AddressPolicy
+    keys: KeyFile
     pause: float = 2.0
     _heard: asyncio.Event = field(default_factory=asyncio.Event)
     _lanes: set[str] = field(default_factory=set)
@@ -99,6 +103,8 @@ class Courier:
                 await self._write(claimed, answered)
         except (DBAPIError, PoolTimeoutError, OSError) as e:
             log.warning("a webhook waits for the database", error=type(e).__name__)
+        except SealedValueError as e:
+            log.warning("a webhook waits for its key", webhook=hook, reason=str(e))
         finally:
             self._lanes.discard(hook)
 
@@ -123,18 +129,20 @@ class Courier:
                 webhooks.c.enabled,
             )
             .values(attempts=deliveries.c.attempts + 1, next_at=self.clock() + _LEASE)
-            .returning(deliveries, webhooks.c.url, webhooks.c.secret)
+            .returning(deliveries, webhooks.c.url, webhooks.c.secret, webhooks.c.key_id)
         )
         async with self.engine.begin() as connection:
             claimed: RowMapping | None = (await connection.execute(taken)).mappings().one_or_none()
         return claimed
 
     async def _send(self, claimed: RowMapping, client: OutgoingClient) -> OutgoingAnswer:
+        place = {**claimed, "id": claimed["webhook_id"]}
+        hook = unsealed(self.keys.ring, webhooks, place)
         seconds = int(self.clock().timestamp())
         type_ = str(claimed["body"].get("type", ""))
         body = msgspec.json.encode(claimed["body"])
-        what = signed(claimed["secret"], claimed["id"], type_, body, seconds)
-        return await client.post(claimed["url"], what.body, what.headers)
+        what = signed(hook["secret"], claimed["id"], type_, body, seconds)
+        return await client.post(hook["url"], what.body, what.headers)
 
     async def _write(self, claimed: RowMapping, answered: OutgoingAnswer) -> None:
         again = None if answered.delivered else next_try(claimed["attempts"], self.clock())

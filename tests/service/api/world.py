@@ -13,7 +13,6 @@ from typing import Any
 from aiohttp import ClientResponse, ClientSession, CookieJar, web
 from aiohttp.test_utils import BaseTestServer, TestServer
 from argon2 import PasswordHasher
-from pydantic import SecretStr
 from sqlalchemy import insert, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -31,10 +30,10 @@ from service.parts import Parts
 from service.projection.attention import Attention, attention_of
 from service.projection.deployment import sync_failure_of
 from service.projection.reports import ENDED
-from service.settings import ServiceSettings
 from service.store import tables
 from service.store.database import open_engine
 from service.store.signals import Signals, send
+from tests.service.world import key_file, settings
 
 API = "/api/v1"
 PASSWORD = "correct horse battery"
@@ -198,12 +197,13 @@ class World:
 @asynccontextmanager
 async def open_world(database_url: str) -> AsyncIterator[World]:
     clock = Clock()
-    signals = Signals(url=database_url)
-    async with open_engine(database_url) as engine, asyncio.TaskGroup() as group:
+    signals, keys = Signals(url=database_url), key_file()
+    async with open_engine(database_url, keys=keys) as engine, asyncio.TaskGroup() as group:
         listening = group.create_task(signals.run(), name="signals")
         parts = Parts(
-            settings=ServiceSettings(database_url=SecretStr(database_url)),
+            settings=settings(database_url),
             engine=engine,
+            keys=keys,
             signals=signals,
             clock=clock,
             switchboard=Switchboard(),

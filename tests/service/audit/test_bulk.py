@@ -16,6 +16,7 @@ from service.audit.record import Entry
 from service.audit.verify import verify
 from service.store.database import open_engine
 from service.store.tables import accounts
+from tests.service.world import key_file
 
 pytestmark = pytest.mark.flow
 
@@ -36,7 +37,7 @@ def entry(number: int) -> Entry:
 
 @pytest.fixture
 async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
-    async with open_engine(database_url, 4) as engine:
+    async with open_engine(database_url, 4, keys=key_file()) as engine:
         async with engine.begin() as connection:
             await connection.execute(insert(accounts).values(id="acme", name="acme"))
         yield engine
@@ -66,7 +67,7 @@ async def test_a_batch_costs_what_one_record_costs(engine: AsyncEngine) -> None:
     print(f"{MANY} records: {one_by_one()} statements one by one, {together()} together")
     assert together() == one_by_one() // MANY == 4
     async with engine.connect() as connection:
-        verdict = await verify(connection, "acme")
+        verdict = await verify(connection, "acme", key_file().ring)
     assert (verdict.intact, verdict.records) == (True, 2 * MANY)
 
 
@@ -76,7 +77,7 @@ async def test_what_is_told_twice_stands_once(engine: AsyncEngine) -> None:
         assert [it.entry.id for it in await record_all(connection, [entry(2), entry(3)])] == ["id3"]
         assert await record_all(connection, [entry(1)]) == []
         assert await record_all(connection, []) == ()
-        verdict = await verify(connection, "acme")
+        verdict = await verify(connection, "acme", key_file().ring)
     assert (verdict.intact, verdict.records) == (True, 3)
 
 
@@ -89,5 +90,5 @@ async def test_batches_at_once_make_one_chain(engine: AsyncEngine) -> None:
         for start in range(0, 80, 10):
             group.create_task(batch(start), name=f"batch {start}")
     async with engine.connect() as connection:
-        verdict = await verify(connection, "acme")
+        verdict = await verify(connection, "acme", key_file().ring)
     assert (verdict.intact, verdict.records) == (True, 80)

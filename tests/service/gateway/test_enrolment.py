@@ -170,9 +170,9 @@ async def test_both_keys_work_until_the_next_one_is_used(world: World) -> None:
 async def test_a_session_that_is_over_opens_nothing(database_url: str) -> None:
     async with open_service(settings(database_url, session_seconds=0.001)) as service:
         identity = await World(service).enrolled()
-        token = (await open_session(identity)).token
+        session = await open_session(identity)
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
-            async with connect(identity, token):
+            async with connect(identity, session):
                 pass
     assert refused.value.status == 401
 

@@ -38,7 +38,7 @@ async def test_revocation_cuts_the_live_link(
 ) -> None:
     identity, outbox = await world.enrolled(), Outbox()
     (agent,) = await world.rows(agents)
-    token, unused = (await open_session(identity)).token, await world.token(agent.id)
+    session, unused = await open_session(identity), await world.token(agent.id)
     async with connect(identity) as link:
         await link.hello(identity, outbox.epoch)
         await link.put([outbox.state(application("shop"))])
@@ -56,7 +56,7 @@ async def test_revocation_cuts_the_live_link(
         await open_session(identity)
     assert refused.value.rule == "revoked"
     with pytest.raises(aiohttp.WSServerHandshakeError):
-        async with connect(identity, token):
+        async with connect(identity, session):
             pass
     with pytest.raises(RefusedError):
         await enrol(world.service.url, unused, Keys())

@@ -29,6 +29,7 @@ from service.projection.values import Scope
 from service.projection.writer import Writer
 from service.store.signals import Signals
 from service.store.tables import accounts, agents, applications, epochs, facts, objects, tasks
+from tests.service.world import key_file
 
 _FRAMES: msgspec.json.Decoder[UpFrame] = msgspec.json.Decoder(UpFrame)
 _SESSION = 900.0
@@ -122,6 +123,7 @@ class Far:
             engine=self.engine,
             writer=Writer(engine=self.engine, clock=self._now),
             streams=Streams(engine=self.engine, signals=signals),
+            keys=key_file(),
             clock=self._now,
             replica="one",
         )

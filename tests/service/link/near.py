@@ -17,6 +17,7 @@ from agent.bridge.endings import Endings
 from agent.bridge.evictions import Evictions
 from agent.bridge.far_clock import FarClock
 from agent.bridge.forgotten import Forgotten
+from agent.bridge.heads import AuditWitness, HeadBook
 from agent.bridge.link import Link, LinkLostError
 from agent.bridge.past import Past
 from agent.bridge.recorder import Recorder
@@ -73,6 +74,19 @@ class Cluster:
 
 
 @dataclass(slots=True)
+class Witness:
+    """What the agent keeps of the service's audit."""
+
+    kept: AuditWitness = field(default_factory=AuditWitness)
+
+    async def load_witness(self) -> AuditWitness:
+        return self.kept
+
+    async def save_witness(self, witness: AuditWitness) -> None:
+        self.kept = witness
+
+
+@dataclass(slots=True)
 class Mouth:
     """The link as the agent has it: what is said is put on the road by the walk."""
 
@@ -101,6 +115,7 @@ class Near:
     """Facts that may be missing at the far end, because it was told that some are."""
     past: set[str] = field(default_factory=set)
     """Facts of clusters that are gone."""
+    witness: Witness = field(default_factory=Witness)
     _outbox: Outbox = field(init=False)
     _recorder: Recorder = field(init=False)
     _states: States = field(init=False)
@@ -156,6 +171,7 @@ class Near:
             states=self._states,
             desk=self,
             service_clock=FarClock(),
+            heads=HeadBook(store=self.witness),
         )
         return hello
 

@@ -77,6 +77,7 @@ async def couriers(world: World, count: int = 1) -> AsyncIterator[None]:
                     signals=world.parts.signals,
                     clock=world.clock,
                     policy=LOOPBACK,
+                    keys=world.parts.keys,
                     pause=0.05,
                 ).run()
             )

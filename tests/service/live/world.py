@@ -12,7 +12,6 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from pydantic import SecretStr
 
 from service.api.serve import route
 from service.api.tools import Tools
@@ -24,11 +23,11 @@ from service.live import endpoints as live
 from service.live.feed import Feed
 from service.live.hub import Hub, Pace
 from service.parts import Parts
-from service.settings import ServiceSettings
 from service.store.changes import Change, note_all
 from service.store.database import open_engine
 from service.store.signals import Signals
 from tests.service.api.world import World
+from tests.service.world import key_file, settings
 
 _WITHIN = 20.0
 
@@ -41,11 +40,12 @@ class Replica:
 
 @asynccontextmanager
 async def replica(database_url: str) -> AsyncIterator[Replica]:
-    signals = Signals(url=database_url)
-    async with open_engine(database_url, 8) as engine, asyncio.TaskGroup() as group:
+    signals, keys = Signals(url=database_url), key_file()
+    async with open_engine(database_url, 8, keys=keys) as engine, asyncio.TaskGroup() as group:
         parts = Parts(
-            settings=ServiceSettings(database_url=SecretStr(database_url)),
+            settings=settings(database_url),
             engine=engine,
+            keys=keys,
             signals=signals,
             clock=now,
             hub=Hub(pace=Pace(beat=0.5)),

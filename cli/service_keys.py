@@ -1,0 +1,108 @@
+"""`gitops service new-key|rotate-key|sign-audit|grant-role`: what makes the audit provable.
+
+The keys stand in a file outside the database, and the tables may belong to another role than the
+one that the service uses: so neither a copy of the database nor the service's own login is enough
+to write history anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from agent.configuration import EXIT_CODE
+from cli import say
+from cli.service import load_settings
+from service.app import now
+from service.keys import key_file
+from service.keys.key_ring import KeyFileError
+from service.keys.root_key import SealedValueError
+from service.rotation import rotate, sign_audits
+from service.settings import ServiceSettings, owner_url
+from service.store.roles import grant
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+_CODES = "Exit codes: 0 done, 2 the settings, or the key file, are wrong."
+T = TypeVar("T")
+
+
+@app.command(name="new-key", epilog="Exit codes: 0 made, 2 there is a file already.")
+def new_key(
+    file: Annotated[Path, typer.Argument(help="Where to; never inside the database's backups.")],
+) -> None:
+    """Make a key file with one new key, for GITOPS_SERVICE_KEY_FILE or a Secret."""
+    try:
+        made = key_file.generate(file)
+    except OSError as error:
+        say.stop(f"{file}: {error.strerror}")
+    if not made:
+        say.stop(f"{file} is there already: `gitops service rotate-key` adds a key to it")
+    sys.stdout.write(f"key {key_file.read_ring(file).current.id} made in {file}: keep a copy\n")
+
+
+@app.command(name="rotate-key", epilog=_CODES)
+def rotate_key(
+    *,
+    encrypt_only: Annotated[
+        bool,
+        typer.Option("--encrypt-only", help="The file has its new key already, as its first line."),
+    ] = False,
+    retire: Annotated[
+        bool,
+        typer.Option(
+            "--retire", help="Accept older keys no longer; their public halves stay in the file."
+        ),
+    ] = False,
+) -> None:
+    """Add a key to the file, sign with it from now on, and encrypt everything with it.
+
+    Replicas read the file again by themselves. Where the file cannot be written, as in a Secret,
+    put the new line first and call this with --encrypt-only. Use --retire at once where the old key
+    was stolen, otherwise after every replica has seen the new one.
+    """
+    settings = _settings()
+    done = _run(rotate(settings, now(), add=not encrypt_only, retire=retire))
+    sys.stdout.write(f"key {done.key_id} is in use; rows encrypted with it: {done.rows}\n")
+
+
+@app.command(name="sign-audit", epilog=_CODES)
+def sign_audit() -> None:
+    """Vouch for audits whose newest record is not signed, as after an upgrade: look at them first.
+
+    A record says that this was done; everything before it counts as true from then on.
+    """
+    signed = _run(sign_audits(_settings(), now()))
+    sys.stdout.write(f"signed: {', '.join(signed) or 'nothing, all are signed to their end'}\n")
+
+
+@app.command(name="grant-role", epilog=_CODES)
+def grant_role(
+    role: Annotated[str, typer.Argument(help="A role of PostgreSQL that owns no table.")],
+) -> None:
+    """Give a database role what the service needs, and of the audit reading and adding only.
+
+    Runs as the owner (GITOPS_SERVICE_OWNER_DATABASE_URL); repeat it after each migration.
+    """
+    settings = _settings()
+    _run(grant(owner_url(settings), role))
+    sys.stdout.write(f"{role} may run the service; of the audit it may read and add\n")
+
+
+def _settings() -> ServiceSettings:
+    settings = load_settings()
+    if settings is None:
+        raise typer.Exit(EXIT_CODE)
+    return settings
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    try:
+        return asyncio.run(work)
+    except (KeyFileError, SealedValueError) as error:
+        say.stop(str(error))

@@ -1,0 +1,79 @@
+"""The service runs with a role that owns no table, and of the audit may only read and add."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+import pytest
+
+from bus.ids import new_id
+from service.store.roles import grant
+from tests.service.client import Outbox, application, connect
+from tests.service.world import World, open_service, settings
+
+
+@pytest.fixture
+async def role_url(database_url: str) -> AsyncIterator[str]:
+    """The database as a role of its own sees it."""
+    role = f"service_{new_id().replace('-', '')}"
+    owner = await asyncpg.connect(database_url, timeout=10)
+    await owner.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    await grant(database_url, role)
+    parts = urlsplit(database_url)
+    _, _, host = parts.netloc.rpartition("@")
+    yield urlunsplit(parts._replace(netloc=f"{role}:x@{host}"))
+    await owner.execute(f"DROP OWNED BY {role}")
+    await owner.execute(f"DROP ROLE {role}")
+    await owner.close()
+
+
+async def test_the_service_does_all_of_its_work_as_that_role(role_url: str) -> None:
+    async with open_service(settings(role_url)) as service:
+        world = World(service)
+        identity, outbox = await world.enrolled(), Outbox()
+        async with connect(identity) as link:
+            await link.hello(identity, outbox.epoch)
+            await link.put([outbox.state(application("shop"))])
+        assert (await world.call("GET", "/audit/verify"))[1]["ok"]
+        status, listed = await world.call("GET", "/applications")
+    assert (status, len(listed["items"])) == (200, 1)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE audit DISABLE TRIGGER audit_append_only",
+        "DROP TRIGGER audit_append_only ON audit",
+        "UPDATE audit SET actor = 'nobody'",
+        "DELETE FROM audit",
+        "TRUNCATE audit",
+        "SET session_replication_role = replica",
+        "ALTER TABLE audit OWNER TO CURRENT_USER",
+    ],
+)
+async def test_that_role_cannot_change_what_was_recorded(role_url: str, statement: str) -> None:
+    async with open_service(settings(role_url)) as service:
+        await World(service).enrolled()
+    connection = await asyncpg.connect(role_url, timeout=10)
+    try:
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+def test_whoever_records_something_has_the_keys_that_sign_it() -> None:
+    """One unsigned record, and the service vouches for none that follows."""
+    root = Path(__file__).parents[2]
+    files = [it for part in ("service", "cli") for it in (root / part).rglob("*.py")]
+    calls = [
+        (file.name, line.strip())
+        for file in files
+        if file.name != "database.py"
+        for line in file.read_text().splitlines()
+        if "open_engine(" in line and "keys=" not in line
+    ]
+    assert [name for name, _ in calls] == ["roles.py"], calls
