@@ -101,6 +101,8 @@ class Connection:
             token=settings.token or None,
             user_credentials=settings.credentials_file or None,
             nkeys_seed=settings.nkey_seed_file or None,
+            nkeys_seed_str=settings.nkey_seed or None,
+            inbox_prefix=settings.inbox_prefix,
         )
 
     async def _on_error(self, error: Exception) -> None:

@@ -6,6 +6,7 @@ import ssl
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from bus.logins import Login, inbox_prefix
 from bus.signature import CommandKey
 from bus.subjects import Scope
 from bus.topology import SIZES, Sizes
@@ -13,7 +14,7 @@ from bus.topology import SIZES, Sizes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BusSettings:
-    """At most one of credentials file, nkey seed file, token and user is set."""
+    """At most one of credentials file, nkey seed (or its file), token and user is set."""
 
     url: str
     """One address or several with commas: `nats://`, `tls://`, `ws://` or `wss://`."""
@@ -21,6 +22,9 @@ class BusSettings:
     agent: str = "default"
     credentials_file: str = ""
     nkey_seed_file: str = ""
+    nkey_seed: str = field(default="", repr=False)
+    login: Login = Login.AGENT
+    """Where the server's answers go; what is permitted there is the server's affair."""
     token: str = field(default="", repr=False)
     user: str = ""
     password: str = field(default="", repr=False)
@@ -44,6 +48,10 @@ class BusSettings:
     @property
     def scope(self) -> Scope:
         return Scope(self.account, self.agent)
+
+    @property
+    def inbox_prefix(self) -> str:
+        return inbox_prefix(self.scope, self.login)
 
     @property
     def servers(self) -> list[str]:

@@ -25,6 +25,7 @@ from bus.envelope import Envelope, EnvelopeError
 from bus.events import Event
 from bus.jetstream.connection import Connection
 from bus.jetstream.delivery import NatsDelivery
+from bus.jetstream.direct import DirectReadError, read_direct
 from bus.jetstream.pull import Pull
 
 log = structlog.get_logger()
@@ -161,9 +162,11 @@ async def oldest(connection: Connection, stream: str) -> Envelope | None:
         state = (await connection.jetstream.stream_info(stream)).state
         if not state.messages:
             return None
-        message = await connection.jetstream.get_msg(stream, state.first_seq)
-        return Envelope.from_headers(message.headers or {})
+        found = await read_direct(connection, stream, {"seq": state.first_seq}, limit=1)
+        return Envelope.from_headers(found[0].headers or {}) if found else None
     except (nats.js.errors.NotFoundError, EnvelopeError):
         return None
+    except DirectReadError as error:
+        raise FactsError(str(error)) from error
     except nats.errors.Error as error:
         raise FactsError(f"facts of {stream} cannot be read: {error!r}") from error
