@@ -1,6 +1,6 @@
 """The opened adapters of one agent, in the order in which they need each other.
 
-    bus -> sandbox -> git -> cluster -> stores
+    cluster's client -> own Secrets -> bus -> sandbox -> git -> stores
 
 Whatever is opened here is closed in reverse by the same exit stack. No part is used before it is
 whole, and no task is started: running is app.py's business.
@@ -17,7 +17,7 @@ from pathlib import Path
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from agent.bridge.learning import Learning
-from agent.buses import open_bus
+from agent.buses import Buses, open_buses, scope_of
 from agent.git.credentials import SecretCredentials
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.kube.client import KubeClient, kube_client
@@ -31,6 +31,7 @@ from agent.observe.health import Readiness
 from agent.observe.metrics import Metrics, make_metrics
 from agent.observe.store_usage import StoreWatch
 from agent.observe.tracing import JsonFile, Spans
+from agent.own_secrets import AgentKeys, OwnSecrets
 from agent.sandbox.binary import sandbox_binary
 from agent.sandbox.limits import SandboxLimits
 from agent.sandbox.pool import Sandbox
@@ -38,6 +39,7 @@ from agent.settings import Settings
 from agent.store.applications import Applications
 from agent.store.artifacts import ArtifactStore
 from agent.store.certificates import Certificates
+from agent.store.cipher import Cipher
 from agent.store.later import Later
 from agent.store.patching import ApplicationPatches
 from agent.store.recent import RecentArtifacts
@@ -46,6 +48,7 @@ from agent.store.refs import RefNotes
 from agent.store.renders import RenderStore
 from agent.store.secrets import Secrets
 from bus.jetstream import Bus
+from bus.signature import CommandKey
 from handlers.compare.worlds.handler import Worlds
 from handlers.report.known import KnownSecrets
 
@@ -57,6 +60,8 @@ class Parts:
     readiness: Readiness
     spans: Spans
     bus: Bus
+    bridge_bus: Bus
+    """The bridge's login: it may publish commands and reports, which `bus` may not."""
     store: StoreWatch
     sandbox: Sandbox
     mirrors: Mirrors
@@ -84,20 +89,25 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
     async with AsyncExitStack() as stack:
         spans = _spans(settings)
         stack.callback(spans.close)
-        bus = await stack.enter_async_context(open_bus(settings))
+        client = await stack.enter_async_context(_client(settings, metrics))
+        own = OwnSecrets(client=client, namespace=settings.namespace)
+        keys = await own.agent_keys()
+        buses = await stack.enter_async_context(_buses(settings, own, keys))
+        bus = buses.agent
         sandbox = await stack.enter_async_context(_sandbox(settings))
         certificates = Certificates()
         mirrors = await stack.enter_async_context(_mirrors(state, secrets, certificates))
-        client = await stack.enter_async_context(_client(settings, metrics))
         index = LiveIndex(settings.namespace)
         known = _known_secrets(settings, index, secrets)
-        redis = _shared(settings, stack)
+        redis = await _shared(settings, own, stack)
         live = Live(client, index, Extent(namespaces=settings.destination_namespaces))
         applications = Applications(ApplicationPatches(client))
         metrics.registry.register(AppInfo(applications))
         cluster = KubeCluster(client, live)
         later = await stack.enter_async_context(Later())
-        stored = ArtifactStore.open(state / "artifacts", shared=redis, files=later)
+        stored = ArtifactStore.open(
+            state / "artifacts", cipher=Cipher(keys.artifacts), shared=redis, files=later
+        )
         artifacts = RecentArtifacts(behind=stored)
         renders = RenderStore.open(state / "renders", later)
         yield Parts(
@@ -106,6 +116,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
             readiness=Readiness(),
             spans=spans,
             bus=bus,
+            bridge_bus=buses.bridge,
             store=StoreWatch(usage=bus.usage, metrics=metrics),
             sandbox=sandbox,
             mirrors=mirrors,
@@ -129,6 +140,14 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
             redis=redis,
             known_secrets=known,
         )
+
+
+@asynccontextmanager
+async def _buses(settings: Settings, own: OwnSecrets, keys: AgentKeys) -> AsyncIterator[Buses]:
+    named, scope = settings.nats.logins_secret, scope_of(settings)
+    seeds = await own.nats_logins(named, scope) if named else None
+    async with open_buses(settings, CommandKey(keys.commands), seeds) as buses:
+        yield buses
 
 
 def _known_secrets(settings: Settings, index: LiveIndex, secrets: Secrets) -> KnownSecrets:
@@ -167,9 +186,13 @@ async def _client(settings: Settings, metrics: Metrics) -> AsyncIterator[KubeCli
         yield client
 
 
-def _shared(settings: Settings, stack: AsyncExitStack) -> RedisArtifacts | None:
+async def _shared(
+    settings: Settings, own: OwnSecrets, stack: AsyncExitStack
+) -> RedisArtifacts | None:
     if settings.redis.url is None:
         return None
-    redis = RedisArtifacts.at(settings.redis.url.get_secret_value())
+    named = settings.redis.password_secret
+    password = await own.redis_password(named) if named else ""
+    redis = RedisArtifacts.at(settings.redis.url.get_secret_value(), password)
     stack.push_async_callback(redis.aclose)
     return redis

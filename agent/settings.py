@@ -93,6 +93,14 @@ class NatsSettings(_Group):
         default=None, description="A `.creds` file (JWT and seed)."
     )
     nkey_file: PathHere | None = Field(default=None, description="A file with an nkey seed.")
+    bridge_nkey_file: PathHere | None = Field(
+        default=None,
+        description="The bridge's own nkey seed, beside `nkey_file`; unset: it shares that login.",
+    )
+    logins_secret: str = Field(
+        default="",
+        description="Secret with the logins of the NATS beside the agent, made where missing.",
+    )
     token_file: PathHere | None = Field(default=None, description="A file with a token.")
     user: str = Field(default="", description="User name, with `password_file`.")
     password_file: PathHere | None = Field(
@@ -114,7 +122,19 @@ class NatsSettings(_Group):
             raise ValueError(
                 "expected GITOPS_NATS_USER and GITOPS_NATS_PASSWORD_FILE: both or neither"
             )
+        if self.bridge_nkey_file is not None and self.nkey_file is None:
+            raise ValueError("expected GITOPS_NATS_NKEY_FILE with GITOPS_NATS_BRIDGE_NKEY_FILE")
+        if self.logins_secret and self._is_logged_in_otherwise:
+            raise ValueError(
+                "expected GITOPS_NATS_LOGINS_SECRET or another login (credentials, nkey, token, "
+                "user): not both"
+            )
         return self
+
+    @property
+    def _is_logged_in_otherwise(self) -> bool:
+        given = (self.credentials_file, self.nkey_file, self.token_file, self.user)
+        return any(given)
 
 
 class StreamsSettings(_Group):
@@ -203,6 +223,10 @@ class RedisSettings(_Group):
     url: SecretStr | None = Field(
         default=None,
         description="`redis://`, `rediss://` or `unix://`; unset: artifacts on disk only.",
+    )
+    password_secret: str = Field(
+        default="",
+        description="Secret with the password of the Redis beside the agent, made where missing.",
     )
 
 

@@ -18,7 +18,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from agent.buses import bus_settings, bus_url
+from agent.buses import bus_url, subscriber_settings
 from agent.durations import seconds_of
 from agent.settings import Settings
 from bus.carrier import CarrierError
@@ -118,7 +118,7 @@ async def _facts(
     settings: Settings, url: str, wanted: Wanted
 ) -> AsyncIterator[AsyncIterator[tuple[Envelope, Event]]]:
     async with (
-        Bus.open(bus_settings(settings, url)) as bus,
+        Bus.open(subscriber_settings(settings, url)) as bus,
         bus.facts(since=wanted.since, follow=wanted.follow, app=wanted.app) as facts,
     ):
         yield facts

@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,17 +21,29 @@ from redis.exceptions import RedisError
 from agent.buses import bus_settings
 from agent.child import ChildNotReadyError
 from agent.embedded import nats_binary
+from agent.kube.client import kube_client
+from agent.kube.config import KubeConfigError, connect
+from agent.own_secrets import OwnSecretError, OwnSecrets
 from agent.sandbox.binary import SandboxMissingError, sandbox_binary
 from agent.sandbox.limits import SandboxLimits
 from agent.sandbox.pool import Sandbox
 from agent.sandbox.reasons import SandboxError
 from agent.settings import Settings
 from bus.carrier import CarrierError
-from bus.jetstream import Bus
+from bus.jetstream import Bus, BusSettings
+from bus.logins import Login
 from handlers.manifest.redact import redact_text
 
 SECONDS = 10.0
 LEAST_FREE = 1 << 30
+_NOT_REACHED = (
+    CarrierError,
+    KubeConfigError,
+    OwnSecretError,
+    TimeoutError,
+    OSError,
+    ValueError,
+)
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,15 +86,32 @@ async def nats(settings: Settings) -> Finding:
     if settings.nats.url is None:
         return _embedded_nats()
     try:
-        given = bus_settings(settings, settings.nats.url.get_secret_value())
-        quick = replace(given, connect_seconds=SECONDS)
-        async with asyncio.timeout(2 * SECONDS), Bus.open(quick) as bus:
-            info = await bus.connection.jetstream.account_info()
-    except (CarrierError, TimeoutError, OSError, ValueError) as e:
+        async with asyncio.timeout(2 * SECONDS):
+            quick = await _login(settings, settings.nats.url.get_secret_value())
+            async with Bus.open(quick) as bus:
+                info = await bus.connection.jetstream.account_info()
+    except _NOT_REACHED as e:
         remedy = "Check GITOPS_NATS_URL, the credentials, and that JetStream is enabled."
         found = redact_text(str(e)) or "no answer in time"
         return Finding(part="nats", ok=False, found=found, remedy=remedy)
     return Finding(part="nats", ok=True, found=f"{quick.hosts}: JetStream, {info.streams} streams")
+
+
+async def _login(settings: Settings, url: str) -> BusSettings:
+    """As the agent logs in, with the Secret that it made where that is its way."""
+    found = replace(bus_settings(settings, url), connect_seconds=SECONDS)
+    if not settings.nats.logins_secret:
+        return found
+    async with _own_secrets(settings) as own:
+        seeds = await own.nats_logins(settings.nats.logins_secret, found.scope)
+    return replace(found, nkey_seed=seeds[Login.AGENT])
+
+
+@asynccontextmanager
+async def _own_secrets(settings: Settings) -> AsyncIterator[OwnSecrets]:
+    connection = await connect(settings.kube.kubeconfig, settings.kube.context)
+    async with kube_client(connection) as client:
+        yield OwnSecrets(client=client, namespace=settings.namespace)
 
 
 def _embedded_nats() -> Finding:
@@ -95,16 +126,28 @@ def _embedded_nats() -> Finding:
 async def redis(settings: Settings) -> Finding:
     if settings.redis.url is None:
         return Finding(part="redis", ok=True, found="not configured: artifacts on disk only")
+    try:
+        async with asyncio.timeout(2 * SECONDS):
+            await _ping(settings, settings.redis.url.get_secret_value())
+    except (RedisError, *_NOT_REACHED) as e:
+        remedy = "Check GITOPS_REDIS_URL; without Redis the agent works from its disk."
+        found = redact_text(str(e)) or "no answer in time"
+        return Finding(part="redis", ok=False, found=found, remedy=remedy)
+    return Finding(part="redis", ok=True, found="answers")
+
+
+async def _ping(settings: Settings, url: str) -> None:
+    password, named = "", settings.redis.password_secret
+    if named:
+        async with _own_secrets(settings) as own:
+            password = await own.redis_password(named)
     client = Redis.from_url(
-        settings.redis.url.get_secret_value(),
+        url,
         socket_timeout=SECONDS,
         socket_connect_timeout=SECONDS,
+        password=password or None,
     )
     try:
         await client.ping()
-    except (RedisError, OSError) as e:
-        remedy = "Check GITOPS_REDIS_URL; without Redis the agent works from its disk."
-        return Finding(part="redis", ok=False, found=redact_text(str(e)), remedy=remedy)
     finally:
         await client.aclose()
-    return Finding(part="redis", ok=True, found="answers")

@@ -17,6 +17,7 @@ from agent.configuration import EXIT_CODE, InvalidSettingsError, load
 from agent.kube.config import KubeConfigError
 from agent.kube.leader import LeadershipLostError
 from agent.observe.logs import configure
+from agent.own_secrets import OwnSecretError
 from agent.parts import open_parts
 from agent.sandbox.binary import SandboxMissingError
 from agent.settings import Settings
@@ -34,6 +35,7 @@ _EXPECTED = (
     ChildNotReadyError,
     KubeConfigError,
     LeadershipLostError,
+    OwnSecretError,
     SandboxMissingError,
 )
 

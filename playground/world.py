@@ -10,7 +10,7 @@ an error to ask for, so a missing choice is found at the first line that needs i
 import asyncio
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
@@ -21,11 +21,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar, assert_never
 
+from bus.logins import Login
+from bus.subjects import Scope
 from playground.build import build_control_plane, say_nothing
 from playground.compiling import Watcher
 from playground.githost import GitHost
 from playground.kubernetes import ControlPlane, control_plane
-from playground.nats import nats_server
+from playground.nats import nats_server, seed_file
 from playground.postgres import postgres_server
 from playground.redis import redis_server
 from playground.server import Server
@@ -49,8 +51,9 @@ class PartNotOpenError(RuntimeError):
 class World:
     """The opened parts. `kubernetes` is the cluster, with or without its controllers."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, agents: Sequence[Scope] = ()) -> None:
         self.folder = folder
+        self._agents = agents
         self._opened: dict[Part, object] = {}
 
     @property
@@ -73,6 +76,10 @@ class World:
     def kubernetes(self) -> ControlPlane:
         return self._part(ControlPlane, Part.KUBERNETES, Part.KUBERNETES_API)
 
+    def seed_file(self, agent: Scope, login: Login) -> Path:
+        """What proves this login at NATS."""
+        return seed_file(self.folder / Part.NATS, agent, login)
+
     async def open(self, part: Part, stack: AsyncExitStack, watch: Watcher) -> None:
         resource = await self._resource(part, watch)
         self._opened[part] = await stack.enter_async_context(resource)
@@ -88,7 +95,7 @@ class World:
         folder = self.folder / part
         match part:
             case Part.NATS:
-                return nats_server(folder)
+                return nats_server(folder, self._agents)
             case Part.REDIS:
                 return redis_server(folder)
             case Part.POSTGRES:
@@ -104,11 +111,17 @@ class World:
 
 @asynccontextmanager
 async def open_world(
-    parts: Collection[Part], folder: Path | None = None, watch: Watcher = say_nothing
+    parts: Collection[Part],
+    folder: Path | None = None,
+    watch: Watcher = say_nothing,
+    agents: Sequence[Scope] = (),
 ) -> AsyncIterator[World]:
-    """Without a folder, a temporary one that is removed at the end."""
+    """Without a folder, a temporary one that is removed at the end.
+
+    `agents` have a login at NATS each; without any, one login for all stands in its URL.
+    """
     async with AsyncExitStack() as stack:
-        world = World(folder or stack.enter_context(_temporary_folder()))
+        world = World(folder or stack.enter_context(_temporary_folder()), agents)
         async with asyncio.TaskGroup() as group:
             for part in sorted(parts):
                 group.create_task(world.open(part, stack, watch), name=f"open {part}")

@@ -101,7 +101,7 @@ class _Bridge:
         self._book = LimitsBook()
         self._heads = HeadBook(store=introduction.keeping)
         self._service_clock = FarClock()
-        self._outbox = parts.bus.outbox()
+        self._outbox = parts.bridge_bus.outbox()
         self._components = Components(parts, introduction.version)
         self._endings = Endings()
         self._running = Running(
@@ -121,7 +121,7 @@ class _Bridge:
             sources=self._sources(), redaction=self._redaction(), clock=SystemClock()
         )
         self._recorder = Recorder(
-            bus=parts.bus,
+            bus=parts.bridge_bus,
             outbox=self._outbox,
             evictions=Evictions(outbox=self._outbox, clock=SystemClock()),
             states=self._states,
@@ -194,7 +194,7 @@ class _Bridge:
         parts = self._parts
         fulfilment = Fulfilment(
             executors=executors(self._tools()),
-            results=Results(await parts.bus.bucket("results")),
+            results=Results(await parts.bridge_bus.bucket("results")),
             redaction=self._redaction,
             limits=lambda: self._book.now,
             reach=Reach(parts.applications, parts.settings.namespace),
@@ -224,7 +224,7 @@ class _Bridge:
             allowed=self._book.now.shown(),
             heads=await self._heads.heads(),
         )
-        forgotten = Forgotten(await self._parts.bus.bucket("link"))
+        forgotten = Forgotten(await self._parts.bridge_bus.bucket("link"))
         past = Past(epoch=hello.epoch, outbox=self._outbox, forgotten=forgotten)
         talk = Talk(
             link=link,
@@ -247,7 +247,7 @@ class _Bridge:
         parts = self._parts
         return Tools(
             applications=parts.applications,
-            bus=parts.bus,
+            bus=parts.bridge_bus,
             client=parts.client,
             live=parts.live,
             mirrors=parts.mirrors,

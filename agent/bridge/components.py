@@ -40,8 +40,12 @@ class Components:
         return _component("agent", words, self.version)
 
     def _nats(self) -> Component:
-        away = "" if self.parts.bus.is_connected else "away; the agent reconnects by itself"
+        away = "" if self._is_connected else "away; the agent reconnects by itself"
         return _component("nats", away or self.parts.store.alarm)
+
+    @property
+    def _is_connected(self) -> bool:
+        return self.parts.bus.is_connected and self.parts.bridge_bus.is_connected
 
     def _api_server(self) -> Component:
         stale = "watches are interrupted: the live state is of the past"

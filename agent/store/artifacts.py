@@ -2,7 +2,8 @@
 
 The digest is the name, so nothing is ever written twice or changed. What is read is checked
 against its name: a damaged file is as good as none. The disk keeps what was used last, up to a
-limit; everything here can be made again from Git, so losing it costs time only.
+limit; everything here can be made again from Git, so losing it costs time only. Content is
+encrypted on its way out and checked against its digest on its way in.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Protocol, Self
 
+from agent.store.cipher import Cipher
 from agent.store.files import Files, Promptly, sweep_parts
 from bus.identity import Digest, digest_of
 
@@ -28,8 +30,11 @@ class Shared(Protocol):
 class ArtifactStore:
     """Implements handlers.ports.Artifacts; make it with `open`."""
 
-    def __init__(self, folder: Path, max_total: int, shared: Shared | None, files: Files) -> None:
+    def __init__(
+        self, folder: Path, cipher: Cipher, max_total: int, shared: Shared | None, files: Files
+    ) -> None:
         self._folder = folder
+        self._cipher = cipher
         self._files = files
         self._max_total = max_total
         self._shared = shared
@@ -42,6 +47,7 @@ class ArtifactStore:
         cls,
         folder: Path,
         *,
+        cipher: Cipher,
         max_total: int = MAX_TOTAL,
         shared: Shared | None = None,
         files: Files | None = None,
@@ -49,7 +55,7 @@ class ArtifactStore:
         """Blocking: looks at every file in `folder`."""
         folder.mkdir(parents=True, exist_ok=True)
         sweep_parts(folder)
-        store = cls(folder, max_total, shared, files or Promptly())
+        store = cls(folder, cipher, max_total, shared, files or Promptly())
         for path in sorted(folder.glob("??/*"), key=lambda path: path.stat().st_mtime):
             store._note(Digest(f"sha256:{path.name}"), path.stat().st_size)
         return store
@@ -59,35 +65,40 @@ class ArtifactStore:
         if digest in self._sizes:
             self._sizes.move_to_end(digest)
             return digest
-        await self._keep(digest, content)
+        kept = self._cipher.encrypt(digest, content)
+        await self._keep(digest, kept)
         if self._shared is not None:
-            await self._shared.put(digest, content)
+            await self._shared.put(digest, kept)
         return digest
 
     async def get(self, digest: Digest) -> bytes | None:
         content = await self._from_disk(digest)
         if content is not None or self._shared is None:
             return content
-        content = await self._shared.get(digest)
-        if content is None or digest_of(content) != digest:
-            return None
-        await self._keep(digest, content)
+        kept = await self._shared.get(digest)
+        content = self._opened(digest, kept)
+        if kept is not None and content is not None:
+            await self._keep(digest, kept)
         return content
 
     async def _from_disk(self, digest: Digest) -> bytes | None:
         if digest not in self._sizes:
             return None
-        content = await asyncio.to_thread(_read, self._path(digest))
-        if content is None or digest_of(content) != digest:
+        content = self._opened(digest, await asyncio.to_thread(_read, self._path(digest)))
+        if content is None:
             await asyncio.to_thread(self._drop, digest)
             return None
         if digest in self._sizes:
             self._sizes.move_to_end(digest)
         return content
 
-    async def _keep(self, digest: Digest, content: bytes) -> None:
-        await self._files.write(self._path(digest), content)
-        self._note(digest, len(content))
+    def _opened(self, digest: Digest, kept: bytes | None) -> bytes | None:
+        content = None if kept is None else self._cipher.decrypt(digest, kept)
+        return None if content is None or digest_of(content) != digest else content
+
+    async def _keep(self, digest: Digest, kept: bytes) -> None:
+        await self._files.write(self._path(digest), kept)
+        self._note(digest, len(kept))
         while self._total > self._max_total and len(self._sizes) > 1:
             self._drop(next(iter(self._sizes)))
 

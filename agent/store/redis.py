@@ -32,8 +32,11 @@ class RedisArtifacts:
         return self._away
 
     @classmethod
-    def at(cls, url: str) -> RedisArtifacts:
-        client = Redis.from_url(url, socket_timeout=_TIMEOUT, socket_connect_timeout=_TIMEOUT)
+    def at(cls, url: str, password: str = "") -> RedisArtifacts:
+        """`password` is for a URL that has none."""
+        client = Redis.from_url(
+            url, socket_timeout=_TIMEOUT, socket_connect_timeout=_TIMEOUT, password=password or None
+        )
         return cls(client)
 
     async def get(self, digest: Digest) -> bytes | None:

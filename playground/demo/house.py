@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from bus.jetstream import Bus, BusSettings
+from bus.logins import Login
+from bus.subjects import Scope
 from playground.build import build_control_plane, build_sandbox, say_nothing
 from playground.compiling import Watcher
 from playground.demo.far_end import ACCOUNT, FarEnd, open_far_end
@@ -27,6 +29,8 @@ from playground.pushes import Webhook
 from playground.world import Part, World, open_world
 
 _PARTS = (Part.NATS, Part.REDIS, Part.POSTGRES, Part.GIT, Part.KUBERNETES)
+_LAPTOP = Scope(ACCOUNT, "laptop")
+"""The agent whose NATS is not its own child."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +41,11 @@ class House:
     remote: Site
     repository: Repository
     bus: Bus
+
+    @property
+    def subscriber_seed_file(self) -> Path:
+        """The login with which anybody here may read the laptop's facts."""
+        return self.world.seed_file(_LAPTOP, Login.SUBSCRIBER)
 
     @property
     def api(self) -> KubeApi:
@@ -68,7 +77,13 @@ async def open_house(folder: Path, sandbox: Path) -> AsyncIterator[House]:
         laptop, remote = await _open_sites(stack, world, far_cluster, ground)
         url = f"{laptop.agent.url}/api/webhook"
         repository.webhook = Webhook(url=url, secret=ground.webhook_secret)
-        settings = BusSettings(url=world.nats.url, account=ACCOUNT, agent=laptop.plan.name)
+        settings = BusSettings(
+            url=world.nats.url,
+            account=ACCOUNT,
+            agent=_LAPTOP.agent,
+            login=Login.SUBSCRIBER,
+            nkey_seed_file=str(world.seed_file(_LAPTOP, Login.SUBSCRIBER)),
+        )
         bus = await stack.enter_async_context(Bus.open(settings))
         yield House(
             world=world,
@@ -99,7 +114,8 @@ async def _open_servers(stack: AsyncExitStack, folder: Path) -> tuple[World, Con
     far = control_plane(folder / "remote-kubernetes", binaries)
     async with asyncio.TaskGroup() as tasks:
         world = tasks.create_task(
-            stack.enter_async_context(open_world(_PARTS, folder)), name="world"
+            stack.enter_async_context(open_world(_PARTS, folder, agents=(_LAPTOP,))),
+            name="world",
         )
         cluster = tasks.create_task(stack.enter_async_context(far), name="remote cluster")
     return world.result(), cluster.result()
@@ -108,8 +124,13 @@ async def _open_servers(stack: AsyncExitStack, folder: Path) -> tuple[World, Con
 async def _open_sites(
     stack: AsyncExitStack, world: World, far_cluster: ControlPlane, ground: Ground
 ) -> tuple[Site, Site]:
-    near = {"GITOPS_NATS_URL": world.nats.url, "GITOPS_REDIS_URL": world.redis.url}
-    laptop = Plan(name="laptop", environment="dev", region="local", settings=near)
+    near = {
+        "GITOPS_NATS_URL": world.nats.url,
+        "GITOPS_NATS_NKEY_FILE": str(world.seed_file(_LAPTOP, Login.AGENT)),
+        "GITOPS_NATS_BRIDGE_NKEY_FILE": str(world.seed_file(_LAPTOP, Login.BRIDGE)),
+        "GITOPS_REDIS_URL": world.redis.url,
+    }
+    laptop = Plan(name=_LAPTOP.agent, environment="dev", region="local", settings=near)
     remote = Plan(name="remote", environment="prod", region="eu-west", settings={})
     async with asyncio.TaskGroup() as tasks:
         first = tasks.create_task(

@@ -145,7 +145,8 @@ def _how_to_go_on(house: House) -> Text:
         "  kubectl get applications -n argocd; kubectl get all -n demo\n",
         "  kubectl -n demo scale deployment guestbook --replicas 7   # heals\n",
         "\n  GITOPS_ACCOUNT=demo GITOPS_AGENT=laptop "
-        f"GITOPS_NATS_URL={house.world.nats.url} .venv/bin/gitops events --follow\n",
+        f"GITOPS_NATS_URL={house.world.nats.url} "
+        f"GITOPS_NATS_NKEY_FILE={house.subscriber_seed_file} .venv/bin/gitops events --follow\n",
         f"  metrics and health: {agent.url}/metrics  {agent.url}/readyz\n",
         f"  log of the agent: {agent.child.program.log}\n",
         ("\n  Dashboard: ", "bold"),

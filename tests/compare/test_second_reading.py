@@ -22,6 +22,7 @@ from handlers.compare.worlds.handler import Worlds
 from handlers.manifest.tracking import stamp
 from handlers.ports import ApplyOptions, ApplyRefusedError, LiveObject, Manifest
 from tests.application.build import application
+from tests.ciphers import CIPHER
 from tests.render.world import NAMESPACE, Cluster, Served
 from tests.sync.build import found, live
 
@@ -97,7 +98,7 @@ async def compared(folder: Path, cluster: BothVersions, git: Manifest, *, times:
     worlds = Worlds(
         apps=Cluster().apps,
         renders=RenderStore.open(folder / "renders"),
-        artifacts=ArtifactStore.open(folder / "artifacts"),
+        artifacts=ArtifactStore.open(folder / "artifacts", cipher=CIPHER),
         live=OneScaler(scaling(indexed())),
         cluster=cluster,
         control_namespace=NAMESPACE,

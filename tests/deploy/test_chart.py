@@ -11,7 +11,10 @@ import pytest
 
 from agent.configuration import load, unknown_variables
 from agent.embedded import nats_binary
+from agent.own_secrets import AGENT_KEYS, SERVER_PART, SUBSCRIBER_SUFFIX
 from agent.sandbox import Sandbox
+from bus.jetstream.authorization import authorization, new_seeds, users_of
+from bus.subjects import Scope
 from deploy import render
 from handlers.render.recipe import RenderError
 from tests.deploy.variants import SHOPS, VARIANTS, Object, all_of, environment, the
@@ -150,7 +153,7 @@ async def test_every_container_asks_for_what_it_needs_and_runs_as_nobody(
 
 
 async def test_a_real_nats_accepts_its_configuration(sandbox: Sandbox, tmp_path: Path) -> None:
-    for variant in ("defaults", "own-ways"):
+    for variant in ("defaults", "own-ways", "redis-here"):
         config = the("ConfigMap", await chart(sandbox, variant), "-nats")["data"]["nats.conf"]
         try_nats_with(config, tmp_path)
 
@@ -159,7 +162,60 @@ def try_nats_with(config: str, folder: Path) -> None:
     """Raises where the server refuses the file."""
     file = folder / "nats.conf"
     file.write_text(config)
+    users = users_of(Scope("default", "agent"), new_seeds())
+    (folder / SERVER_PART).write_text(authorization(users))
     subprocess.run([nats_binary(), "--config", file, "-t"], check=True, timeout=30)
+
+
+async def test_the_nats_here_lets_in_only_whom_the_agent_named(sandbox: Sandbox) -> None:
+    """The server reads the public part only: the agent made it, and no template did."""
+    objects = await chart(sandbox, "defaults")
+    assert 'include "logins.conf"' in the("ConfigMap", objects, "-nats")["data"]["nats.conf"]
+    pod = the("StatefulSet", objects)["spec"]["template"]["spec"]
+    sources = volume(pod, "config")["projected"]["sources"]
+    (secret,) = [one["secret"] for one in sources if "secret" in one]
+    assert secret["items"] == [{"key": SERVER_PART, "path": SERVER_PART}]
+    assert secret["name"] == environment(objects)["GITOPS_NATS_LOGINS_SECRET"]
+
+
+async def test_the_redis_here_wants_the_password_that_the_agent_made(sandbox: Sandbox) -> None:
+    objects = await chart(sandbox, "redis-here")
+    pod = the("Deployment", objects, "-redis")["spec"]["template"]["spec"]
+    secret = volume(pod, "password")["secret"]
+    assert secret["secretName"] == environment(objects)["GITOPS_REDIS_PASSWORD_SECRET"]
+    assert "/etc/redis/redis.conf" in pod["containers"][0]["args"]
+
+
+@every_variant
+async def test_nothing_rendered_holds_a_secret(sandbox: Sandbox, variant: str) -> None:
+    objects = await chart(sandbox, variant)
+    assert not all_of("Secret", objects)
+    assert objects == await chart(sandbox, variant)
+
+
+@every_variant
+async def test_the_agent_may_write_the_secrets_that_it_makes_and_no_other(
+    sandbox: Sandbox, variant: str
+) -> None:
+    objects = await chart(sandbox, variant)
+    made = {AGENT_KEYS}
+    given = environment(objects)
+    if logins := given.get("GITOPS_NATS_LOGINS_SECRET"):
+        made |= {logins, f"{logins}{SUBSCRIBER_SUFFIX}"}
+    if password := given.get("GITOPS_REDIS_PASSWORD_SECRET"):
+        made.add(password)
+    home = next(one for one in all_of("Role", objects) if one["metadata"]["namespace"] == "argocd")
+    named = [
+        rule for rule in home["rules"] if rule.get("resourceNames") and "patch" in rule["verbs"]
+    ]
+    (rule,) = [one for one in named if one["resources"] == ["secrets"]]
+    assert set(rule["resourceNames"]) - {"gitops-agent-link"} == made
+
+
+def volume(pod: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    (found,) = [one for one in pod["volumes"] if one["name"] == name]
+    assert isinstance(found, dict)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -176,6 +232,7 @@ def try_nats_with(config: str, folder: Path) -> None:
         ({"nats": {"url": "nats.example"}}, "/nats/url'"),
         ({"nats": {"storage": "lots"}}, "/nats/storage'"),
         ({"nats": {"credentialsSecret": "x"}}, "expected nats.url"),
+        ({"nats": {"url": "nats://n", "tlsSecret": "x"}}, "expected no nats.url"),
         ({"redis": {"url": "redis://:password@host"}}, "/redis/url'"),
         ({"link": {"url": "http://gitops.example"}}, "/link/url'"),
         ({"link": {"limits": {"readOnly": True}}}, "/link/limits/readOnly'"),

@@ -27,6 +27,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
         },
         "proxy": {"url": "http://proxy.example:3128", "except": "git.example"},
     },
+    "nats-with-tls": {"nats": {"tlsSecret": "nats-tls"}},
     "redis-here": {"redis": {"enabled": True}},
     "own-redis": {"redis": {"url": "rediss://redis.example:6380/1"}},
     "secret-redis": {"redis": {"urlSecret": "redis-url"}},

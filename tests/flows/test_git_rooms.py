@@ -30,6 +30,7 @@ from handlers.render.assemble import objects_of
 from handlers.render.evaluate.handler import Evaluate
 from handlers.render.handler import Render
 from playground.githost import GitHost, Login, Repository
+from tests.ciphers import CIPHER
 from tests.render.world import NAMESPACE, Cluster, Noon, Served
 
 pytestmark = pytest.mark.flow
@@ -91,7 +92,7 @@ async def rooms(tmp_path: Path, sandbox_binary: Path) -> AsyncIterator[Rooms]:
             cluster=Cluster(),
             clock=Noon(),
             git=git,
-            artifacts=ArtifactStore.open(tmp_path / "artifacts"),
+            artifacts=ArtifactStore.open(tmp_path / "artifacts", cipher=CIPHER),
             renders=RenderStore.open(tmp_path / "renders"),
             refs=RefNotes(),
             sandbox=sandbox,
@@ -282,7 +283,7 @@ async def test_the_same_again_is_cached_and_survives_a_restart(
     web, _ = two_apps(rooms, repository)
     first = await rooms.render(web)
     rooms.renders = RenderStore.open(tmp_path / "renders")
-    rooms.artifacts = ArtifactStore.open(tmp_path / "artifacts")
+    rooms.artifacts = ArtifactStore.open(tmp_path / "artifacts", cipher=CIPHER)
     second = await rooms.render(web)
     assert isinstance(first, ManifestsRendered)
     assert isinstance(second, ManifestsRendered)
@@ -303,7 +304,7 @@ async def test_a_lost_artifact_is_made_again(
 ) -> None:
     web, _ = two_apps(rooms, repository)
     first = await rooms.render(web)
-    rooms.artifacts = ArtifactStore.open(tmp_path / "empty")
+    rooms.artifacts = ArtifactStore.open(tmp_path / "empty", cipher=CIPHER)
     again = await rooms.render(web)
     assert isinstance(first, ManifestsRendered)
     assert isinstance(again, ManifestsRendered)

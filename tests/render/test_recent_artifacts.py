@@ -5,10 +5,11 @@ from pathlib import Path
 
 from agent.store.artifacts import ArtifactStore
 from agent.store.recent import RecentArtifacts
+from tests.ciphers import CIPHER
 
 
 async def test_what_was_just_put_is_there_without_the_disk(tmp_path: Path) -> None:
-    store = RecentArtifacts(behind=ArtifactStore.open(tmp_path))
+    store = RecentArtifacts(behind=ArtifactStore.open(tmp_path, cipher=CIPHER))
     digest = await store.put(b"objects")
     shutil.rmtree(tmp_path)
 
@@ -16,8 +17,8 @@ async def test_what_was_just_put_is_there_without_the_disk(tmp_path: Path) -> No
 
 
 async def test_what_was_read_once_is_there_without_the_disk(tmp_path: Path) -> None:
-    digest = await ArtifactStore.open(tmp_path).put(b"objects")
-    store = RecentArtifacts(behind=ArtifactStore.open(tmp_path))
+    digest = await ArtifactStore.open(tmp_path, cipher=CIPHER).put(b"objects")
+    store = RecentArtifacts(behind=ArtifactStore.open(tmp_path, cipher=CIPHER))
     await store.get(digest)
     shutil.rmtree(tmp_path)
 
@@ -25,7 +26,7 @@ async def test_what_was_read_once_is_there_without_the_disk(tmp_path: Path) -> N
 
 
 async def test_the_oldest_gives_way_and_is_read_again(tmp_path: Path) -> None:
-    store = RecentArtifacts(behind=ArtifactStore.open(tmp_path), max_total=20)
+    store = RecentArtifacts(behind=ArtifactStore.open(tmp_path, cipher=CIPHER), max_total=20)
     digests = [await store.put(letter * 10) for letter in (b"1", b"2", b"3")]
     assert await store.get(digests[0]) == b"1" * 10
     shutil.rmtree(tmp_path)
@@ -34,7 +35,7 @@ async def test_the_oldest_gives_way_and_is_read_again(tmp_path: Path) -> None:
 
 
 async def test_nothing_large_is_kept(tmp_path: Path) -> None:
-    store = RecentArtifacts(behind=ArtifactStore.open(tmp_path), max_one=5)
+    store = RecentArtifacts(behind=ArtifactStore.open(tmp_path, cipher=CIPHER), max_one=5)
     digest = await store.put(b"objects")
     shutil.rmtree(tmp_path)
 

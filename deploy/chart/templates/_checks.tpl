@@ -9,6 +9,9 @@
 {{- if and (not .Values.nats.url) (or .Values.nats.credentialsSecret .Values.nats.caSecret) }}
 {{- fail "nats.credentialsSecret and nats.caSecret are for a NATS of your own: expected nats.url" }}
 {{- end }}
+{{- if and .Values.nats.url .Values.nats.tlsSecret }}
+{{- fail "nats.tlsSecret is for the NATS that the chart runs: expected no nats.url" }}
+{{- end }}
 {{- if and .Values.redis.url .Values.redis.urlSecret }}
 {{- fail "redis.url and redis.urlSecret are both given: expected one of them" }}
 {{- end }}

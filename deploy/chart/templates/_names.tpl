@@ -25,6 +25,9 @@ capabilities: {drop: [ALL]}
 {{- end }}
 {{- define "house.own-nats" -}}{{ if not .Values.nats.url }}yes{{ end }}{{- end }}
 {{- define "house.own-redis" -}}{{ if and .Values.redis.enabled (not .Values.redis.url) (not .Values.redis.urlSecret) }}yes{{ end }}{{- end }}
+{{- /* Secrets that the agent makes; a chart holds none, and one made by a template would change with each rendering. */ -}}
+{{- define "house.nats-logins" -}}{{ .Release.Name }}-nats-logins{{- end }}
+{{- define "house.redis-password" -}}{{ .Release.Name }}-redis-password{{- end }}
 {{- /* Where a URL leads to, if that is none of the usual ports: `{port: 3128}, `. */ -}}
 {{- define "house.port-of" -}}
 {{- $port := regexFind ":[0-9]+$" (urlParse .).host | trimPrefix ":" }}

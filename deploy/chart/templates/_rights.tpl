@@ -26,3 +26,10 @@
 {{- end }}
 {{- end }}
 {{- end }}
+{{- /* The Secrets that the agent makes for itself. */ -}}
+{{- define "house.own-secrets" -}}
+[gitops-agent-keys
+{{- if include "house.own-nats" . }}, {{ include "house.nats-logins" . }}, {{ include "house.nats-logins" . }}-subscriber{{ end }}
+{{- if include "house.own-redis" . }}, {{ include "house.redis-password" . }}{{ end }}
+{{- if .Values.link.url }}, gitops-agent-link{{ end }}]
+{{- end }}

@@ -72,7 +72,10 @@ def test_without_manage_the_agent_deletes_nothing_at_home() -> None:
     assert "delete" not in verbs
     written = [rule for rule in home["rules"] if "update" in rule["verbs"]]
     assert {name for rule in written for name in rule.get("resourceNames", ())} == {
-        "gitops-agent-link"
+        "gitops-agent-keys",
+        "gitops-agent-link",
+        "gitops-nats-logins",
+        "gitops-nats-logins-subscriber",
     }
 
 
