@@ -19,7 +19,7 @@ from agent.acting import Publishing, act
 from agent.ingress.server import FrontDoor, serving
 from agent.ingress.take import TakeDelivery, warn_of_unproven
 from agent.ingress.webhooks.verify import read_secrets
-from agent.kube.leader import LeaseTerms, lead
+from agent.kube.leader import LeadershipLostError, LeaseTerms, lead
 from agent.kube.watch import KindWatch
 from agent.observe.lag import watch_lag
 from agent.parts import Parts
@@ -49,7 +49,7 @@ class Agent:
     )
 
     async def run(self) -> None:
-        """Raises LeadershipLostError where another agent took over: start again, as a standby."""
+        """Who loses the Lease stops acting and stands by, in this same process."""
         self._require()
         http = self.parts.settings.http
         async with serving(self._front_door().application(), http.host, http.port) as self.port:
@@ -78,7 +78,14 @@ class Agent:
         terms = LeaseTerms(
             namespace=settings.namespace, name=settings.lease.name, identity=self.identity
         )
-        await lead(self.parts.client, terms, self._act, self._stand_by)
+        while True:
+            try:
+                await lead(self.parts.client, terms, self._act, self._stand_by)
+            except LeadershipLostError as error:
+                log.warning("no longer acting: standing by", cause=str(error))
+                self.parts.readiness.wait_for("lease", _NO_LEASE, to_act=True)
+            else:
+                return
 
     def _stand_by(self, holder: str) -> None:
         """Ready from now on: what is missing is only the Lease, and another acts."""
@@ -91,7 +98,10 @@ class Agent:
             await listed.wait()
         await self.parts.certificates.known.wait()
         warn_of_unproven(read_secrets(self.parts.secrets.setting))
-        await act(self.parts, self.stop, self.acting)
+        try:
+            await act(self.parts, self.stop, self.acting)
+        finally:
+            self.acting.clear()
 
     def _require(self) -> None:
         """What has to hold before this agent is ready, each with the words that `/readyz` says."""

@@ -59,6 +59,7 @@ class Reason(StrEnum):
     """Why something did not happen; stable words for scripts, beside a sentence for people."""
 
     REPOSITORY_UNREACHABLE = "RepositoryUnreachable"
+    DISK_FULL = "DiskFull"
     CREDENTIALS_REFUSED = "CredentialsRefused"
     REVISION_NOT_FOUND = "RevisionNotFound"
     PATH_NOT_FOUND = "PathNotFound"

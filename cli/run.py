@@ -15,7 +15,6 @@ from agent.app import Agent
 from agent.child import ChildNotReadyError
 from agent.configuration import EXIT_CODE, InvalidSettingsError, load
 from agent.kube.config import KubeConfigError
-from agent.kube.leader import LeadershipLostError
 from agent.observe.logs import configure
 from agent.own_secrets import OwnSecretError
 from agent.parts import open_parts
@@ -28,20 +27,17 @@ log = structlog.get_logger()
 
 CANNOT_START = 3
 """Something the agent needs is not there; the message says what and what to do."""
-LEADERSHIP_LOST = 4
-"""Another agent acts: start again, as a standby."""
 _EXPECTED = (
     CarrierError,
     ChildNotReadyError,
     KubeConfigError,
-    LeadershipLostError,
     OwnSecretError,
     SandboxMissingError,
 )
 
 
 def run_agent() -> int:
-    """The exit code: 0 told to stop, 2 settings, 3 a part is missing, 4 leadership lost."""
+    """The exit code: 0 told to stop, 2 settings, 3 a part is missing."""
     try:
         settings = load()
     except InvalidSettingsError as error:
@@ -82,8 +78,7 @@ def _identity() -> str:
 def _ended(errors: tuple[Exception, ...]) -> int:
     for error in errors:
         log.error("agent ended", cause=str(error), kind=type(error).__name__)
-    lost = any(isinstance(error, LeadershipLostError) for error in errors)
-    return LEADERSHIP_LOST if lost else CANNOT_START
+    return CANNOT_START
 
 
 def _leaves(group: BaseExceptionGroup[Exception]) -> Iterator[Exception]:

@@ -13,6 +13,10 @@ from bus.status import Reason
 from handlers.ports import RepositoryError
 
 _LONGEST_CAUSE = 300
+_MAKE_ROOM = (
+    "The disk of the agent is full, not the server's: make room in its GITOPS_STATE_DIR, or give "
+    "it a larger volume; it is tried again"
+)
 CERTIFICATES = "argocd-tls-certs-cm"
 _CHANGING = re.compile(r" after \d+ ms| CAfile: \S+ CRLfile: \S+| from /dev/fd/\d+")
 """The same cause must read the same each time, or every try is news to the Application."""
@@ -31,6 +35,8 @@ _WANTS_CERTIFICATE = ("alert", "handshake fail", "x.509 key", "client certificat
 """How OpenSSL and GnuTLS say that a server refused the greeting, or that ours cannot be read."""
 _BROKEN_OFF = ("non-properly terminated", "unexpected eof", "reset by peer", "getpeername")
 """A server of TLS 1.3 refuses after the greeting, by going away."""
+_DISK_FULL = ("no space left on device", "disk quota exceeded", "no free inodes")
+"""Of our own disk: the server is well, and nothing about it needs looking at."""
 _ABSENT = ("not found", "does not appear to be a git repository", "returned error: 404")
 
 
@@ -54,6 +60,8 @@ def has_no_head(complaint: str) -> bool:
 def failure(remote: Remote, complaint: str) -> RepositoryError:
     """What to tell a person about a fetch that ended with `complaint`."""
     lowered = complaint.lower()
+    if line := _disk_full(complaint):
+        return _error(Reason.DISK_FULL, remote, _plain(line), _MAKE_ROOM)
     refused = any(word in lowered for word in _REFUSED)
     reason = Reason.CREDENTIALS_REFUSED if refused else Reason.REPOSITORY_UNREACHABLE
     return _error(reason, remote, _cause(remote, complaint), _remedy(remote, lowered))
@@ -100,9 +108,18 @@ def _cause(remote: Remote, complaint: str) -> str:
         text = text.replace(hidden, "***")
     if _WANTS_LOGIN in text:
         return _login_refused(remote)
-    text = _CHANGING.sub("", text.removeprefix("fatal:").removeprefix("error:").strip())
-    text = _USER_IN_URL.sub("", text)
-    return text[:_LONGEST_CAUSE]
+    return _plain(text)
+
+
+def _disk_full(complaint: str) -> str:
+    """The line that says so: Git's last words are about what it could not write because of it."""
+    lines = (line.strip() for line in complaint.splitlines())
+    return next((one for one in lines if any(word in one.lower() for word in _DISK_FULL)), "")
+
+
+def _plain(line: str) -> str:
+    text = _CHANGING.sub("", line.removeprefix("fatal:").removeprefix("error:").strip())
+    return _USER_IN_URL.sub("", text)[:_LONGEST_CAUSE]
 
 
 def _login_refused(remote: Remote) -> str:

@@ -99,8 +99,18 @@ class _Contender:
             if await self._try_within(self._terms.deadline - (began - renewed)):
                 renewed = began
             elif self._held_by_other() or loop.time() - renewed >= self._terms.deadline:
-                _log.warning("leadership lost", lease=self._terms.name, holder=self._lease.holder)
-                raise LeadershipLostError(f"{self._lease.holder or 'nobody'} leads")
+                reason = self._why_lost()
+                _log.warning("leadership lost", lease=self._terms.name, cause=reason)
+                raise LeadershipLostError(reason)
+
+    def _why_lost(self) -> str:
+        """What we last read says that we hold it, where it is the API server that is away."""
+        if self._held_by_other():
+            return f"{self._lease.holder} leads now"
+        return (
+            f"Lease {self._terms.namespace}/{self._terms.name} could not be renewed within "
+            f"{self._terms.deadline:g} s: check that the API server can be reached from here"
+        )
 
     async def release(self) -> None:
         """So that the next one need not wait. Who cannot be reached is not told."""

@@ -46,7 +46,11 @@ from handlers.render.readset import holds
 from handlers.render.recipe import Recipe, RenderError, RenderRecord
 from handlers.render.wanted import pinned_revision, wanted_revision
 
-_COMES_BACK = (Reason.REPOSITORY_UNREACHABLE, Reason.CREDENTIALS_REFUSED)
+_COMES_BACK = (
+    Reason.REPOSITORY_UNREACHABLE,
+    Reason.DISK_FULL,
+    Reason.CREDENTIALS_REFUSED,
+)
 """Worth a look at the repository, which is tried again with back-off until it is there."""
 _CLUSTER_BACK = 5.0
 

@@ -4,6 +4,7 @@ What it is, is found in the cluster, on the bus, at its front door and in its lo
 with -9 and started again in the same state directory.
 """
 
+import base64
 import json
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -16,8 +17,10 @@ import aiohttp
 
 from agent.child import Child, ChildNotReadyError, Program
 from agent.loopback import answers_tcp, free_port
+from agent.own_secrets import AGENT_KEYS
 from agent.settings import Settings
 from bus.jetstream import Bus, BusSettings
+from bus.signature import CommandKey
 from playground.pushes import Webhook
 from tests.flows.conftest import WEBHOOK_SECRET
 from tests.flows.house import House
@@ -25,6 +28,7 @@ from tests.support import eventually
 
 ROOT = Path(__file__).parents[2]
 AGENT = ("-c", "from cli.main import main; main()", "agent", "run")
+NO_KEY = CommandKey()
 _TIMEOUT = aiohttp.ClientTimeout(total=5)
 
 
@@ -136,13 +140,25 @@ def _told(settings: Settings, port: int) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def bus_of(settings: Settings) -> AsyncIterator[Bus]:
-    """The agent's streams, as a subscriber sees them."""
+async def bus_of(settings: Settings, command_key: CommandKey = NO_KEY) -> AsyncIterator[Bus]:
+    """The agent's streams, for whoever has the key of its commands and for whoever has none."""
     url = settings.nats.url
     assert url is not None
-    chosen = BusSettings(url=url.get_secret_value(), account=settings.account, agent=settings.agent)
+    chosen = BusSettings(
+        url=url.get_secret_value(),
+        account=settings.account,
+        agent=settings.agent,
+        command_key=command_key,
+    )
     async with Bus.open(chosen) as bus:
         yield bus
+
+
+async def command_key_of(house: House) -> CommandKey:
+    """As the next leader finds what the last one signed with."""
+    path = f"/api/v1/namespaces/{house.namespace}/secrets/{AGENT_KEYS}"
+    data = (await house.api.get(path))["data"]
+    return CommandKey(base64.b64decode(base64.b64decode(data["commands"])))
 
 
 async def allow_webhooks(house: House) -> None:

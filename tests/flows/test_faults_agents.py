@@ -15,6 +15,7 @@ from tests.support import eventually
 pytestmark = pytest.mark.flow
 
 HEALING = {"automated": {"prune": True, "selfHeal": True}}
+REFRESH = {"metadata": {"annotations": {"argocd.argoproj.io/refresh": "normal"}}}
 FLOOD = 10_000
 _MIB = 1024 * 1024
 
@@ -83,3 +84,26 @@ async def stands_by(standby: Outside) -> bool:
 
 def is_at(app: dict[str, Any], revision: str) -> bool:
     return is_synced(app) and bool(app["status"]["sync"]["revision"] == revision)
+
+
+async def test_who_loses_the_lease_stands_by_in_the_same_process_and_acts_again(
+    quiet_house: House,
+) -> None:
+    """Nobody has to start it again, and it names who leads instead of itself."""
+    house = quiet_house
+    house.commit({"web/a.yaml": config_map("a", key="1")})
+    await house.apply_app("web", "web", syncPolicy=HEALING)
+    lease = f"/apis/coordination.k8s.io/v1/namespaces/{house.namespace}/leases/gitops-agent"
+    usurped = {"spec": {"holderIdentity": "usurper", "leaseDurationSeconds": 5}}
+    async with outside(house, "first", GITOPS_LEASE_ENABLED="true") as agent:
+        await agent.until_ready()
+        await house.until_synced("web")
+        process = agent.child.pid
+        await house.api.patch(lease, usurped)
+        await eventually(lambda: agent.said("no longer acting: standing by"), within=20)
+        assert agent.said("no longer acting: standing by")[0]["cause"] == "usurper leads now"
+        sha = house.commit({"web/a.yaml": config_map("a", key="2")})
+        await eventually(lambda: len(agent.said("acting")) == 2, within=40)
+        await house.patch_app("web", REFRESH)
+        await house.until(lambda app: is_at(app, sha), app="web")
+        assert agent.child.pid == process

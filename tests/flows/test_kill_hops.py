@@ -10,7 +10,7 @@ from bus.jetstream import Bus
 from tests.flows.evidence import a_fact, dead_letters, waiting
 from tests.flows.house import House, conditions, config_map
 from tests.flows.killed_agent import VARIABLE
-from tests.flows.outside import Outside, bus_of, outside, prepared
+from tests.flows.outside import Outside, bus_of, command_key_of, outside, prepared
 from tests.support import eventually
 
 pytestmark = pytest.mark.flow
@@ -123,7 +123,7 @@ async def test_what_was_not_acknowledged_is_delivered_again_and_done_once(
     await dying(house, "after:step").until_killed()
     before = await house.get("configmaps/a")
     await house.apply_app("hand", "hand")
-    async with bus_of(house.settings) as bus:
+    async with bus_of(house.settings, await command_key_of(house)) as bus:
         command = SyncApp(app=AppKey(house.namespace, "hand"), id="c1", actor="anna")
         await bus.publish(command)
         await dying(house, "before:sync").until_killed()

@@ -80,7 +80,7 @@ async def test_who_loses_the_lease_is_stopped(client: KubeClient, namespace: str
         usurped = {"spec": {"holderIdentity": "usurper", "leaseDurationSeconds": 60}}
         await client.merge_patch(path, usurped)
 
-        await until(lambda: one.ended == "usurper leads")
+        await until(lambda: one.ended == "usurper leads now")
         assert not one.acting.is_set()
 
 

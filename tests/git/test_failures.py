@@ -28,6 +28,25 @@ def test_reasons(complaint: str, reason: Reason) -> None:
     assert "argocd/x" in error.message
 
 
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        "fatal: write error: No space left on device",
+        (
+            "error: file write error: No space left on device\nfatal: unable to write loose object\n"
+            "fatal: fetch-pack: invalid index-pack output"
+        ),
+        "fatal: sha1 file '/x/pack' write error: Disk quota exceeded",
+        "fatal: the program git cannot be run: [Errno 28] No space left on device",
+    ],
+)
+def test_a_full_disk_of_ours_is_told_as_such(complaint: str) -> None:
+    error = failure(REMOTE, complaint)
+    assert error.reason is Reason.DISK_FULL
+    assert "GITOPS_STATE_DIR" in error.message
+    assert "that the server is up" not in error.message
+
+
 def test_another_protocol_is_refused_with_a_remedy() -> None:
     error = failure(REMOTE, "fatal: transport 'ssh' not allowed")
     assert "over https" in error.message
