@@ -60,6 +60,7 @@ def _agent(scope: Scope) -> tuple[str, ...]:
         ),
         *(one for stream in worked for one in _consuming(stream.name_in(scope))),
         *_reading(Stream.FACT.name_in(scope)),
+        f"{_API}.STREAM.MSG.GET.{Stream.DEAD.name_in(scope)}",
         *_bucket(scope, Bucket.SEEN),
     )
 

@@ -40,12 +40,17 @@ own.
 ## How to subscribe
 
     gitops events --follow --app argocd/guestbook --since 1h --json     # replay, then follow
-    nats sub 'gt.acme.prod1.fact.>'                                     # everything, from now on
-    nats sub 'gt.acme.prod1.fact.app.compared.>'                        # one type
-    nats stream view GT-acme-prod1-FACT                                 # what is stored
+    nats --nkey subscriber.nk sub 'gt.acme.prod1.fact.>'                # everything, from now on
+    nats --nkey subscriber.nk sub 'gt.acme.prod1.fact.app.compared.>'   # one type
 
-Any NATS client does. With JetStream, make a consumer on the stream `GT-{account}-{agent}-FACT` and
-choose where it begins. A subject is `gt.{account}.{agent}.fact.{noun}.{verb}.{shard}.{key}`: the
+Nobody reads without a login. The agent makes one that may read facts and nothing else, in a Secret
+of its own: see "Who may use the bus" in docs/operate.md. `gitops events` finds it by itself on the
+machine of an agent with a NATS of its own; elsewhere it is told by GITOPS_NATS_NKEY_FILE.
+
+Any NATS client does. What is stored is read with direct gets of the stream
+`GT-{account}-{agent}-FACT` (by sequence, by time, by subject, in batches), and the client's inbox
+prefix is then `_INBOX.GT-{account}-{agent}-subscriber`; a `-` inside of a name is written `_2d`
+there. A subscriber makes no consumers: one that pushes could be pointed anywhere. A subject is `gt.{account}.{agent}.fact.{noun}.{verb}.{shard}.{key}`: the
 key is a hash, the name it stands for is in the header `ce-subject` and in the event. All facts
 about one application share `{shard}.{key}`.
 

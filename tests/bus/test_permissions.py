@@ -154,6 +154,7 @@ DENIED: tuple[tuple[str, str, object, tuple[Login, ...]], ...] = (
     ("purge the reports", f"$JS.API.STREAM.PURGE.{UP}", {}, (A, S)),
     ("delete a fact", f"$JS.API.STREAM.MSG.DELETE.{FACTS}", {"seq": 1}, ANY),
     ("read the commands", f"$JS.API.STREAM.MSG.GET.{COMMAND}", {"seq": 1}, ANY),
+    ("read dead letters", f"$JS.API.STREAM.MSG.GET.{SCOPE.name('DEAD')}", {"seq": 1}, (B, S)),
     ("read the reports", f"$JS.API.DIRECT.GET.{UP}", {"seq": 1}, (A, S)),
     ("read results", f"$JS.API.DIRECT.GET.KV_{RESULTS}.$KV.{RESULTS}.a", {}, (A, S)),
     ("read results by sequence", f"$JS.API.DIRECT.GET.KV_{RESULTS}", {"seq": 1}, ANY),
