@@ -50,9 +50,11 @@ machine of an agent with a NATS of its own; elsewhere it is told by GITOPS_NATS_
 Any NATS client does. What is stored is read with direct gets of the stream
 `GT-{account}-{agent}-FACT` (by sequence, by time, by subject, in batches), and the client's inbox
 prefix is then `_INBOX.GT-{account}-{agent}-subscriber`; a `-` inside of a name is written `_2d`
-there. A subscriber makes no consumers: one that pushes could be pointed anywhere. A subject is `gt.{account}.{agent}.fact.{noun}.{verb}.{shard}.{key}`: the
-key is a hash, the name it stands for is in the header `ce-subject` and in the event. All facts
-about one application share `{shard}.{key}`.
+there. A subscriber makes no consumers: one that pushes could be pointed anywhere.
+
+A subject is `gt.{account}.{agent}.fact.{noun}.{verb}.{shard}.{key}`: the key is a hash, the name it
+stands for is in the header `ce-subject` and in the event. All facts about one application share
+`{shard}.{key}`.
 
 Each message is a [CloudEvent](https://cloudevents.io) in binary mode, the attributes as headers:
 

@@ -33,7 +33,7 @@ def test_reasons(complaint: str, reason: Reason) -> None:
     [
         "fatal: write error: No space left on device",
         (
-            "error: file write error: No space left on device\nfatal: unable to write loose object\n"
+            "error: file write error: No space left on device\nfatal: unable to write object\n"
             "fatal: fetch-pack: invalid index-pack output"
         ),
         "fatal: sha1 file '/x/pack' write error: Disk quota exceeded",
