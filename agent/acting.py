@@ -40,6 +40,8 @@ async def act(parts: Parts, stop: asyncio.Event, acting: asyncio.Event) -> None:
         applications=parts.applications,
         index=parts.live.index,
         pending=pending,
+        policy=parts.policy,
+        governance=parts.governance,
         control_namespace=parts.settings.namespace,
         metrics=parts.metrics,
     )

@@ -25,6 +25,7 @@ from agent.observe.lag import watch_lag
 from agent.parts import Parts
 from agent.store import feeds
 from agent.store.certificates import certificates_of
+from agent.store.policy import policy_of
 
 log = structlog.get_logger()
 
@@ -97,6 +98,7 @@ class Agent:
         for listed in self._listed.values():
             await listed.wait()
         await self.parts.certificates.known.wait()
+        await self.parts.policy.known.wait()
         warn_of_unproven(read_secrets(self.parts.secrets.setting))
         try:
             await act(self.parts, self.stop, self.acting)
@@ -140,6 +142,9 @@ class Agent:
         subject = certificates_of(namespace)
         trust = KindWatch(parts.client, subject, parts.certificates, parts.certificates.on_state)
         yield f"watch {subject.name}", trust.run()
+        subject = policy_of(namespace)
+        policy = KindWatch(parts.client, subject, parts.policy, parts.policy.on_state)
+        yield f"watch {subject.name}", policy.run()
         yield "live state", parts.live.run()
         yield "loop lag", watch_lag(parts.metrics.loop_lag)
 

@@ -17,8 +17,11 @@ from agent.ingress.pending import PendingAsks
 from agent.kube.index import LiveChange, LiveIndex
 from agent.observe.metrics import Metrics
 from agent.store.applications import Applications
+from agent.store.policy import PolicyWatch
+from bus.events import RefreshApp
 from bus.identity import AppKey
 from handlers.application.application import Application, AppProject
+from handlers.control_plane.governance import Governance
 from handlers.manifest.tracking import app_identity
 from handlers.tell.note import noted
 
@@ -28,6 +31,8 @@ class Hearing:
     applications: Applications
     index: LiveIndex
     pending: PendingAsks
+    policy: PolicyWatch
+    governance: Governance
     control_namespace: str
     metrics: Metrics
 
@@ -37,6 +42,7 @@ class Hearing:
         listeners = apps.listener, apps.project_listener, index.listener
         stored, apps.doubts.stored = apps.doubts.stored, self._stored
         apps.listener, apps.project_listener = self._app_changed, self._project_changed
+        self.policy.listener, unheard = self._policy_changed, self.policy.listener
         index.listener = self._live_changed
         for app in self.applications.all():
             self._app_changed(None, app)
@@ -44,6 +50,7 @@ class Hearing:
             yield
         finally:
             apps.doubts.stored = stored
+            self.policy.listener = unheard
             apps.listener, apps.project_listener, index.listener = listeners
 
     def _app_changed(self, before: Application | None, after: Application | None) -> None:
@@ -51,6 +58,11 @@ class Hearing:
 
     def _project_changed(self, before: AppProject | None, after: AppProject | None) -> None:
         self.pending.put(*asks_for_project(before, after, self.applications.all()))
+
+    def _policy_changed(self) -> None:
+        """What was not permitted may be now, and the other way round."""
+        held = filter(self.governance.governs, self.applications.all())
+        self.pending.put(*(RefreshApp(app=app.key) for app in held if not app.deleting))
 
     def _stored(self, app: Application) -> None:
         """Of a write whose answer was lost: nobody else knows that there is something to say."""

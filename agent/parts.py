@@ -42,6 +42,7 @@ from agent.store.certificates import Certificates
 from agent.store.cipher import Cipher
 from agent.store.later import Later
 from agent.store.patching import ApplicationPatches
+from agent.store.policy import PolicyWatch
 from agent.store.recent import RecentArtifacts
 from agent.store.redis import RedisArtifacts
 from agent.store.refs import RefNotes
@@ -50,6 +51,7 @@ from agent.store.secrets import Secrets
 from bus.jetstream import Bus
 from bus.signature import CommandKey
 from handlers.compare.worlds.handler import Worlds
+from handlers.control_plane.governance import Governance
 from handlers.report.known import KnownSecrets
 
 
@@ -75,6 +77,8 @@ class Parts:
     renders: RenderStore
     worlds: Worlds
     """Shared, so that what the server was asked once is remembered once."""
+    policy: PolicyWatch
+    governance: Governance
     refs: RefNotes
     redis: RedisArtifacts | None
     known_secrets: KnownSecrets
@@ -110,6 +114,14 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
         )
         artifacts = RecentArtifacts(behind=stored)
         renders = RenderStore.open(state / "renders", later)
+        policy = PolicyWatch()
+        governance = Governance(
+            apps=applications,
+            kind=live.kind,
+            policy=lambda: policy.now,
+            control_namespace=settings.namespace,
+            control_kinds=frozenset(settings.control_namespace_kinds),
+        )
         yield Parts(
             settings=settings,
             metrics=metrics,
@@ -134,8 +146,11 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
                 artifacts=artifacts,
                 live=live,
                 cluster=cluster,
+                governance=governance,
                 control_namespace=settings.namespace,
             ),
+            policy=policy,
+            governance=governance,
             refs=RefNotes(),
             redis=redis,
             known_secrets=known,

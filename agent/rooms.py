@@ -25,7 +25,8 @@ def open_rooms(parts: Parts) -> Rooms:
     renders, cluster = parts.renders, parts.cluster
     artifacts, worlds = parts.artifacts, parts.worlds
     begin = Begin(apps=apps, worlds=worlds, git=git, clock=clock)
-    applier = Applier(cluster=cluster, live=live)
+    governance = parts.governance
+    applier = Applier(cluster=cluster, live=live, governance=governance)
     render = Render(
         apps=apps,
         git=git,
@@ -45,7 +46,14 @@ def open_rooms(parts: Parts) -> Rooms:
         step=Step(apps=apps, worlds=worlds, begin=begin, applier=applier, clock=clock),
         assess=Assess(apps=apps, live=live, clock=clock),
         abandon=Abandon(apps=apps, renders=parts.renders, clock=clock),
-        delete=Delete(apps=apps, live=live, cluster=cluster, renders=renders, clock=clock),
+        delete=Delete(
+            apps=apps,
+            live=live,
+            cluster=cluster,
+            renders=renders,
+            governance=governance,
+            clock=clock,
+        ),
         sync_now=SyncNow(apps=apps),
         refresh_this=RefreshThis(apps=apps),
         terminate=Terminate(apps=apps),

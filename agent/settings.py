@@ -61,6 +61,7 @@ def _home(path: Path) -> Path:
 
 Name = Annotated[str, AfterValidator(_name)]
 Namespaces = Annotated[tuple[Name, ...], NoDecode, BeforeValidator(_items)]
+Kinds = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_items)]
 Seconds = Annotated[float, BeforeValidator(seconds_of), Field(gt=0)]
 StreamSize = Annotated[ByteSize, Field(ge=_MIB)]
 PathHere = Annotated[Path, AfterValidator(_home)]
@@ -284,6 +285,13 @@ class Settings(BaseSettings):
     )
     destination_namespaces: Namespaces = Field(
         default=(), description="Namespaces to watch and deploy to, with commas; empty: all."
+    )
+    control_namespace_kinds: Kinds = Field(
+        default=(),
+        description=(
+            "Kinds that Applications may bring into the control namespace, with commas:"
+            " `Application,AppProject` for apps of apps; empty: nothing."
+        ),
     )
     state_dir: PathHere = Field(
         default=Path("~/.local/state/gitops"),

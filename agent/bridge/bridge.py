@@ -30,11 +30,9 @@ from agent.bridge.heads import HeadBook
 from agent.bridge.instances import Running
 from agent.bridge.keeping import BrokenKeysError, Keeping
 from agent.bridge.keys import Keys
-from agent.bridge.limits import LimitsBook, watch_of
 from agent.bridge.link import Link
 from agent.bridge.outside import Outside, Place, outside
 from agent.bridge.past import Past
-from agent.bridge.reach import Reach
 from agent.bridge.recorder import Recorder
 from agent.bridge.results import Results
 from agent.bridge.session import Session
@@ -49,6 +47,7 @@ from agent.bridge.sources import (
 )
 from agent.bridge.states import States
 from agent.bridge.talk import Talk
+from agent.bridge.task_namespaces import TaskNamespaces
 from agent.bridge.task_reports import TaskReports
 from agent.bridge.tasks import TaskDesk
 from agent.bridge.trust import trust_of
@@ -91,15 +90,15 @@ async def bridge(parts: Parts) -> None:
 
 
 class _Bridge:
-    """One life of the bridge: its members share one redaction, one outbox, one book of limits."""
+    """One life of the bridge: its members share one redaction, one outbox, one policy."""
 
     def __init__(self, parts: Parts, introduction: Introduction, keys: Keys) -> None:
         self._parts = parts
         self._introduction = introduction
         self._instance = new_id()
         self._salt = keys.salt_bytes
-        self._book = LimitsBook()
         self._heads = HeadBook(store=introduction.keeping)
+        self._policy = parts.policy
         self._service_clock = FarClock()
         self._outbox = parts.bridge_bus.outbox()
         self._components = Components(parts, introduction.version)
@@ -152,16 +151,13 @@ class _Bridge:
             self._recorder.changed(INSTANCES, subject)
         for subject in await self._causes.look(everywhere=True):
             self._recorder.changed(APPLICATION, subject)
-        watch = watch_of(parts.client, parts.settings.namespace, self._book)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run(), name="recorder")
-            tasks.create_task(watch.run(), name="limits")
             tasks.create_task(desk.run(), name="task-desk")
             tasks.create_task(self._components.watch(self._recorder.changed), name="components")
             tasks.create_task(self._running.watch(self._recorder.changed), name="instances")
             tasks.create_task(self._causes.watch(self._recorder.changed), name="causes")
             tasks.create_task(self._trust.watch(parts.client), name="trust")
-            await self._book.known.wait()
             tasks.create_task(connect.run(), name="link")
 
     def _sources(self) -> tuple[Source[Any], ...]:
@@ -196,8 +192,8 @@ class _Bridge:
             executors=executors(self._tools()),
             results=Results(await parts.bridge_bus.bucket("results")),
             redaction=self._redaction,
-            limits=lambda: self._book.now,
-            reach=Reach(parts.applications, parts.settings.namespace),
+            policy=lambda: self._policy.now,
+            namespaces=TaskNamespaces(parts.applications, parts.settings.namespace),
             clock=SystemClock(),
             service_clock=self._service_clock,
         )
@@ -209,7 +205,7 @@ class _Bridge:
     async def _session(self, link: Link, desk: TaskDesk) -> Session:
         keys = await self._introduction.known()
         standing = await self._outbox.standing()
-        self._book.changed.clear()
+        self._policy.changed.clear()
         hello = Hello(
             account=keys.account,
             agent=keys.agent,
@@ -221,8 +217,8 @@ class _Bridge:
             outbox=standing.newest,
             cluster_uid=self._introduction.cluster_uid,
             running=desk.running,
-            allowed=self._book.now.shown(),
             heads=await self._heads.heads(),
+            allowed=self._policy.now.shown(),
         )
         forgotten = Forgotten(await self._parts.bridge_bus.bucket("link"))
         past = Past(epoch=hello.epoch, outbox=self._outbox, forgotten=forgotten)
@@ -237,10 +233,10 @@ class _Bridge:
             service_clock=self._service_clock,
             heads=self._heads,
         )
-        return Session(talk=talk, stale=self._book.changed)
+        return Session(talk=talk, stale=self._policy.changed)
 
     def _redaction(self) -> Redaction:
-        shown = self._book.now.config_maps
+        shown = self._policy.now.config_maps
         return Redaction(salt=self._salt, known=self._parts.known_secrets, config_maps=shown)
 
     def _tools(self) -> Tools:
@@ -256,6 +252,7 @@ class _Bridge:
             worlds=parts.worlds,
             evaluate=evaluate_of(parts),
             endings=self._endings,
+            governance=parts.governance,
             secrets=parts.secrets,
             redaction=self._redaction,
             keys=lambda: self._introduction.keys or Keys(signing_seed="", sealing_seed="", salt=""),

@@ -1,6 +1,6 @@
 """Fulfilment: one task from its offer to a result that is recorded.
 
-    known already? -> allowed? -> begun (recorded) -> done -> ended (recorded)
+    known already? -> allowed? -> its turn? -> begun (recorded) -> done -> ended (recorded)
 
 A task that was cut off by a crash is offered again, and its executor is told that it was begun
 before. What an executor answers is redacted here, on its way out.
@@ -9,7 +9,6 @@ before. What an executor answers is redacted here, on its way out.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,14 +16,15 @@ from datetime import datetime
 import msgspec
 import structlog
 
-from agent.bridge.allow import Limits, Rate
 from agent.bridge.doing import Doing, Executor, TaskFailedError
 from agent.bridge.failures import ERRORS, failed
 from agent.bridge.far_clock import FarClock
 from agent.bridge.held import Held
 from agent.bridge.results import Record, Results
+from agent.bridge.task_budget import TaskBudget
 from bus.carrier import CarrierError
-from bus.link import Task, TaskKind, TaskPhase, TaskResult
+from bus.link import Task, TaskClass, TaskKind, TaskPhase, TaskResult
+from handlers.control_plane.policy import ControlPlanePolicy
 from handlers.ports import Clock
 from handlers.report.items import LARGEST
 from handlers.report.redaction import Redaction
@@ -41,12 +41,21 @@ class Fulfilment:
     executors: Mapping[TaskKind, Executor]
     results: Results
     redaction: Callable[[], Redaction]
-    limits: Callable[[], Limits]
-    reach: Callable[[Task], tuple[str, ...]]
+    policy: Callable[[], ControlPlanePolicy]
+    namespaces: Callable[[Task], tuple[str, ...]]
     """The namespaces that a task may touch."""
     clock: Clock
     service_clock: FarClock
-    rate: Rate = field(default_factory=Rate)
+    reads: TaskBudget = field(init=False)
+    writes: TaskBudget = field(init=False)
+
+    def __post_init__(self) -> None:
+        budgets = {
+            "reads": TaskBudget(limit=lambda: self.policy().max_reads_per_minute),
+            "writes": TaskBudget(limit=lambda: self.policy().max_per_minute),
+        }
+        for name, budget in budgets.items():
+            object.__setattr__(self, name, budget)
 
     async def __call__(self, held: Held, progress: Progress) -> TaskResult:
         """To its end: done, failed or refused; one that has ended before is not done again."""
@@ -55,6 +64,9 @@ class Fulfilment:
         if before is not None and before.result is not None:
             return before.result
         refused = self._refusal(held, again=before is not None)
+        if refused is None and before is None:
+            await self._turn(held)
+            refused = self._refusal(held, again=False)
         if refused is not None:
             return await self.ended(task, *refused)
         record = await self.results.begin(task, self.clock.now().isoformat())
@@ -75,18 +87,20 @@ class Fulfilment:
         return result
 
     def _refusal(self, held: Held, *, again: bool) -> tuple[TaskPhase, str, str] | None:
-        task, limits = held.task, self.limits()
+        task = held.task
         if held.cancelled:
             return TaskPhase.CANCELLED, "cancelled", "cancelled before it was begun"
         if not again and _is_over(task.not_after, self.service_clock.now()):
             return TaskPhase.EXPIRED, "expired", f"not begun before {task.not_after}"
-        reason = limits.refusal(task.kind, self.reach(task))
-        if reason:
-            return TaskPhase.FAILED, "not_allowed", reason
-        if not again and not self.rate.admits(limits.max_per_minute, time.monotonic()):
-            text = f"more than {limits.max_per_minute} tasks in a minute are not allowed here"
-            return TaskPhase.FAILED, "not_allowed", text
-        return None
+        reason = self.policy().refusal(task.kind, self.namespaces(task))
+        return (TaskPhase.FAILED, "not_allowed", reason) if reason else None
+
+    async def _turn(self, held: Held) -> None:
+        """Whoever has to wait says so with the next sign of life."""
+        budget = self.writes if held.task.kind.writes else self.reads
+        held.message = f"waits: {budget.limit()} such tasks may begin in a minute here"
+        await budget.turn(tuple(TaskClass).index(held.task.clazz))
+        held.message = ""
 
     def _doing(
         self, held: Held, record: Record, progress: Progress, before: Record | None

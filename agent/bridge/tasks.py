@@ -1,9 +1,10 @@
 """Tasks: what the service wants done here, each once, each with an end that is known.
 
-    offer -> a queue for each class -> fulfilment -> outbox
+    offer -> a queue for each class, reads apart from writes -> fulfilment -> outbox
 
-Each class has workers of its own, so that logs and diffs cannot starve a rollback. A worker owns
-the task it does: whatever that raises ends this task and no other.
+Each queue has workers of its own, so that logs and diffs cannot starve a rollback, and writes that
+wait for their turn hold up no read. A worker owns the task it does: whatever that raises ends this
+task and no other.
 """
 
 from __future__ import annotations
@@ -27,6 +28,11 @@ log = structlog.get_logger()
 _WORKERS = {TaskClass.INTERACTIVE: 8, TaskClass.CONTROL: 32, TaskClass.BULK: 16}
 _STREAMS = "streams"
 _STREAM_WORKERS = 16
+_QUEUES = {
+    **{f"{clazz}-{way}": many for clazz, many in _WORKERS.items() for way in ("reads", "writes")},
+    _STREAMS: _STREAM_WORKERS,
+}
+"""The queues by name, with their workers."""
 _QUEUED = 2000
 _LONGEST_ID = 100
 _ENDS_ITSELF = frozenset({TaskKind.SYNC, TaskKind.ROLLBACK})
@@ -46,8 +52,7 @@ class TaskDesk:
     _queues: dict[str, asyncio.Queue[str]] = field(init=False)
 
     def __post_init__(self) -> None:
-        names = (*map(str, TaskClass), _STREAMS)
-        self._queues = {name: asyncio.Queue(_QUEUED) for name in names}
+        self._queues = {name: asyncio.Queue(_QUEUED) for name in _QUEUES}
 
     @property
     def running(self) -> tuple[str, ...]:
@@ -65,7 +70,7 @@ class TaskDesk:
         if not 0 < len(task.id) <= _LONGEST_ID:
             log.warning("task not taken: its id is no id")
             return
-        queue = self._queues[_STREAMS if task.kind.streams else str(task.clazz)]
+        queue = self._queues[_queue_of(task)]
         if queue.full():
             log.warning("task not taken: too many wait", task=task.id, kind=task.kind)
             return  # its lease ends, and it is offered again
@@ -94,8 +99,7 @@ class TaskDesk:
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             for name, queue in self._queues.items():
-                workers = _STREAM_WORKERS if name == _STREAMS else _WORKERS[TaskClass(name)]
-                for number in range(workers):
+                for number in range(_QUEUES[name]):
                     tasks.create_task(self._work(queue), name=f"task-{name}-{number}")
 
     async def _work(self, queue: asyncio.Queue[str]) -> None:
@@ -138,6 +142,12 @@ class TaskDesk:
     async def _sign_of_life(self, held: Held) -> None:
         if self._link is not None:
             await self.reports.progress(held)
+
+
+def _queue_of(task: Task) -> str:
+    if task.kind.streams:
+        return _STREAMS
+    return f"{task.clazz}-{'writes' if task.kind.writes else 'reads'}"
 
 
 def _broken(task: Task, work: asyncio.Task[TaskResult]) -> tuple[TaskPhase, str, str]:

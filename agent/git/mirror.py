@@ -95,6 +95,10 @@ class Mirror:
             return None
         return changed_paths(self._objects.folder, old, new)
 
+    def reaches(self, tip: Revision, commit: Revision) -> bool:
+        """Blocking: walks the history."""
+        return tip == commit or self._repository.descendant_of(tip, commit)
+
     def commit(self, revision: Revision) -> Commit | None:
         return commit_of(self._repository, revision)
 

@@ -20,6 +20,10 @@ class SyncApp(Command, frozen=True, kw_only=True):
     """Only these objects; all where empty."""
     options: tuple[str, ...] = ()
     """Sync options of this one operation, in place of the Application's; its own where empty."""
+    history_id: int | None = None
+    """An entry of the history: its source is deployed, as it was then, at `revision`."""
+    from_control_plane: bool = False
+    """It came over the link: the policy of the cluster's owner holds for what it changes."""
 
     @property
     def key(self) -> AppKey:

@@ -1,7 +1,8 @@
 """Switching off automated sync, which would bring back what a rollback has just replaced.
 
-Only that part of the Application is changed, and only if nobody changed it since it was read. It
-stays off until somebody switches it on again, when Git is right.
+Only `automated.enabled` is changed, so that prune and self-heal are as before once it is on again,
+and only if nobody changed the Application since it was read. It stays off until somebody switches
+it on again, when Git is right.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ async def switch_off(far: Far, application: str, seconds: float) -> None:
     path = find.path("applications", application)
     detail = await far.get(path)
     policy = detail["spec"].get("syncPolicy") or {}
-    if policy.get("automated") is None:
+    automated = policy.get("automated")
+    if automated is None or automated.get("enabled") is False:
         return
     headers = {"If-Match": f'"{detail["version"]}"'}
-    body = {"manifest": _by_hand(detail, policy)}
+    body = {"manifest": _by_hand(detail, {**policy, "automated": {**automated, "enabled": False}})}
     accepted = await far.order(path, body, method="PUT", headers=headers)
     (plain,) = await ended(far, [accepted["task"]], seconds)
     task = shapes.read(plain, shapes.Task)
@@ -36,10 +38,9 @@ async def switch_off(far: Far, application: str, seconds: float) -> None:
 
 
 def _by_hand(detail: Mapping[str, Any], policy: Mapping[str, Any]) -> dict[str, Any]:
-    rest = {name: value for name, value in policy.items() if name != "automated"}
     return {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "Application",
         "metadata": {name: detail[name] for name in _METADATA if detail.get(name)},
-        "spec": {**detail["spec"], "syncPolicy": rest},
+        "spec": {**detail["spec"], "syncPolicy": policy},
     }

@@ -31,3 +31,8 @@ def recorded(history: History, state: OperationState, spec: ApplicationSpec) -> 
 def deployed(history: History) -> Revision:
     """The revision that was deployed last."""
     return Revision(history[-1].revision if history else "")
+
+
+def deployed_entry(history: History, entry_id: int | None) -> RevisionHistory | None:
+    """The entry with this number; None where there is none (any more)."""
+    return next((one for one in history if one.id == entry_id), None)

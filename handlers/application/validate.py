@@ -134,10 +134,20 @@ def operation_problem(app: Application, operation: Operation) -> str:
         return "operation.sync.sources and revisions: this version acts on one source"
     if _forces(sync.sync_strategy or {}):
         return "operation.sync.syncStrategy: force (delete and create anew) is not supported"
-    if sync.source is None or app.source is None:
+    return _source_problem(app, sync.source)
+
+
+def _source_problem(app: Application, source: Source | None) -> str:
+    """A rollback names the source that was deployed then; anything else was agreed on nowhere."""
+    if source is None or app.source is None:
         return ""
-    same = replace(sync.source, target_revision=app.source.target_revision) == app.source
-    return "" if same else "operation.sync.source: only the source of the spec can be synced"
+    same = replace(source, target_revision=app.source.target_revision) == app.source
+    if same or any(source == one.source for one in app.status.history):
+        return ""
+    return (
+        "operation.sync.source: expected the source of the spec, or one of status.history that was"
+        " deployed before"
+    )
 
 
 def _forces(strategy: Mapping[str, Any]) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from bus.events import (
@@ -25,6 +26,8 @@ from bus.events import (
 from bus.status import OperationPhase
 from bus.verdicts import Reject, Retry
 from handlers.application.application import Application
+from handlers.application.history import deployed_entry
+from handlers.control_plane.governed import FROM_CONTROL_PLANE
 from handlers.ports import Apps, ClusterUnreachableError, StaleWriteError, StatusWrite
 from handlers.sync.transitions import COMMAND_ID, info_of, under_way
 
@@ -44,6 +47,8 @@ class SyncNow:
             return (StepOperation(app=app.key),)
         if under_way(app) is not None:
             raise Retry("another operation is under way", after=_BUSY)
+        if not _is_in_history(app, command):
+            raise Reject(f"{app.key} has no history entry {command.history_id}")
         try:
             await self.apps.set_operation(app, operation_of(app, command))
         except StaleWriteError as error:
@@ -99,10 +104,17 @@ def operation_of(app: Application, command: SyncApp) -> Mapping[str, Any]:
     }
     if command.revision:
         sync["revision"] = command.revision
+    entry = deployed_entry(app.status.history, command.history_id)
+    if entry is not None:
+        sync["revision"] = entry.revision
+        sync["source"] = msgspec.to_builtins(entry.source) if entry.source else None
+    info = [{"name": COMMAND_ID, "value": command.id}]
+    if command.from_control_plane:
+        info.append({"name": FROM_CONTROL_PLANE, "value": "true"})
     return {
         "sync": {name: value for name, value in sync.items() if value},
         "initiatedBy": {"username": command.actor},
-        "info": [{"name": COMMAND_ID, "value": command.id}],
+        "info": info,
     }
 
 
@@ -111,6 +123,12 @@ def _known(apps: Apps, command: SyncApp | TerminateOperation | RefreshNow) -> Ap
     if app is None:
         raise Reject(f"there is no application {command.app}")
     return app
+
+
+def _is_in_history(app: Application, command: SyncApp) -> bool:
+    """Whether what the command wants deployed again is still known."""
+    wanted = command.history_id
+    return wanted is None or deployed_entry(app.status.history, wanted) is not None
 
 
 def is_known(app: Application, command_id: str) -> bool:

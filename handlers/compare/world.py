@@ -77,6 +77,15 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
         counted = (one.said for one in self.pairs if one.state is not State.LEAVING)
         return Comparison(tuple(counted)).status
 
+    def denying(self, denials: Mapping[ResourceKey, str]) -> World:
+        """The same, with these objects not permitted; what was to be pruned of them stays."""
+        left = (one for one in self.pairs if one.key not in denials or one.desired is not None)
+        pairs = (
+            msgspec.structs.replace(one, denied=one.denied or denials.get(one.key, ""))
+            for one in left
+        )
+        return msgspec.structs.replace(self, pairs=tuple(pairs)) if denials else self
+
     def of(self, *states: State) -> tuple[Pair, ...]:
         return tuple(one for one in self.pairs if one.state in states)
 

@@ -19,6 +19,7 @@ from handlers.application.application import Application
 from handlers.application.conditions import revised
 from handlers.application.status import Condition
 from handlers.compare.worlds.handler import gathered
+from handlers.control_plane.governance import Governance, named
 from handlers.delete.cascade import Cascade, cascade, finalizers_of
 from handlers.ports import (
     ApplyRefusedError,
@@ -43,6 +44,7 @@ class Delete:
     live: LiveState
     cluster: Cluster
     renders: Renders
+    governance: Governance
     clock: Clock
 
     async def __call__(self, ask: DeleteApp) -> Sequence[Event]:
@@ -53,13 +55,28 @@ class Delete:
             while (going := self._next(app)).wave:
                 if not await self._take_away(app, going):
                     return ()
+            await self._hold(app)
             return await self._let_go(app)
         except ClusterUnreachableError as error:
             raise Retry(str(error), after=_AWAY) from error
 
     def _next(self, app: Application) -> Cascade:
         lives = self.live.tracked(app.key) if finalizers_of(app) else ()
-        return cascade(app, lives, options_of(app))
+        held = self.governance.denials(app, (one.key for one in lives))
+        return cascade(app, (one for one in lives if one.key not in held), options_of(app))
+
+    async def _hold(self, app: Application) -> None:
+        """Objects that it may not remove are neither removed nor forgotten: a person decides."""
+        lives = self.live.tracked(app.key) if finalizers_of(app) else ()
+        whole = cascade(app, lives, options_of(app))
+        if whole.wave:
+            held = named(self.governance.denials(app, (one.key for one in whole.wave)))
+            text = (
+                f"{held}; permit them, delete them, or remove the finalizer"
+                f" {finalizers_of(app)[0]} to leave them as they are"
+            )
+            await self._tell(app, text)
+            raise Retry(text, after=_REFUSED)
 
     async def _take_away(self, app: Application, going: Cascade) -> bool:
         """Whether the whole wave is gone already, so that the next may follow at once."""
@@ -69,7 +86,7 @@ class Delete:
             if isinstance(error, ClusterUnreachableError):
                 raise error
             if error is not None:
-                await self._tell(app, error)
+                await self._tell(app, error.message)
                 raise Retry(str(error), after=_REFUSED)
         return all(self.live.get(one.key) is None for one in going.wave)
 
@@ -82,9 +99,9 @@ class Delete:
             return error
         return None
 
-    async def _tell(self, app: Application, error: ApplyRefusedError) -> None:
+    async def _tell(self, app: Application, message: str) -> None:
         type_ = ConditionType.DELETION_ERROR
-        found = Condition(type=type_, message=error.message)
+        found = Condition(type=type_, message=message)
         now = times.written(self.clock.now())
         conditions = revised(app.status.conditions, (type_,), (found,), now)
         await self.apps.write(app, StatusWrite(status=replace(app.status, conditions=conditions)))

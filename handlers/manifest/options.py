@@ -108,6 +108,26 @@ def parse_sync_options(written: Iterable[str], base: SyncOptions | None = None) 
     return msgspec.structs.replace(base, **known, unknown=tuple(dict.fromkeys(unknown)))
 
 
+def weakened(options: SyncOptions, written: Iterable[str]) -> tuple[str, ...]:
+    """Options that `written`, in place of `options`, makes less careful: overwrite, delete, check.
+
+    What is left out falls back to the default, which may be less careful too.
+    """
+    instead = parse_sync_options(written)
+    changed = (
+        ("Validate", options.validate and not instead.validate),
+        ("Replace", instead.replace and not options.replace),
+        ("Force", instead.force and not options.force),
+        ("Prune", instead.prune is Consent.YES and options.prune is not Consent.YES),
+        ("FailOnSharedResource", options.fail_on_shared_resource > instead.fail_on_shared_resource),
+        (
+            "RespectIgnoreDifferences",
+            options.respect_ignore_differences > instead.respect_ignore_differences,
+        ),
+    )
+    return tuple(name for name, weaker in changed if weaker)
+
+
 def sync_options_of(manifest: Manifest, app: SyncOptions) -> SyncOptions:
     """The application's options with those of one object laid over them."""
     words = annotation_words(manifest, SYNC_OPTIONS)

@@ -44,7 +44,12 @@ from handlers.render.outcome import (
 )
 from handlers.render.readset import holds
 from handlers.render.recipe import Recipe, RenderError, RenderRecord
-from handlers.render.wanted import pinned_revision, wanted_revision
+from handlers.render.wanted import (
+    as_wanted,
+    pinned_revision,
+    pinned_source,
+    wanted_revision,
+)
 
 _COMES_BACK = (
     Reason.REPOSITORY_UNREACHABLE,
@@ -71,6 +76,7 @@ class Render:
             return ()
         if app.deleting:
             return ()
+        app = as_wanted(app)
         if found := self._problems(app):
             await self._say(app, found)
             return (refused(app, found),)
@@ -108,8 +114,10 @@ class Render:
         if record is None:
             made = await self._make(app, recipe, revision, tree, hard=hard)
             return rendered(app, made, cached=False)
-        if record.revision != revision and (pinned_revision(app) or asked_refresh(app)):
-            record = replace(record, revision=revision)  # somebody wants to see this very commit
+        moved = record.revision != revision and (pinned_revision(app) or asked_refresh(app))
+        if moved or record.pinned_source != pinned_source(app):
+            # Somebody wants to see this very commit, or the same files by another source.
+            record = replace(record, revision=revision, pinned_source=pinned_source(app))
             await self.renders.remember(record)
         return rendered(app, record, cached=True)
 
@@ -128,7 +136,8 @@ class Render:
         self, app: Application, recipe: Recipe, revision: Revision, tree: Tree, *, hard: bool
     ) -> RenderRecord:
         made = await self.evaluate(app, recipe, revision, tree, hard=hard)
-        record = replace(made.record, digest=await self.artifacts.put(made.content))
+        digest = await self.artifacts.put(made.content)
+        record = replace(made.record, digest=digest, pinned_source=pinned_source(app))
         await self.renders.remember(record)
         return record
 

@@ -69,6 +69,8 @@ class RenderRecord(msgspec.Struct, frozen=True, kw_only=True):
     digest: Digest
     objects: int
     source_type: SourceType
+    pinned_source: str = ""
+    """The digest of the source that an operation named; empty where it is the spec's own."""
 
 
 class RenderError(Exception):

@@ -31,7 +31,7 @@ def begun(
         operation=replace(operation, sync=sync, info=_identified(app, operation, revision, now)),
         phase=OperationPhase.RUNNING,
         started_at=written(now),
-        sync_result=SyncResult(revision=revision, source=app.source),
+        sync_result=SyncResult(revision=revision, source=sync.source or app.source),
     )
 
 

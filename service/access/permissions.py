@@ -31,6 +31,8 @@ class Permission(StrEnum):
     APPLICATION_EDIT = "gitops_application_edit"
     APPLICATION_DELETE = "gitops_application_delete"
     APPLICATION_SYNC = "gitops_application_sync"
+    APPLICATION_OVERRIDE = "gitops_application_override"
+    """Sync commits that the target revision does not reach, or with options that guard less."""
     ACCESS_VIEW = "access_view"
     ACCESS_EDIT = "access_edit"
     AUDIT_VIEW = "audit_view"

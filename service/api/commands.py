@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -20,7 +21,12 @@ from service.api.problem import invalid
 from service.api.sight import visible_applications
 
 SYNC = Permission.APPLICATION_SYNC
+OVERRIDE = Permission.APPLICATION_OVERRIDE
 _MOST = 500
+_WEAKENING = frozenset({"Replace=true", "Force=true", "Validate=false"})
+
+Arguments = Callable[[RowMapping], Awaitable[dict[str, Any]]]
+"""What an order says about one application."""
 
 
 class ObjectRef(Given, frozen=True, kw_only=True):
@@ -80,8 +86,7 @@ class BulkRefresh(Bulk, frozen=True, kw_only=True):
 async def sync(call: Call, given: Sync) -> Accepted:
     """Make live equal desired."""
     row = await apps.find(call, call.id, SYNC)
-    arguments = msgspec.to_builtins(given)
-    return await _ordered(call, row, TaskKind.SYNC, arguments)
+    return await _ordered(call, row, TaskKind.SYNC, await _sync_arguments(call, row, given))
 
 
 async def refresh(call: Call, given: Refresh) -> Accepted:
@@ -99,19 +104,54 @@ async def terminate(call: Call, _given: Nothing) -> Accepted:
 async def rollback(call: Call, given: Rollback) -> Accepted:
     """Sync to what was deployed before, by its id in the history."""
     row = await apps.find(call, call.id, SYNC)
+    _check_known(
+        given.history_id, await apps.body_of(call, row), f"{row['namespace']}/{row['name']}"
+    )
     return await _ordered(call, row, TaskKind.ROLLBACK, msgspec.to_builtins(given))
 
 
 async def bulk_sync(call: Call, given: BulkSync) -> AcceptedAll:
     """Sync many: one task each, behind what single people wait for."""
     options = Sync(prune=given.prune, dry_run=given.dry_run, options=given.options)
-    return await _all(call, given, TaskKind.SYNC, msgspec.to_builtins(options))
+
+    async def arguments(row: RowMapping) -> dict[str, Any]:
+        return await _sync_arguments(call, row, options)
+
+    return await _all(call, given, TaskKind.SYNC, arguments)
 
 
 async def bulk_refresh(call: Call, given: BulkRefresh) -> AcceptedAll:
     """Refresh many."""
-    arguments = msgspec.to_builtins(Refresh(hard=given.hard))
+
+    async def arguments(_row: RowMapping) -> dict[str, Any]:
+        said: dict[str, Any] = msgspec.to_builtins(Refresh(hard=given.hard))
+        return said
+
     return await _all(call, given, TaskKind.REFRESH, arguments)
+
+
+async def _sync_arguments(call: Call, row: RowMapping, given: Sync) -> dict[str, Any]:
+    """With `override` where the caller may do what the Application itself does not say.
+
+    Whether the target reaches a commit, and which options weaken the Application's own, is known
+    to the agent only; what weakens in any case is refused here.
+    """
+    place = await apps.place_of(call, row)
+    if _WEAKENING & {word.strip() for word in given.options}:
+        call.require(OVERRIDE, place, f"application {row['namespace']}/{row['name']}")
+    arguments: dict[str, Any] = msgspec.to_builtins(given)
+    return {**arguments, "override": True} if call.may(OVERRIDE, place) else arguments
+
+
+def _check_known(history_id: int, body: Mapping[str, Any], name: str) -> None:
+    """Raises ProblemError where the history as it is known has no such entry."""
+    status = body.get("status")
+    found = status.get("history") if isinstance(status, Mapping) else None
+    known = [it.get("id", 0) for it in found or () if isinstance(it, Mapping)]
+    if history_id in known:
+        return
+    there = f"there are {', '.join(map(str, known))}" if known else "nothing was deployed yet"
+    raise invalid("historyId", f"{name} has no history entry {history_id}; {there}", rule="known")
 
 
 async def _ordered(
@@ -131,7 +171,7 @@ def order_for(row: RowMapping, kind: TaskKind, arguments: dict[str, Any]) -> Ord
     )
 
 
-async def _all(call: Call, given: Bulk, kind: TaskKind, arguments: dict[str, Any]) -> AcceptedAll:
+async def _all(call: Call, given: Bulk, kind: TaskKind, arguments: Arguments) -> AcceptedAll:
     """All of them or none: one that may not be synced refuses the whole request."""
     if (given.ids is None) == (given.filter is None):
         raise invalid("ids", "expected either ids or filter", rule="one-of")
@@ -139,7 +179,7 @@ async def _all(call: Call, given: Bulk, kind: TaskKind, arguments: dict[str, Any
     found: list[Task] = []
     for id_ in dict.fromkeys(ids):
         row = await apps.find(call, id_, SYNC)
-        order = order_for(row, kind, arguments)
+        order = order_for(row, kind, await arguments(row))
         order = msgspec.structs.replace(order, clazz=TaskClass.BULK)
         found.append(await submit(call, order, part=id_))
     return AcceptedAll(tasks=found)

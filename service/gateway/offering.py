@@ -1,5 +1,8 @@
 """Offering tasks to an agent: queued -> offered, a bounded number of each class at once.
 
+Not more begin in a minute than the agent says it does (`allowed` of its Hello), reads and writes
+each for themselves; the rest stays queued, in order.
+
 An offer is a lease: without a sign of life of the task for thirty seconds it is offered again, and
 after a reconnect at once. That is always safe, because the agent answers a repeated id from its
 log of results and ignores one that is running. What nobody answers ends as `expired` before it was
@@ -8,11 +11,12 @@ offered, and as `unknown` after.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, case, select, update
+from sqlalchemy import Row, case, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bus.link import Offer, Task, TaskClass, TaskKind, TaskPhase
@@ -26,6 +30,24 @@ AT_ONCE = {TaskClass.INTERACTIVE: 8, TaskClass.CONTROL: 4, TaskClass.BULK: 4}
 """Of one agent: a flood of one class does not hold up another."""
 _BEGUN = (TaskPhase.OFFERED, TaskPhase.RUNNING)
 _CANDIDATES = 64
+_MINUTE = timedelta(minutes=1)
+_UNLIMITED = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What an agent may be offered now: by class at once, by reads and writes in a minute."""
+
+    begun: dict[str, int]
+    left: dict[bool, int]
+
+    def takes(self, clazz: TaskClass, kind: TaskKind) -> bool:
+        """Counts it where it does."""
+        if self.begun.get(clazz, 0) >= AT_ONCE[clazz] or self.left[kind.writes] <= 0:
+            return False
+        self.begun[clazz] = self.begun.get(clazz, 0) + 1
+        self.left[kind.writes] -= 1
+        return True
 
 
 async def offers(
@@ -48,8 +70,11 @@ async def offers(
     rows = (await connection.execute(locked)).all()
     if not rows:
         return ()
-    begun = await _begun(connection, agent_id)
-    return tuple([await _offer(connection, row, fence, now) for row in _fitting(rows, begun, now)])
+    room = Room(
+        begun=await _begun(connection, agent_id),
+        left=await _left(connection, agent_id, now),
+    )
+    return tuple([await _offer(connection, row, fence, now) for row in _fitting(rows, room, now)])
 
 
 async def end_unanswered(connection: AsyncConnection, now: datetime) -> int:
@@ -97,15 +122,35 @@ async def _begun(connection: AsyncConnection, agent_id: str) -> dict[str, int]:
     return found
 
 
-def _fitting(rows: Sequence[Row[Any]], begun: dict[str, int], now: datetime) -> Iterator[Row[Any]]:
+async def _left(connection: AsyncConnection, agent_id: str, now: datetime) -> dict[bool, int]:
+    """How many more may begin in this minute: writes (True) and reads (False)."""
+    allowed = await connection.scalar(select(agents.c.allowed).where(agents.c.id == agent_id))
+    lately = (tasks.c.agent_id == agent_id) & (tasks.c.started_at > now - _MINUTE)
+    query = select(tasks.c.kind, func.count()).where(lately).group_by(tasks.c.kind)
+    found = allowance(allowed or {})
+    for kind, many in (await connection.execute(query)).all():
+        found[TaskKind(kind).writes] -= many
+    return found
+
+
+def allowance(allowed: Mapping[str, Any]) -> dict[bool, int]:
+    """What an agent says it begins in a minute; one that says nothing is not held back."""
+    names = {True: "maxPerMinute", False: "maxReadsPerMinute"}
+    said = {writes: allowed.get(name) for writes, name in names.items()}
+    return {
+        writes: limit if isinstance(limit, int) and limit > 0 else _UNLIMITED
+        for writes, limit in said.items()
+    }
+
+
+def _fitting(rows: Sequence[Row[Any]], room: Room, now: datetime) -> Iterator[Row[Any]]:
     """Those that are repeated count already; of the others, as many as there is room for."""
     for row in rows:
         if row.phase == TaskPhase.QUEUED:
             if row.not_after is not None and row.not_after <= now:
                 continue
-            if begun.get(row.clazz, 0) >= AT_ONCE[TaskClass(row.clazz)]:
+            if not room.takes(TaskClass(row.clazz), TaskKind(row.kind)):
                 continue
-            begun[row.clazz] = begun.get(row.clazz, 0) + 1
         yield row
 
 

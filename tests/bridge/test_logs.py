@@ -24,6 +24,7 @@ from agent.store.applications import Applications
 from bus.link import Chunk, Task, TaskKind, UpFrame
 from handlers.report.known import KnownSecrets
 from handlers.report.redaction import Redaction
+from tests.control_plane.build import governance
 from tests.support import eventually
 
 PODS = "/api/v1/namespaces/shop/pods"
@@ -103,6 +104,7 @@ def tools(client: KubeClient) -> Tools:
     redaction = Redaction(salt=b"s", known=KnownSecrets(b"s"))
     parts: dict[str, Any] = dict.fromkeys(Tools.__slots__)
     parts |= {"client": client, "applications": apps, "live": Live(client, index, Extent())}
+    parts["governance"] = governance({})
     return Tools(**{**parts, "redaction": lambda: redaction})
 
 

@@ -23,6 +23,7 @@ from handlers.manifest.tracking import stamp
 from handlers.ports import ApplyOptions, ApplyRefusedError, LiveObject, Manifest
 from tests.application.build import application
 from tests.ciphers import CIPHER
+from tests.control_plane.build import governance
 from tests.render.world import NAMESPACE, Cluster, Served
 from tests.sync.build import found, live
 
@@ -101,6 +102,7 @@ async def compared(folder: Path, cluster: BothVersions, git: Manifest, *, times:
         artifacts=ArtifactStore.open(folder / "artifacts", cipher=CIPHER),
         live=OneScaler(scaling(indexed())),
         cluster=cluster,
+        governance=governance(),
         control_namespace=NAMESPACE,
     )
     seen_each_time = [

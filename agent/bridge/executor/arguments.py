@@ -38,6 +38,8 @@ class Sync(Arguments, frozen=True, kw_only=True):
     dry_run: bool = False
     resources: tuple[Object, ...] = ()
     options: tuple[str, ...] = ()
+    override: bool = False
+    """Who asks may do what the target and the options of the Application do not say."""
 
 
 class Preview(Sync, frozen=True, kw_only=True):

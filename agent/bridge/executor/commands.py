@@ -12,13 +12,15 @@ from typing import Any
 
 from agent.bridge.doing import Doing, TaskFailedError
 from agent.bridge.executor import arguments
-from agent.bridge.executor.desired import deployed_revision
+from agent.bridge.executor.desired import deployed_before
+from agent.bridge.executor.overrides import Overrides
 from agent.bridge.executor.tools import Tools, app_key
 from bus.events import Event, RefreshNow, SyncApp, TerminateOperation
 from bus.identity import ResourceKey, Revision
 from bus.link import Task, TaskPhase
 from bus.status import OperationPhase
 from handlers.application.application import Application
+from handlers.application.policy import auto_sync
 from handlers.application.status import OperationState
 from handlers.command.handler import commands_of, is_known
 from handlers.sync.transitions import COMMAND_ID, info_of
@@ -36,6 +38,7 @@ class Commands:
         said = arguments.read(task, arguments.Sync)
         arguments.check_options(said)
         app = self._subject(task, doing)
+        revision = await Overrides(self.tools).checked(app, said)
         resources = tuple(
             ResourceKey(one.group, one.kind, one.namespace, one.name) for one in said.resources
         )
@@ -43,32 +46,34 @@ class Commands:
             id=task.id,
             actor=task.actor,
             app=app.key,
-            revision=Revision(said.revision),
+            revision=revision,
             prune=said.prune,
             dry_run=said.dry_run,
             resources=resources,
             options=said.options,
+            from_control_plane=True,
         )
         return await self._operate(app, command, doing)
 
     async def rollback(self, task: Task, doing: Doing) -> object:
-        """To the revision of an entry of the history, as Argo CD does it."""
+        """To what an entry of the history deployed: its revision, its source and parameters."""
         said = arguments.read(task, arguments.Rollback)
         app = self._subject(task, doing)
-        policy = app.spec.sync_policy
-        if policy is not None and policy.automated is not None:
+        if auto_sync(app.spec) is not None and not doing.repeated:
             text = (
                 f"{app.key} syncs by itself and would undo a rollback:"
-                " switch off spec.syncPolicy.automated first"
+                " set spec.syncPolicy.automated.enabled to false first"
             )
             raise TaskFailedError("conflict", text)
         command = SyncApp(
             id=task.id,
             actor=task.actor,
             app=app.key,
-            revision=deployed_revision(app, said.history_id),
+            revision=Revision(deployed_before(app, said.history_id).revision),
+            history_id=said.history_id,
             prune=said.prune,
             dry_run=said.dry_run,
+            from_control_plane=True,
         )
         return await self._operate(app, command, doing)
 

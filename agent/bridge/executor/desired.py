@@ -10,16 +10,19 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from agent.bridge.doing import TaskFailedError
 from agent.bridge.executor.tools import Tools
-from bus.identity import Revision
 from bus.status import Reason
 from handlers.application.application import Application
+from handlers.application.history import deployed_entry
+from handlers.application.status import RevisionHistory
 from handlers.application.validate import problems
 from handlers.ports import RendererBusyError, RepositoryError
 from handlers.render.evaluate.handler import RENDER_SECONDS, Made
 from handlers.render.outcome import message_of
-from handlers.render.recipe import RenderError
+from handlers.render.recipe import RenderError, RenderRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,8 @@ class Desired:
             text = "its manifests are not rendered yet: refresh it, and look at its conditions"
             raise TaskFailedError("not_found", f"{app.key}: {text}")
         target = app.source.target_revision if app.source else ""
-        if rendered is not None and revision in ("", target, rendered.record.revision):
+        known = revision in ("", target) or (rendered and rendered.record.revision == revision)
+        if rendered is not None and known and self._is_of_spec(app, rendered.record):
             return rendered
         return await self._imagined(app, revision)
 
@@ -41,6 +45,11 @@ class Desired:
         record = self.tools.renders.recall(app.key)
         content = await self.tools.artifacts.get(record.digest) if record else None
         return Made(record, content) if record is not None and content is not None else None
+
+    def _is_of_spec(self, app: Application, record: RenderRecord) -> bool:
+        """Whether it was rendered from the very source that is asked about."""
+        stored = self.tools.applications.get(app.key)
+        return not record.pinned_source and stored is not None and stored.source == app.source
 
     async def _imagined(self, app: Application, revision: str) -> Made:
         found = problems(app, self.tools.applications.project(app.spec.project))
@@ -70,11 +79,18 @@ class Desired:
         return await self.tools.evaluate(app, recipe, commit, tree)
 
 
-def deployed_revision(app: Application, history_id: int) -> Revision:
-    """Of an entry of the history; raises TaskFailedError that names those there are."""
-    entry = next((one for one in app.status.history if one.id == history_id), None)
+def deployed_before(app: Application, history_id: int) -> RevisionHistory:
+    """An entry of the history; raises TaskFailedError that names those there are."""
+    entry = deployed_entry(app.status.history, history_id)
     if entry is None:
         known = ", ".join(str(one.id) for one in app.status.history) or "none"
         text = f"{app.key} has no history entry {history_id}; there are {known}"
         raise TaskFailedError("not_found", text)
-    return Revision(entry.revision)
+    return entry
+
+
+def as_deployed(app: Application, entry: RevisionHistory) -> Application:
+    """The Application with the source that was deployed then."""
+    if entry.source is None:
+        return app
+    return replace(app, spec=replace(app.spec, source=entry.source, sources=()))

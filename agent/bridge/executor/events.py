@@ -18,7 +18,6 @@ import structlog
 from agent.bridge.doing import Doing, TaskFailedError
 from agent.bridge.executor import arguments
 from agent.bridge.executor.happenings import Happenings
-from agent.bridge.executor.nodes import nodes_of
 from agent.bridge.executor.tools import Tools
 from agent.bridge.link import LinkLostError
 from agent.kube.watch import KindWatch, Subject
@@ -102,7 +101,7 @@ class _About:
     said: arguments.Object
 
     def keys(self) -> Sequence[ResourceKey]:
-        return [key for key in nodes_of(self.app, self.tools.live) if _is_meant(key, self.said)]
+        return [key for key in self.tools.nodes(self.app) if _is_meant(key, self.said)]
 
     def spaces(self) -> Sequence[str]:
         return sorted({key.namespace or "default" for key in self.keys()})
@@ -111,7 +110,10 @@ class _About:
         """Asked for every event of a namespace: up the owners of one object, not through all."""
         uid = access.text(event, "involvedObject", "uid")
         key = self.tools.live.index.belonging(uid, self.app.key)
-        return key is not None and _is_meant(key, self.said)
+        return key is not None and _is_meant(key, self.said) and not self._hidden(key)
+
+    def _hidden(self, key: ResourceKey) -> bool:
+        return self.tools.governance.hidden(key)
 
 
 def _path(space: str) -> str:

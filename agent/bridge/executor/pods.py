@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from agent.bridge.doing import Doing, TaskFailedError
 from agent.bridge.executor import arguments
-from agent.bridge.executor.nodes import nodes_of
 from agent.bridge.executor.tools import Tools
 from agent.kube.lines import Lines
 from bus.identity import ResourceKey
@@ -66,7 +65,7 @@ class Pods:
 
     def _pod(self, app: Application, said: arguments.Logs) -> ResourceKey:
         name = said.pod or said.name
-        nodes = nodes_of(app, self.tools.live)
+        nodes = self.tools.nodes(app)
         found = [key for key in nodes if key.kind == "Pod" and key.name == name]
         wanted = [key for key in found if said.namespace in ("", key.namespace)]
         if not wanted:

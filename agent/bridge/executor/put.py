@@ -2,11 +2,14 @@
 
 Only what this agent is made of can be written: Applications, projects, and the connections of
 connections.py. What people see is masked; masks that come back are replaced by what they stand for.
+
+Whatever is written is marked in the same request: from then on the policy of the cluster's owner
+holds for its objects (handlers/control_plane). Where it has some beyond that, nothing is changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,15 +21,19 @@ from agent.bridge.executor import arguments
 from agent.bridge.executor.connections import Connections
 from agent.bridge.executor.tools import Tools
 from agent.kube.errors import NotFoundError
+from bus.identity import AppKey, ResourceKey
 from bus.link import Task
 from handlers.application.application import (
     RESOURCES_FINALIZER,
+    Application,
     AppProjectSpec,
     read_application,
     read_project,
 )
 from handlers.application.defaults import DEFAULT_PROJECT
 from handlers.application.spec import ApplicationSpec
+from handlers.control_plane.governance import named
+from handlers.control_plane.governed import marked
 from handlers.manifest import access
 from handlers.report.restore import UnknownMaskError, restored
 
@@ -50,6 +57,7 @@ class Objects:
         if said.manifest is None:
             return await Connections(self.tools).put(said)
         manifest = self._checked(said.manifest, task)
+        self._check_objects(access.kind(manifest), access.name(manifest))
         live = await self._live(manifest)
         if live is None:
             return await self._create(manifest, task)
@@ -74,9 +82,27 @@ class Objects:
             raise
         _check(task.precondition, live, repeated=doing.repeated)
         if said.kind == "Application":
+            if said.cascade:
+                self._check_objects(said.kind, name)
             await self._cascade(path, live, wanted=said.cascade)
         await self.tools.client.delete(path, uid=access.uid(live))
         return {"deleted": True}
+
+    def _check_objects(self, kind: str, name: str) -> None:
+        """What is there already and beyond the policy would be cut off from its source."""
+        beyond: dict[ResourceKey, str] = {}
+        for app in self._affected(kind, name):
+            keys = (one.key for one in self.tools.live.tracked(app.key) if not one.owners)
+            beyond |= self.tools.governance.beyond(keys)
+        if beyond:
+            raise TaskFailedError("not_allowed", f"{kind} {name} is beyond: {named(beyond)}")
+
+    def _affected(self, kind: str, name: str) -> Sequence[Application]:
+        """The application, or those of the project."""
+        if kind == "Application":
+            app = self.tools.applications.get(AppKey(self.tools.namespace, name))
+            return () if app is None else (app,)
+        return [app for app in self.tools.applications.all() if app.spec.project == name]
 
     def _check_unused(self, project: str) -> None:
         """As Argo CD has it; whoever means it moves the applications first."""
@@ -118,7 +144,7 @@ class Objects:
     async def _create(self, manifest: dict[str, Any], task: Task) -> object:
         if task.precondition.get("uid"):
             raise TaskFailedError("not_found", f"{task.subject} is gone")
-        body = self._unmasked(manifest, {})
+        body = marked(self._unmasked(manifest, {}))
         answer = await self.tools.client.create(
             self._collection(access.kind(manifest)), orjson.dumps(body)
         )
@@ -130,7 +156,7 @@ class Objects:
         said = access.mapping(body, "metadata")
         metadata = {**live["metadata"], **{key: said[key] for key in _KEPT if key in said}}
         spec = {**_undeclared(access.kind(manifest), live), **body["spec"]}
-        whole = {**live, "metadata": metadata, "spec": spec}
+        whole = marked({**live, "metadata": metadata, "spec": spec})
         path = f"{self._collection(access.kind(manifest))}/{access.name(manifest)}"
         return _told(await self.tools.client.replace(path, orjson.dumps(whole)))
 
@@ -145,16 +171,16 @@ class Objects:
         return body
 
     async def _cascade(self, path: str, live: Mapping[str, Any], *, wanted: bool) -> None:
+        """Marks it too: what goes with it goes by the policy."""
         finalizers = list(access.get(live, "metadata", "finalizers") or ())
         ours = [one for one in finalizers if one.startswith(RESOURCES_FINALIZER)]
         if wanted and not ours:
             finalizers.append(RESOURCES_FINALIZER)
         elif not wanted and ours:
             finalizers = [one for one in finalizers if one not in ours]
-        else:
-            return
         version = access.resource_version(live)
-        patch = {"metadata": {"finalizers": finalizers, "resourceVersion": version}}
+        metadata = {"finalizers": finalizers, "resourceVersion": version}
+        patch = marked({"metadata": metadata})
         await self.tools.client.merge_patch(path, patch)
 
     def _collection(self, kind: str) -> str:

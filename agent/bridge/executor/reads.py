@@ -13,9 +13,8 @@ import msgspec
 
 from agent.bridge.doing import Doing, TaskFailedError
 from agent.bridge.executor import arguments
-from agent.bridge.executor.desired import Desired, deployed_revision
+from agent.bridge.executor.desired import Desired, as_deployed, deployed_before
 from agent.bridge.executor.intents import Intent, intents
-from agent.bridge.executor.nodes import nodes_of
 from agent.bridge.executor.tools import Tools
 from agent.kube.paths import item
 from bus.identity import ResourceKey
@@ -50,25 +49,31 @@ class Reads:
         app = self.tools.app(task)
         said = arguments.read(task, arguments.Preview)
         arguments.check_options(said)
-        made = await Desired(self.tools).at(app, _revision(app, said))
+        made = await Desired(self.tools).at(*_meant(app, said))
         world = await self.tools.worlds.beside(app, made.record, made.content)
         redaction = self.tools.redaction()
-        objects = [_difference(pair, redaction) for pair in _differing(world, said)]
+        seen = [one for one in _differing(world, said) if not self.tools.governance.hidden(one.key)]
+        objects = [_difference(pair, redaction) for pair in seen]
         answer = {"revision": world.record.revision, "objects": fitting(objects)}
         return {**answer, "intents": self._intents(app, world, said)} if said.preview else answer
 
     def _intents(
         self, app: Application, world: World, said: arguments.Preview
     ) -> tuple[Intent, ...]:
-        space = ResourceKey("", "Namespace", "", app.spec.destination.namespace)
-        there = self.tools.live.get(space) is not None
-        return intents(app, world, said, has_namespace=there)
+        """With the objects refused that a sync over the link may not change."""
+        governance = self.tools.governance
+        touched = {one.key for one in world.of(State.CHANGED, State.MISSING, State.EXTRA)}
+        name = app.spec.destination.namespace
+        there = self.tools.live.get(ResourceKey("", "Namespace", "", name)) is not None
+        whole = world.denying(governance.beyond(touched))
+        made = there or not governance.may_create_namespace(name)
+        return intents(app, whole, said, has_namespace=made)
 
     async def live(self, task: Task, _doing: Doing) -> object:
         app = self.tools.app(task)
         said = arguments.read(task, arguments.Object)
         key = ResourceKey(said.group, said.kind, said.namespace, said.name)
-        if key not in nodes_of(app, self.tools.live):
+        if key not in self.tools.nodes(app):
             raise TaskFailedError("not_found", f"{key} is no live object of {app.key}")
         raw = await self.tools.client.get(item(self._kind(key), key.namespace, key.name))
         return msgspec.json.decode(raw)
@@ -80,8 +85,12 @@ class Reads:
         return kind
 
 
-def _revision(app: Application, said: arguments.Preview) -> str:
-    return said.revision if said.history_id is None else deployed_revision(app, said.history_id)
+def _meant(app: Application, said: arguments.Preview) -> tuple[Application, str]:
+    """The Application and the revision that the preview is about."""
+    if said.history_id is None:
+        return app, said.revision
+    entry = deployed_before(app, said.history_id)
+    return as_deployed(app, entry), entry.revision
 
 
 def _differing(world: World, said: arguments.Preview) -> list[Pair]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from agent.bridge.doing import TaskFailedError
 from agent.bridge.endings import Endings
+from agent.bridge.executor.nodes import Node, nodes_of
 from agent.bridge.keys import Keys
 from agent.git.mirrors import Mirrors
 from agent.kube.client import KubeClient
@@ -14,11 +15,12 @@ from agent.kube.live import Live
 from agent.store.applications import Applications
 from agent.store.renders import RenderStore
 from agent.store.secrets import Secrets
-from bus.identity import AppKey
+from bus.identity import AppKey, ResourceKey
 from bus.jetstream import Bus
 from bus.link import Task
 from handlers.application.application import Application
 from handlers.compare.worlds.handler import Worlds
+from handlers.control_plane.governance import Governance
 from handlers.ports import Artifacts, Clock
 from handlers.render.evaluate.handler import Evaluate
 from handlers.report.redaction import Redaction
@@ -36,6 +38,7 @@ class Tools:
     worlds: Worlds
     evaluate: Evaluate
     endings: Endings
+    governance: Governance
     secrets: Secrets
     redaction: Callable[[], Redaction]
     keys: Callable[[], Keys]
@@ -52,6 +55,11 @@ class Tools:
         if differing:
             raise TaskFailedError("conflict", f"{task.subject} changed: {differing}")
         return app
+
+    def nodes(self, app: Application) -> dict[ResourceKey, Node]:
+        """The live objects of the application that the control plane may look at."""
+        found = nodes_of(app, self.live)
+        return {key: node for key, node in found.items() if not self.governance.hidden(key)}
 
 
 def app_key(task: Task) -> AppKey:

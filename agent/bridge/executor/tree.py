@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from agent.bridge.doing import Doing
-from agent.bridge.executor.nodes import Node, nodes_of
+from agent.bridge.executor.nodes import Node
 from agent.bridge.executor.tools import Tools
 from bus.identity import ResourceKey
 from bus.link import Task
@@ -27,9 +27,10 @@ class Tree:
 
     async def __call__(self, task: Task, _doing: Doing) -> object:
         app = self.tools.app(task)
-        nodes = nodes_of(app, self.tools.live)
+        nodes = self.tools.nodes(app)
         pods = await self._pods(nodes)
-        wanted = {_key(one): one for one in app.status.resources}
+        hidden = self.tools.governance.hidden
+        wanted = {_key(one): one for one in app.status.resources if not hidden(_key(one))}
         shown = [_shown(node, wanted.get(key), pods.get(key)) for key, node in nodes.items()]
         absent = [_absent(one) for key, one in wanted.items() if key not in nodes]
         return {"nodes": [*shown, *absent]}

@@ -23,6 +23,7 @@ from handlers.compare.desired import Desired, desired_of
 from handlers.compare.diff import changes_after_dry_run, same_after_dry_run
 from handlers.compare.normalise import sent
 from handlers.compare.world import Found, Question, World, compared, joined, questions
+from handlers.control_plane.governance import Governance
 from handlers.manifest import access
 from handlers.manifest.tracking import app_identity
 from handlers.ports import (
@@ -39,6 +40,7 @@ from handlers.ports import (
 )
 from handlers.render.assemble import objects_of
 from handlers.render.recipe import RenderRecord
+from handlers.render.wanted import pinned_source
 
 T = TypeVar("T")
 
@@ -57,6 +59,7 @@ class Worlds:
     artifacts: Artifacts
     live: LiveState
     cluster: Cluster
+    governance: Governance
     control_namespace: str
     _answers: OrderedDict[Question, Outcome] = field(default_factory=OrderedDict)
     _recent: OrderedDict[bytes, Desired] = field(default_factory=OrderedDict)
@@ -65,8 +68,10 @@ class Worlds:
     async def read(self, app: Application) -> World | None:
         """None where the desired state must be rendered first; ClusterUnreachableError."""
         record = self.renders.recall(app.key)
-        content = await self.artifacts.get(record.digest) if record else None
-        if record is None or content is None:
+        if record is None or record.pinned_source != pinned_source(app):
+            return None
+        content = await self.artifacts.get(record.digest)
+        if content is None:
             return None
         return await self.beside(app, record, content)
 
@@ -89,12 +94,14 @@ class Worlds:
         lives = {one.key: one for one in self.live.tracked(app.key)}
         here = ((key, self.live.get(key)) for key in desired.keys)
         lives |= {key: one for key, one in here if one is not None}
+        held = self.governance.denials(app, desired.keys | lives.keys())
+        lives = {key: one for key, one in lives.items() if key not in held}
         return Found(
             record=record,
             desired=desired,
             lives=lives,
             identity=app_identity(app.key, self.control_namespace),
-            denied=self._denied(app, desired.keys | lives.keys()),
+            denied={**self._denied(app, desired.keys | lives.keys()), **held},
         )
 
     def _desired(self, content: bytes) -> Desired:

@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bus.status import ResultStatus
+from handlers.application.application import Application
 from handlers.application.status import ResourceResult
 from handlers.compare.normalise import sent
 from handlers.compare.worlds.handler import gathered
+from handlers.control_plane.governance import Governance
 from handlers.manifest.options import SyncOptions, sync_options_of
 from handlers.ports import (
     ApplyOptions,
@@ -35,6 +37,7 @@ _CONFLICT = 409
 class Orders:
     """How an operation wants its objects applied."""
 
+    app: Application
     options: SyncOptions
     dry_run: bool = False
     patient: bool = True
@@ -59,6 +62,7 @@ class Carried:
 class Applier:
     cluster: Cluster
     live: LiveState
+    governance: Governance
 
     async def carry_out(self, act: Act, orders: Orders) -> Carried:
         """Raises ClusterUnreachableError; what was sent until then is found unchanged next time."""
@@ -106,7 +110,7 @@ class Applier:
             replace=options.replace,
             validate=options.validate,
         )
-        manifest = sent(task.manifest)
+        manifest = self.governance.sent(orders.app, task.key, sent(task.manifest))
         try:
             await self.cluster.apply(manifest, how)
         except ApplyRefusedError as error:

@@ -23,6 +23,7 @@ from handlers.application.validate import operation_problem
 from handlers.compare.world import World
 from handlers.compare.worlds.handler import Worlds
 from handlers.ports import Apps, Clock, Git, RepositoryError, StatusWrite
+from handlers.render.wanted import as_wanted
 from handlers.sync.decide import Start, decide
 from handlers.sync.outlook import outlook
 from handlers.sync.run import Run, after_failure, started
@@ -89,9 +90,10 @@ class Begin:
         if problem := operation_problem(app, wanted):
             return await self._cannot_start(app, problem, final=True)
         revision = world.record.revision
-        if wanted.sync and wanted.sync.revision and app.source:
+        source = as_wanted(app).source
+        if wanted.sync and wanted.sync.revision and source:
             try:
-                repository = self.git.access(app.source.repo_url, app.spec.project)
+                repository = self.git.access(source.repo_url, app.spec.project)
                 revision = await self.git.resolve(repository, wanted.sync.revision)
             except RepositoryError as error:
                 return await self._cannot_start(app, error.message)

@@ -19,7 +19,9 @@ from bus.status import OperationPhase
 from bus.verdicts import Retry
 from handlers.application import history
 from handlers.application.status import ApplicationStatus, OperationState
+from handlers.compare.world import State, World
 from handlers.compare.worlds.handler import Worlds
+from handlers.control_plane.governance import is_from_control_plane
 from handlers.health.handler import health_fact
 from handlers.ports import (
     Apps,
@@ -57,6 +59,8 @@ _AWAY = 5.0
 _PATIENCE = 10.0
 """Seconds in which an object may become acceptable: its namespace or definition is on its way."""
 _AGAIN = 0.5
+
+_TOUCHED = (State.CHANGED, State.MISSING, State.EXTRA)
 
 Events = Sequence[Event]
 
@@ -110,10 +114,12 @@ class Step:
 
     async def _view(self, run: Run) -> tuple[Run, View]:
         """The plan of what is left, and how stands what is done."""
-        work = work_of(run.world, run.sync, run.options)
+        work = work_of(self._permitted(run), run.sync, run.options)
         space = run.app.spec.destination.namespace
         there = self.applier.live.get(ResourceKey("", "Namespace", "", space)) is not None
-        extra = namespace_task(space, run.world, run.options, exists=there)
+        governance = self.applier.governance
+        may = governance.creates_namespace(run.app, run.state.operation, space)
+        extra = namespace_task(space, run.world, run.options, exists=there or not may)
         steps = plan((*work.tasks, *extra))
         run = replace(run, state=told(run.state, work.settled)) if work.settled else run
         standing: Mapping[ResourceKey, Standing] = {}
@@ -121,9 +127,21 @@ class Step:
             standing = standings(steps, self.applier.live.get, self.applier.live.kind)
         return run, View(steps=steps, standing=standing, now=self.clock.now())
 
+    def _permitted(self, run: Run) -> World:
+        """The control plane's own operation changes nothing beyond what its owner allows it."""
+        if not is_from_control_plane(run.state.operation):
+            return run.world
+        touched = {one.key for one in run.world.of(*_TOUCHED)}
+        return run.world.denying(self.applier.governance.beyond(touched))
+
     async def _act(self, run: Run, act: Act) -> Run:
         elapsed = (self.clock.now() - run.began).total_seconds()
-        orders = Orders(options=run.options, dry_run=run.sync.dry_run, patient=elapsed < _PATIENCE)
+        orders = Orders(
+            app=run.app,
+            options=run.options,
+            dry_run=run.sync.dry_run,
+            patient=elapsed < _PATIENCE,
+        )
         carried = await self.applier.carry_out(act, orders)
         run = replace(run, state=told(run.state, carried.results))
         if carried.results:

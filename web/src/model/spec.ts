@@ -32,10 +32,10 @@ function inOrder(spec: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(spec).sort(([a], [b]) => place(a) - place(b)));
 }
 
-/** The same spec, synced by a person only; everything else of its policy stays. */
+/** The same spec, synced by a person only; prune and self-heal are kept for when it is on again. */
 export function withoutAutoSync(spec: JsonObject): JsonObject {
-  const policy = Object.entries((spec["syncPolicy"] ?? {}) as JsonObject).filter(
-    ([name]) => name !== "automated",
-  );
-  return { ...spec, syncPolicy: Object.fromEntries(policy) };
+  const policy = (spec["syncPolicy"] ?? {}) as JsonObject;
+  const automated = policy["automated"] as JsonObject | undefined;
+  if (!automated) return spec;
+  return { ...spec, syncPolicy: { ...policy, automated: { ...automated, enabled: false } } };
 }

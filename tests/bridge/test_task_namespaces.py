@@ -5,7 +5,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from agent.bridge.reach import Reach
+from agent.bridge.task_namespaces import TaskNamespaces
 from agent.store.applications import Applications
 from bus.link import Task, TaskKind
 
@@ -13,12 +13,12 @@ MANIFEST = {"kind": "Application", "spec": {"destination": {"namespace": "blog"}
 
 
 @pytest.fixture
-def reach() -> Reach:
+def reach() -> TaskNamespaces:
     apps = Applications(cast("Any", None))
     spec = {"destination": {"namespace": "shop"}}
     metadata = {"name": "web", "namespace": "argocd", "resourceVersion": "1"}
     apps.put_application(msgspec.json.encode({"metadata": metadata, "spec": spec}))
-    return Reach(apps, "argocd")
+    return TaskNamespaces(apps, "argocd")
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,11 @@ def reach() -> Reach:
     ],
 )
 def test_a_task_reaches_where_its_objects_are(
-    reach: Reach, kind: TaskKind, subject: str, arguments: dict[str, Any], touched: tuple[str, ...]
+    reach: TaskNamespaces,
+    kind: TaskKind,
+    subject: str,
+    arguments: dict[str, Any],
+    touched: tuple[str, ...],
 ) -> None:
     task = Task(id="t", kind=kind, subject=subject, actor="a", arguments=arguments)
     assert reach(task) == touched

@@ -1,17 +1,17 @@
-"""The limits of this agent, followed: the ConfigMap that allow.py reads, as it stands now."""
+"""The control plane's policy, followed: the ConfigMap `gitops-agent-limits` as it stands now."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import msgspec
 import structlog
 
-from agent.bridge.allow import CONFIG_MAP, Limits, read_limits
-from agent.kube.client import KubeClient
-from agent.kube.watch import KindWatch, State, Subject
+from agent.kube.watch import State, Subject
 from handlers.application.application import Metadata
+from handlers.control_plane.policy import CONFIG_MAP, ControlPlanePolicy, read_policy
 
 log = structlog.get_logger()
 
@@ -22,16 +22,18 @@ class _ConfigMap(msgspec.Struct, frozen=True):
 
 
 _CONFIG_MAP = msgspec.json.Decoder(_ConfigMap, strict=False)
-_UNREADABLE = Limits(read_only=True, problem="the agent may not read ConfigMaps here")
+_UNREADABLE = ControlPlanePolicy(read_only=True, problem="the agent may not read ConfigMaps here")
 
 
 @dataclass(slots=True)
-class LimitsBook:
+class PolicyWatch:
     """A sink of the watch; `known` is set when it is certain what stands there."""
 
-    now: Limits = field(default_factory=Limits)
+    now: ControlPlanePolicy = field(default_factory=lambda: read_policy(None))
     known: asyncio.Event = field(default_factory=asyncio.Event)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
+    listener: Callable[[], None] = lambda: None
+    """Called when another policy holds than before."""
     _found: bool = False
 
     def begin_list(self) -> None:
@@ -41,37 +43,37 @@ class LimitsBook:
         found = _CONFIG_MAP.decode(raw)
         if found.metadata.name == CONFIG_MAP:
             self._found = True
-            self._become(read_limits(found.data or {}))
+            self._become(read_policy(found.data or {}))
 
     def remove(self, raw: bytes) -> None:
         if _CONFIG_MAP.decode(raw).metadata.name == CONFIG_MAP:
-            self._become(Limits())
+            self._become(read_policy(None))
 
     def end_list(self, resource_version: str) -> None:  # noqa: ARG002  part of the sink's protocol
         if not self._found:
-            self._become(Limits())
+            self._become(read_policy(None))
         self.known.set()
 
     def on_state(self, state: State, why: str) -> None:
-        """Without the right to read them nothing is changed here."""
+        """Without the right to read it nothing that came over the link is written here."""
         if state is State.FORBIDDEN:
-            log.warning("limits cannot be read: nothing that writes is done", reason=why)
+            log.warning("policy cannot be read: nothing of the link is written", reason=why)
             self._become(_UNREADABLE)
             self.known.set()
 
-    def _become(self, limits: Limits) -> None:
-        if limits == self.now:
+    def _become(self, policy: ControlPlanePolicy) -> None:
+        if policy == self.now:
             return
-        self.now = limits
+        self.now = policy
         self.changed.set()
-        if limits.problem:
-            log.warning("limits cannot be understood", problem=limits.problem)
+        self.listener()
+        if policy.problem:
+            log.warning("policy cannot be understood", problem=policy.problem)
 
 
-def watch_of(client: KubeClient, namespace: str, book: LimitsBook) -> KindWatch:
-    subject = Subject(
+def policy_of(namespace: str) -> Subject:
+    return Subject(
         name=f"ConfigMap {CONFIG_MAP}",
         path=f"/api/v1/namespaces/{namespace}/configmaps",
         query={"fieldSelector": f"metadata.name={CONFIG_MAP}"},
     )
-    return KindWatch(client, subject, book, book.on_state)

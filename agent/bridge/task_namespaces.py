@@ -1,4 +1,4 @@
-"""Reach: which namespaces a task may touch, to be held against the customer's limits."""
+"""Which namespaces a task may touch, to be held against the customer's policy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OF_THE_AGENT = frozenset({TaskKind.REFS})
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class TaskNamespaces:
     applications: Applications
     namespace: str
     """Of the control plane: where Applications, projects and credentials live."""

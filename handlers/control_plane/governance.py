@@ -1,0 +1,162 @@
+"""Governance: whose objects the policy holds for, and which of them it does not permit.
+
+    every application        nothing in the control namespace but kinds that the agent's owner
+                             names, and never the policy itself nor the agent's own keys
+    governed applications    besides: what the policy says of namespace, scope and kind
+
+An application is governed where it, its AppProject, or an application that deploys one of both is
+marked (governed.py). Reads its ports and decides nothing about the world: no I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from bus.identity import AppKey, ResourceKey
+from handlers.application.application import Application, AppProject, Metadata
+from handlers.application.denials import NOT_PERMITTED
+from handlers.application.spec import Operation
+from handlers.control_plane.governed import (
+    FROM_CONTROL_PLANE,
+    is_marked,
+    is_ours,
+    marked,
+)
+from handlers.control_plane.policy import CONFIG_MAP, ControlPlanePolicy
+from handlers.manifest.access import Manifest
+from handlers.manifest.kinds import KindInfo
+from handlers.manifest.tracking import TRACKING_ID, TrackingId, app_of
+
+_DEEPEST = 20
+_OUT_OF_REACH = frozenset(
+    {
+        ResourceKey("", "ConfigMap", "", CONFIG_MAP),
+        ResourceKey("", "Secret", "", "gitops-agent-link"),
+    }
+)
+"""Of the control namespace: what Git must not write whatever the agent's settings say."""
+
+_WHY_HELD = " (the application, its project or what deploys it came or was changed over the link)"
+
+
+class Known(Protocol):
+    """The applications and projects of the control namespace."""
+
+    def get(self, key: AppKey) -> Application | None: ...
+    def project(self, name: str) -> AppProject | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Governance:
+    apps: Known
+    kind: Callable[[str, str], KindInfo | None]
+    """Group and kind -> what the cluster serves."""
+    policy: Callable[[], ControlPlanePolicy]
+    control_namespace: str
+    control_kinds: frozenset[str] = frozenset()
+    """Kinds that applications may bring into the control namespace; `*` is all."""
+
+    # --- who ----------------------------------------------------------------------------------
+
+    def governs(self, app: Application) -> bool:
+        project = self.apps.project(app.spec.project)
+        return self._leads_to_mark(app.metadata) or (
+            project is not None and self._leads_to_mark(project.metadata)
+        )
+
+    def _leads_to_mark(self, metadata: Metadata) -> bool:
+        """By itself, or by whoever deploys it."""
+        for _ in range(_DEEPEST):
+            if is_marked(metadata):
+                return True
+            tracked = TrackingId.parse(metadata.annotations.get(TRACKING_ID, ""))
+            parent = self.apps.get(app_of(tracked.app, self.control_namespace)) if tracked else None
+            if parent is None or parent.metadata == metadata:
+                return False
+            metadata = parent.metadata
+        return True  # a chain without an end is nobody's who may do more
+
+    # --- what ---------------------------------------------------------------------------------
+
+    def denials(self, app: Application, keys: Iterable[ResourceKey]) -> dict[ResourceKey, str]:
+        """What the application may neither apply nor remove, and why."""
+        governed = self.governs(app)
+        found = {key: self._denial(key, governed=governed) for key in keys}
+        return {key: why for key, why in found.items() if why}
+
+    def beyond(self, keys: Iterable[ResourceKey]) -> dict[ResourceKey, str]:
+        """What the control plane may neither apply nor remove, whose ever it is."""
+        found = {key: self._denial(key, governed=True) for key in keys}
+        return {key: why for key, why in found.items() if why}
+
+    def creates_namespace(self, app: Application, operation: Operation | None, name: str) -> bool:
+        """Whether an operation may make the destination's Namespace, which is a bare one."""
+        held = self.governs(app) or is_from_control_plane(operation)
+        return self.may_create_namespace(name) if held else True
+
+    def may_create_namespace(self, name: str) -> bool:
+        """Whether the control plane may: where it may write in it, and no more."""
+        return name != self.control_namespace and self.policy().creates_namespace(name)
+
+    def hidden(self, key: ResourceKey) -> bool:
+        """Whether the control plane may not look at the object."""
+        return not self.policy().reaches(key.namespace)
+
+    def _denial(self, key: ResourceKey, *, governed: bool) -> str:
+        if self._is_own(key) and not self._may_come(key, governed=governed):
+            return _said(
+                key,
+                f"namespace {self.control_namespace!r} is the agent's own and no destination;"
+                f" its owner may name the kind in GITOPS_CONTROL_NAMESPACE_KINDS",
+            )
+        if not governed:
+            return ""
+        served = self.kind(key.group, key.kind)
+        namespaced = served.namespaced if served else bool(key.namespace)
+        problem = self.policy().object_problem(key, namespaced=namespaced)
+        return _said(key, f"{problem}{_WHY_HELD}") if problem else ""
+
+    def _is_own(self, key: ResourceKey) -> bool:
+        is_namespace = (key.group, key.kind, key.name) == ("", "Namespace", self.control_namespace)
+        return key.namespace == self.control_namespace or is_namespace
+
+    def _may_come(self, key: ResourceKey, *, governed: bool) -> bool:
+        if ResourceKey(key.group, key.kind, "", key.name) in _OUT_OF_REACH:
+            return False
+        named = bool({"*", key.kind} & self.control_kinds)
+        return named and (is_ours(key) or not governed)
+
+    # --- the mark -----------------------------------------------------------------------------
+
+    def sent(self, app: Application, key: ResourceKey, manifest: Manifest) -> Manifest:
+        """As it is applied: what tells the agent what to do keeps or inherits the mark."""
+        if not is_ours(key):
+            return manifest
+        return marked(manifest) if self.governs(app) or self._has_mark(key) else manifest
+
+    def _has_mark(self, key: ResourceKey) -> bool:
+        live: Application | AppProject | None = (
+            self.apps.get(AppKey(key.namespace, key.name))
+            if key.kind == "Application"
+            else self.apps.project(key.name)
+        )
+        return live is not None and is_marked(live.metadata)
+
+
+def is_from_control_plane(operation: Operation | None) -> bool:
+    info = operation.info if operation is not None else ()
+    return any(one.get("name") == FROM_CONTROL_PLANE for one in info)
+
+
+def named(denials: Mapping[ResourceKey, str], most: int = 5) -> str:
+    """The first of the denials in words, and how many more there are."""
+    told = [denials[key] for key in sorted(denials)[:most]]
+    more = len(denials) - len(told)
+    return "; ".join((*told, f"and {more} more") if more else told)
+
+
+def _said(key: ResourceKey, why: str) -> str:
+    place = f"{key.namespace}/{key.name}" if key.namespace else key.name
+    return f"{key.kind} {place} {NOT_PERMITTED}: {why}"

@@ -1,0 +1,183 @@
+"""The policy that a cluster's owner sets for the control plane: a ConfigMap as a value. Pure.
+
+The ConfigMap `gitops-agent-limits` of the control namespace is read before anything a task asks
+for, and held against every object of an application that came or was changed over the link. The
+control plane cannot change or exceed it. Without one the control plane may only look; one that
+cannot be understood allows nothing that writes.
+
+    kinds: sync, refresh, tree        tasks that may be done; `*` is all (default)
+    namespaces: shop-*, blog          namespaces they may touch, patterns; `*` is all (default)
+    objectKinds: "*, !Secret"         kinds of objects, `Kind` or `Kind.group`; `!` takes one out
+    clusterScoped: "true"             objects without a namespace too; false by default
+    override: "true"                  commits the target does not reach, options that weaken
+    maxPerMinute: "60"                tasks that write, begun in any minute; the rest waits
+    maxReadsPerMinute: "600"          tasks that only look, likewise
+    readOnly: "true"                  nothing that writes
+    configMaps: shop/*                ConfigMaps (namespace/name) whose data may be shown
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from bus.identity import ResourceKey
+from bus.link import TaskKind
+
+CONFIG_MAP = "gitops-agent-limits"
+_WRITES_PER_MINUTE, _READS_PER_MINUTE = 100, 600
+_MOST_PER_MINUTE = 10_000
+_YES, _NO = ("true", "yes", "on"), ("false", "no", "off", "")
+_KEYS = frozenset(
+    {
+        "kinds",
+        "namespaces",
+        "objectKinds",
+        "clusterScoped",
+        "override",
+        "maxPerMinute",
+        "maxReadsPerMinute",
+        "readOnly",
+        "configMaps",
+    }
+)
+
+
+class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """Made by `read_policy`; what is said without one is that of an owner who allows writing."""
+
+    kinds: tuple[str, ...] = ("*",)
+    namespaces: tuple[str, ...] = ("*",)
+    object_kinds: tuple[str, ...] = ("*",)
+    cluster_scoped: bool = False
+    override: bool = False
+    max_per_minute: int = _WRITES_PER_MINUTE
+    max_reads_per_minute: int = _READS_PER_MINUTE
+    read_only: bool = False
+    config_maps: tuple[str, ...] = ()
+    problem: str = ""
+    """What cannot be understood: then nothing that writes is done."""
+    exists: bool = True
+    """Whether there is such a ConfigMap."""
+
+    def refusal(self, kind: TaskKind, namespaces: tuple[str, ...]) -> str:
+        """Why a task is refused, naming the rule; empty where it is allowed."""
+        if kind.writes and (reason := self._nothing_written()):
+            return reason
+        if not ({"*", kind.value} & set(self.kinds)):
+            return f"{CONFIG_MAP} does not allow tasks of kind {kind.value}"
+        if not self.rate(kind):
+            return f"{CONFIG_MAP} allows no task of kind {kind.value} in any minute"
+        for namespace in namespaces:
+            if not self.reaches(namespace):
+                return f"{CONFIG_MAP} does not allow namespace {namespace or '(cluster)'}"
+        return ""
+
+    def object_problem(self, key: ResourceKey, *, namespaced: bool) -> str:
+        """Which rule stands against writing or removing an object; empty for none."""
+        if not self.exists or self.problem:
+            return self._nothing_written()
+        if not _listed(self.object_kinds, (key.kind, f"{key.kind}.{key.group}")):
+            return f"{CONFIG_MAP} does not name its kind in objectKinds"
+        if not namespaced:
+            return "" if self.cluster_scoped else f"{CONFIG_MAP} does not say clusterScoped"
+        if not self.reaches(key.namespace):
+            return f"{CONFIG_MAP} does not name {key.namespace!r} in namespaces"
+        return ""
+
+    def creates_namespace(self, name: str) -> bool:
+        """Whether a bare Namespace may be made, of which nothing but the name is anybody's word."""
+        listed = _listed(self.object_kinds, ("Namespace", "Namespace."))
+        named = any(fnmatchcase(name, pattern) for pattern in self.namespaces)
+        return self.exists and not self.problem and listed and named
+
+    def reaches(self, namespace: str) -> bool:
+        """Whether a task may touch a namespace; an empty name stands for the whole cluster."""
+        if not namespace and self.cluster_scoped:
+            return True
+        return any(fnmatchcase(namespace, pattern) for pattern in self.namespaces)
+
+    def rate(self, kind: TaskKind) -> int:
+        """How many tasks like this one may begin in any minute."""
+        return self.max_per_minute if kind.writes else self.max_reads_per_minute
+
+    def shown(self) -> dict[str, object]:
+        """For Hello.allowed."""
+        return {
+            "kinds": list(self.kinds),
+            "namespaces": list(self.namespaces),
+            "objectKinds": list(self.object_kinds),
+            "clusterScoped": self.cluster_scoped,
+            "override": self.override,
+            "maxPerMinute": self.max_per_minute,
+            "maxReadsPerMinute": self.max_reads_per_minute,
+            "readOnly": bool(self._nothing_written()),
+            "configMaps": list(self.config_maps),
+            **({"problem": self.problem} if self.problem else {}),
+        }
+
+    def _nothing_written(self) -> str:
+        if self.problem:
+            return f"{CONFIG_MAP} cannot be understood ({self.problem}): nothing is changed here"
+        if not self.exists:
+            return (
+                f"there is no ConfigMap {CONFIG_MAP} in the agent's namespace, so the control plane"
+                " may only look; its owner allows more by making one, for instance with"
+                " `namespaces: shop-*`"
+            )
+        if self.read_only:
+            return f"{CONFIG_MAP} says readOnly: this agent only tells what it sees"
+        return ""
+
+
+def read_policy(data: Mapping[str, str] | None) -> ControlPlanePolicy:
+    """The policy of a ConfigMap's data; None where there is no ConfigMap."""
+    if data is None:
+        return ControlPlanePolicy(exists=False)
+    problems: list[str] = [f"unknown key {key[:40]!r}" for key in sorted(set(data) - _KEYS)]
+    kinds = _words(data.get("kinds", "*"))
+    known = {"*", *(kind.value for kind in TaskKind)}
+    problems += [f"unknown kind {kind[:40]!r}" for kind in kinds if kind not in known]
+    return ControlPlanePolicy(
+        kinds=kinds,
+        namespaces=_words(data.get("namespaces", "*")),
+        object_kinds=_words(data.get("objectKinds", "*")),
+        cluster_scoped=_switch(data, "clusterScoped", problems),
+        override=_switch(data, "override", problems),
+        max_per_minute=_number(data, "maxPerMinute", _WRITES_PER_MINUTE, problems),
+        max_reads_per_minute=_number(data, "maxReadsPerMinute", _READS_PER_MINUTE, problems),
+        read_only=_switch(data, "readOnly", problems),
+        config_maps=_words(data.get("configMaps", "")),
+        problem="; ".join(problems),
+    )
+
+
+def _listed(patterns: Iterable[str], names: tuple[str, ...]) -> bool:
+    """Some pattern names it, and none takes it out."""
+    said = tuple(patterns)
+    taken_out = [one.removeprefix("!").strip() for one in said if one.startswith("!")]
+    wanted = [one for one in said if not one.startswith("!")]
+    if any(fnmatchcase(name, one) for name in names for one in taken_out):
+        return False
+    return any(fnmatchcase(name, one) for name in names for one in wanted)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word for part in text.replace("\n", ",").split(",") if (word := part.strip()))
+
+
+def _switch(data: Mapping[str, str], key: str, problems: list[str]) -> bool:
+    word = data.get(key, "").strip().lower()
+    if word not in (*_YES, *_NO):
+        problems.append(f"{key} is neither true nor false")
+    return word not in _NO
+
+
+def _number(data: Mapping[str, str], key: str, usual: int, problems: list[str]) -> int:
+    text = data.get(key, str(usual)).strip()
+    if text.isascii() and text.isdigit() and int(text) <= _MOST_PER_MINUTE:
+        return int(text)
+    problems.append(f"{key} is no number up to {_MOST_PER_MINUTE}")
+    return usual

@@ -1,0 +1,101 @@
+"""What the cluster's owner lets the control plane do: the ConfigMap as a value."""
+
+import pytest
+
+from bus.identity import ResourceKey
+from bus.link import TaskKind
+from handlers.control_plane.policy import ControlPlanePolicy, read_policy
+
+CONFIG_MAP = ResourceKey("", "ConfigMap", "shop", "a")
+CLUSTER_ROLE = ResourceKey("rbac.authorization.k8s.io", "ClusterRole", "", "a")
+
+
+@pytest.mark.parametrize("kind", TaskKind)
+def test_without_a_config_map_the_control_plane_may_only_look(kind: TaskKind) -> None:
+    policy = read_policy(None)
+    assert bool(policy.refusal(kind, ("shop",))) == kind.writes
+    assert "its owner allows more by making one" in policy.refusal(TaskKind.PUT, ("shop",))
+
+
+@pytest.mark.parametrize("kind", TaskKind)
+def test_read_only_means_that_nothing_is_written(kind: TaskKind) -> None:
+    policy = read_policy({"readOnly": "true"})
+    assert bool(policy.refusal(kind, ())) == kind.writes
+
+
+def test_only_the_named_kinds_and_namespaces_are_allowed() -> None:
+    policy = read_policy({"kinds": "sync, tree", "namespaces": "shop-*\nblog"})
+    assert policy.refusal(TaskKind.SYNC, ("shop-eu",)) == ""
+    assert "kind put" in policy.refusal(TaskKind.PUT, ("shop-eu",))
+    assert "namespace kube-system" in policy.refusal(TaskKind.SYNC, ("blog", "kube-system"))
+    assert "namespace (cluster)" in policy.refusal(TaskKind.SYNC, ("",))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"readonly": "true"},
+        {"readOnly": "maybe"},
+        {"clusterScoped": "perhaps"},
+        {"override": "2"},
+        {"kinds": "sync,everything"},
+        {"maxPerMinute": "many"},
+        {"maxReadsPerMinute": "-1"},
+    ],
+    ids=str,
+)
+def test_a_policy_that_cannot_be_understood_allows_nothing_that_writes(
+    data: dict[str, str],
+) -> None:
+    policy = read_policy(data)
+    assert "cannot be understood" in policy.refusal(TaskKind.SYNC, ("shop",))
+    assert "cannot be understood" in policy.object_problem(CONFIG_MAP, namespaced=True)
+    assert policy.shown()["readOnly"] is True
+
+
+@pytest.mark.parametrize(
+    ("data", "key", "verdict"),
+    [
+        ({}, CONFIG_MAP, "permitted"),
+        ({}, CLUSTER_ROLE, "denied"),
+        ({"clusterScoped": "true"}, CLUSTER_ROLE, "permitted"),
+        ({"namespaces": "shop"}, CONFIG_MAP, "permitted"),
+        ({"namespaces": "blog"}, CONFIG_MAP, "denied"),
+        ({"objectKinds": "ConfigMap"}, CONFIG_MAP, "permitted"),
+        ({"objectKinds": "Deployment.apps, Service"}, CONFIG_MAP, "denied"),
+        ({"objectKinds": "*, !ConfigMap"}, CONFIG_MAP, "denied"),
+        (
+            {"objectKinds": "*, !*.rbac.authorization.k8s.io", "clusterScoped": "true"},
+            CLUSTER_ROLE,
+            "denied",
+        ),
+        (None, CONFIG_MAP, "denied"),
+    ],
+)
+def test_an_object_is_held_against_namespace_scope_and_kind(
+    data: dict[str, str] | None, key: ResourceKey, verdict: str
+) -> None:
+    problem = read_policy(data).object_problem(key, namespaced=bool(key.namespace))
+    assert (problem == "") == (verdict == "permitted")
+
+
+def test_a_bare_namespace_is_made_where_its_name_is_permitted_and_nowhere_else() -> None:
+    policy = read_policy({"namespaces": "shop-*"})
+    assert policy.creates_namespace("shop-eu")
+    assert not policy.creates_namespace("kube-public")
+    assert not read_policy({"objectKinds": "ConfigMap"}).creates_namespace("shop-eu")
+    assert not read_policy(None).creates_namespace("shop-eu")
+
+
+def test_what_is_shown_is_what_holds() -> None:
+    assert ControlPlanePolicy().shown() == {
+        "kinds": ["*"],
+        "namespaces": ["*"],
+        "objectKinds": ["*"],
+        "clusterScoped": False,
+        "override": False,
+        "maxPerMinute": 100,
+        "maxReadsPerMinute": 600,
+        "readOnly": False,
+        "configMaps": [],
+    }
