@@ -14,7 +14,7 @@ from playground.kubernetes import ControlPlane
 from playground.pushes import Webhook
 from tests.bridge.farend import FarEnd
 from tests.flows.house import House
-from tests.flows.near import Near, acting, linked_to
+from tests.flows.near import Near, acting, allow, linked_to
 
 WEBHOOK_SECRET = "a secret of the flow tests"
 
@@ -95,7 +95,9 @@ async def far() -> AsyncIterator[FarEnd]:
 
 
 @pytest.fixture
-def linked(quiet_house: House, far: FarEnd, tmp_path: Path) -> House:
+async def linked(quiet_house: House, far: FarEnd, tmp_path: Path) -> House:
+    """Its owner lets the control plane write everywhere."""
+    await allow(quiet_house)
     return linked_to(far, quiet_house, tmp_path)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.flows.administrator import Administrator, administrator
 from tests.flows.house import House
-from tests.flows.near import linked_by
+from tests.flows.near import allow, linked_by
 from tests.service.world import World, open_service, settings
 
 
@@ -26,6 +26,7 @@ async def linked_house(house: House, database_url: str, folder: Path) -> AsyncIt
     quick = settings(database_url, roots_seconds=1.0)
     async with open_service(quick) as service:
         world = World(service)
+        await allow(house)
         linked_by(await world.token(await world.agent(region="eu")), service.url, house, folder)
         async with administrator(world) as admin, house.running():
             yield Linked(house=house, world=world, admin=admin)

@@ -87,6 +87,14 @@ def linked_by(token: str, url: str, house: House, folder: Path) -> House:
     return house
 
 
+async def allow(house: House, **data: str) -> None:
+    """What the cluster's owner lets the control plane do: these keys, and no others any more."""
+    path = f"/api/v1/namespaces/{house.namespace}/configmaps/gitops-agent-limits"
+    metadata = {"name": "gitops-agent-limits"}
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+    await house.api.apply(path, body)
+
+
 def is_out_of_sync(app: dict[str, Any]) -> bool:
     return bool(app.get("status", {}).get("sync", {}).get("status") == "OutOfSync")
 

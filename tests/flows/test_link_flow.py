@@ -6,7 +6,7 @@ from bus.jetstream import Bus
 from bus.link import TaskKind
 from tests.bridge.farend import FarEnd, quiet
 from tests.flows.house import House, is_synced
-from tests.flows.near import AUTOMATED, FILES, Near, acting
+from tests.flows.near import AUTOMATED, FILES, Near, acting, allow
 from tests.flows.outside import bus_of
 from tests.support import eventually
 
@@ -64,15 +64,11 @@ async def test_an_acknowledgement_empties_the_outbox(near: Near) -> None:
 
 
 async def test_the_customers_limits_are_checked_here_and_shown(linked: House, far: FarEnd) -> None:
-    path = f"/api/v1/namespaces/{linked.namespace}/configmaps"
-    metadata = {"name": "gitops-agent-limits"}
-    limits = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
-    await linked.api.create(path, {**limits, "data": {"readOnly": "true"}})
+    await allow(linked, readOnly="true")
     async with acting(linked, far) as near:
         assert far.hellos[0].allowed["readOnly"] is True
         refused = await near.do(TaskKind.REFRESH)
-        fewer = {"data": {"readOnly": "false", "namespaces": "elsewhere"}}
-        await linked.api.patch(f"{path}/gitops-agent-limits", fewer)
+        await allow(linked, readOnly="false", namespaces="elsewhere")
         await far.connected(times=2)
     assert (refused.code, far.hellos[-1].allowed["namespaces"]) == ("not_allowed", ["elsewhere"])
 

@@ -12,7 +12,7 @@ import pytest
 
 from playground.demo.far_end import FarEnd, open_far_end
 from tests.flows.house import House, config_map
-from tests.flows.near import linked_by
+from tests.flows.near import allow, linked_by
 from tests.support import eventually
 
 pytestmark = [pytest.mark.flow, pytest.mark.timeout(300)]
@@ -31,6 +31,7 @@ async def far(database_url: str, tmp_path: Path) -> AsyncIterator[FarEnd]:
 
 @pytest.fixture
 async def linked(quiet_house: House, far: FarEnd, tmp_path: Path) -> House:
+    await allow(quiet_house)
     token = await far.new_agent("prod", "production", "eu")
     return linked_by(token, far.url, quiet_house, tmp_path)
 
