@@ -78,8 +78,11 @@ def _allowed(limits: shapes.Limits) -> str:
     """As its owner wrote it in the cluster; the service cannot exceed it."""
     doing = "only look" if limits.read_only else f"tasks: {', '.join(limits.kinds) or 'none'}"
     where = f"namespaces: {', '.join(limits.namespaces) or 'none'}"
-    rate = f"{limits.max_per_minute} a minute" if limits.max_per_minute else ""
-    return "; ".join(part for part in (doing, where, rate) if part)
+    kinds = f"objects: {', '.join(limits.object_kinds)}" if limits.object_kinds else ""
+    scope = "" if limits.cluster_scoped else "nothing without a namespace"
+    override = "" if limits.override else "no override"
+    rate = f"{limits.max_per_minute} changes a minute" if limits.max_per_minute else ""
+    return "; ".join(part for part in (doing, where, kinds, scope, override, rate) if part)
 
 
 def _wants(it: shapes.Agent) -> Iterator[str]:

@@ -132,6 +132,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     kinds: list[str] = []
     namespaces: list[str] = []
+    object_kinds: list[str] = []
+    cluster_scoped: bool = True
+    """What an older agent does not say it does not hold back either."""
+    override: bool = True
     max_per_minute: int = 0
     read_only: bool = False
 

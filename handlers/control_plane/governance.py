@@ -105,7 +105,7 @@ class Governance:
         return not self.policy().reaches(key.namespace)
 
     def _denial(self, key: ResourceKey, *, governed: bool) -> str:
-        if self._is_own(key) and not self._may_come(key, governed=governed):
+        if self._is_own(key) and not self._may_come(key):
             return _said(
                 key,
                 f"namespace {self.control_namespace!r} is the agent's own and no destination;"
@@ -122,11 +122,10 @@ class Governance:
         is_namespace = (key.group, key.kind, key.name) == ("", "Namespace", self.control_namespace)
         return key.namespace == self.control_namespace or is_namespace
 
-    def _may_come(self, key: ResourceKey, *, governed: bool) -> bool:
+    def _may_come(self, key: ResourceKey) -> bool:
         if ResourceKey(key.group, key.kind, "", key.name) in _OUT_OF_REACH:
             return False
-        named = bool({"*", key.kind} & self.control_kinds)
-        return named and (is_ours(key) or not governed)
+        return bool({"*", key.kind} & self.control_kinds)
 
     # --- the mark -----------------------------------------------------------------------------
 

@@ -27,9 +27,15 @@ _LIMITS = {
     "apiVersion": "v1",
     "kind": "ConfigMap",
     "metadata": {"name": "gitops-agent-limits"},
-    "data": {"configMaps": "*"},
+    "data": {
+        "namespaces": "*",
+        "clusterScoped": "true",
+        "override": "true",
+        "configMaps": "*",
+    },
 }
-"""Nothing in the demo's ConfigMaps is anybody's secret: the dashboard may show what they hold."""
+"""The demo's owner lets the control plane do everything that it can; nothing in the ConfigMaps is
+anybody's secret, so the dashboard may show what they hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,6 +72,8 @@ def _environment(given: Iterable[Mapping[str, Any]], options: Options) -> Iterab
             yield {**it, "value": chosen[name]} if name in chosen else dict(it)
     if options.scope is Scope.NAMESPACE:
         yield {"name": "GITOPS_DESTINATION_NAMESPACES", "value": options.namespace}
+        # Agent and applications share the one namespace: whoever chose that has said so.
+        yield {"name": "GITOPS_CONTROL_NAMESPACE_KINDS", "value": "*"}
 
 
 def _pull(pod: dict[str, Any], options: Options) -> None:

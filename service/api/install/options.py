@@ -58,8 +58,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def limits(self) -> dict[str, str]:
-        """The ConfigMap that the control plane cannot exceed; empty: there is none."""
-        return {"readOnly": "true"} if self.read_only else {}
+        """The ConfigMap that the control plane cannot exceed."""
+        if self.read_only:
+            return {"readOnly": "true"}
+        return {"namespaces": "*" if self.scope is Scope.CLUSTER else self.namespace}
 
     @property
     def ports(self) -> list[int]:

@@ -33,7 +33,11 @@ def as_helm(options: Options) -> str:
     values: dict[str, Any] = {
         "image": {"repository": options.repository, "tag": options.version},
         "imagePullSecrets": [{"name": options.pull_secret}] if options.pull_secret else [],
-        "agent": {"account": options.account, "name": options.agent},
+        "agent": {
+            "account": options.account,
+            "name": options.agent,
+            "controlNamespaceKinds": ["*"] if here else [],
+        },
         "nats": {"image": options.from_registry(_NATS)},
         "link": {
             "url": options.service_url,

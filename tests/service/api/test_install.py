@@ -84,7 +84,8 @@ def test_the_control_plane_that_may_only_look_is_told_so_in_the_cluster() -> Non
         return [it["data"] for it in objects(chosen) if it["metadata"]["name"] == _LIMITS]
 
     assert limits(options(read_only=True)) == [{"readOnly": "true"}]
-    assert limits(options()) == []
+    assert limits(options()) == [{"namespaces": "*"}]
+    assert limits(options(scope=Scope.NAMESPACE, namespace="team")) == [{"namespaces": "team"}]
 
 
 def test_definitions_are_left_to_an_argo_cd_that_brings_them() -> None:

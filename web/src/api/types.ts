@@ -315,7 +315,11 @@ export interface Drift {
 export interface Allowed {
   kinds?: string[];
   namespaces?: string[];
+  objectKinds?: string[];
+  clusterScoped?: boolean;
+  override?: boolean;
   maxPerMinute?: number;
+  maxReadsPerMinute?: number;
   readOnly?: boolean;
   configMaps?: string[];
   problem?: string;

@@ -3,6 +3,8 @@ import type { Allowed } from "@/api/types";
 
 const all = (names: readonly string[] | undefined) => !names?.length || names.includes("*");
 
+const taken = (names: readonly string[] | undefined) => names?.some((name) => name.startsWith("!"));
+
 /** Values of a ConfigMap are hidden where its owner does not name it. */
 function shown(configMaps: readonly string[] | undefined): string {
   if (!configMaps?.length) return "";
@@ -18,6 +20,11 @@ export function sayAllowed(allowed: Allowed): string {
   const where = all(allowed.namespaces)
     ? "in every namespace"
     : `in ${(allowed.namespaces ?? []).join(", ")}`;
-  const pace = allowed.maxPerMinute ? `, ${allowed.maxPerMinute} tasks a minute at most` : "";
-  return `${what} ${where}${pace}.${shown(allowed.configMaps)}`;
+  const scope = allowed.clusterScoped === false ? ", nothing without a namespace" : "";
+  const kinds =
+    all(allowed.objectKinds) && !taken(allowed.objectKinds)
+      ? ""
+      : `, of objects ${(allowed.objectKinds ?? []).join(", ")}`;
+  const pace = allowed.maxPerMinute ? `, ${allowed.maxPerMinute} changes a minute at most` : "";
+  return `${what} ${where}${scope}${kinds}${pace}.${shown(allowed.configMaps)}`;
 }
