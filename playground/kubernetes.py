@@ -47,12 +47,20 @@ class ControlPlane:
     """
 
     def __init__(
-        self, access: Access, kubeconfig: Path, certificate: KeyPair, api_server: Child
+        self,
+        access: Access,
+        kubeconfig: Path,
+        certificate: KeyPair,
+        api_server: Child,
+        etcd: Child,
+        data: Path,
     ) -> None:
         self.access = access
         self.kubeconfig = kubeconfig
         self.certificate = certificate
         self._api_server = api_server
+        self._etcd = etcd
+        self._data = data
 
     @property
     def url(self) -> str:
@@ -70,6 +78,17 @@ class ControlPlane:
         """Back on the same port with the same data; no effect while it runs."""
         await self._api_server.start()
 
+    @asynccontextmanager
+    async def stopped(self) -> AsyncIterator[Path]:
+        """Neither serves meanwhile; the folder of etcd's data, to be copied or to be put back."""
+        await self._api_server.stop()
+        await self._etcd.stop()
+        try:
+            yield self._data
+        finally:
+            await self._etcd.start()
+            await self._api_server.start()
+
     async def restart_api_server(self) -> None:
         await self._api_server.stop()
         await self._api_server.start()
@@ -83,7 +102,7 @@ async def control_plane(
     tokens = {user: secrets.token_urlsafe(24) for user in _USERS}
     files = _write_files(folder, binaries, tokens)
     async with AsyncExitStack() as stack:
-        api_server, url = await _open_api(stack, files)
+        etcd, api_server, url = await _open_api(stack, files)
         accesses = {
             user: Access(url=url, ca_file=files.authority_file, token=token)
             for user, token in tokens.items()
@@ -91,20 +110,22 @@ async def control_plane(
         configs = _write_kubeconfigs(files.folder, accesses)
         if controllers:
             await _open_controllers(stack, files, configs)
-        cluster = ControlPlane(accesses[_ADMIN], configs[_ADMIN], files.admin, api_server)
+        cluster = ControlPlane(
+            accesses[_ADMIN], configs[_ADMIN], files.admin, api_server, etcd, files.folder / "etcd"
+        )
         await _until_usable(cluster, nodes=_NODES if controllers else ())
         yield cluster
 
 
-async def _open_api(stack: AsyncExitStack, files: ClusterFiles) -> tuple[Child, str]:
+async def _open_api(stack: AsyncExitStack, files: ClusterFiles) -> tuple[Child, Child, str]:
     etcd_port, port = free_port(), free_port()
-    etcd = programs.etcd(files, etcd_port, free_port())
-    await stack.enter_async_context(Child(etcd, answers_tcp(etcd_port)))
+    etcd = Child(programs.etcd(files, etcd_port, free_port()), answers_tcp(etcd_port))
+    await stack.enter_async_context(etcd)
     url = f"https://127.0.0.1:{port}"
     ready = _answers_https(f"{url}/readyz", files.authority_file)
     api_server = Child(programs.api_server(files, port, etcd_port), ready)
     await stack.enter_async_context(api_server)
-    return api_server, url
+    return etcd, api_server, url
 
 
 async def _open_controllers(

@@ -141,6 +141,14 @@ class LiveIndex:
                 self._bury(live.uid)
                 self._drop(live)
 
+    def forget_versions(self, scope: Scope) -> None:
+        """The cluster was set back: any version is news, and what was gone may be there again."""
+        here = self._kinds.get((scope.group, scope.kind), {})
+        for key, live in here.items():
+            if scope.covers(key):
+                here[key] = msgspec.structs.replace(live, resource_version="")
+        self._gone.clear()
+
     def forget_kind(self, group: str, kind: str) -> None:
         """The cluster does not serve this kind any more, or we do not look at it any more."""
         for live in self.of_kind(group, kind):

@@ -47,6 +47,9 @@ class IndexSink:
     def begin_list(self) -> None:
         self._seen = set()
 
+    def forget_versions(self) -> None:
+        self._index.forget_versions(self._scope)
+
     def put(self, raw: bytes) -> None:
         if self._is_secret:
             self._index.secret_seen(raw)

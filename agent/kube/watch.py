@@ -3,6 +3,9 @@
 The sink hears every object of a list between `begin_list` and `end_list`, and each change after
 that, in the order of the server. A lost connection resumes from the last version heard (bookmarks
 keep it young); only where the server has forgotten that version (410) is the kind listed again.
+Before a watch resumes, one look tells whether the server still is where it was: a control plane
+that was restored from a backup counts from an older version on, and would tell nothing until it
+has caught up. Then the kind is listed again, and the sink forgets the versions that it knew.
 Whatever goes wrong is said once, retried with back-off and jitter, and said once more when it is
 over. What an object means is the sink's business.
 """
@@ -44,11 +47,20 @@ class Sink(Protocol):
     """Where the objects of one kind (in one namespace, or in all) go. Never blocks."""
 
     def begin_list(self) -> None: ...
+    def forget_versions(self) -> None:
+        """The server was set back: what it says next counts, however low its version."""
+        ...
+
     def put(self, raw: bytes) -> None: ...
     def remove(self, raw: bytes) -> None: ...
     def end_list(self, resource_version: str) -> None:
         """The list is complete: what was not in it is gone."""
         ...
+
+
+def number_of(resource_version: str) -> int:
+    """Resource versions of one cluster are numbers that grow (KEP-5504)."""
+    return int(resource_version) if resource_version.isdecimal() else 0
 
 
 class State(StrEnum):
@@ -107,9 +119,20 @@ class KindWatch:
 
     async def _follow(self) -> None:
         """A list where there is no version to go on from, then a watch until it ends by itself."""
+        if self._version and await self._was_set_back():
+            _log.warning("cluster was set back: listed again", kind=self._subject.name)
+            self._version = ""
+            self._sink.forget_versions()
         if not self._version:
             self._version = await self._list()
         await self._watch()
+
+    async def _was_set_back(self) -> bool:
+        """The newest version of the server is older than what it told before."""
+        query = {**self._subject.query, "limit": "1"}
+        async for page in pages(self._client, self._subject.path, query, size=1):
+            return 0 < number_of(page.metadata.resource_version) < number_of(self._version)
+        return False
 
     async def _list(self) -> str:
         self._sink.begin_list()

@@ -165,6 +165,13 @@ class Applications:
         for key in set(self._apps) - set(keys):
             self.remove_application(key)
 
+    def forget_versions(self) -> None:
+        """The cluster was set back: what it says next is news, and what is gone may be back."""
+        for key, app in self._apps.items():
+            metadata = msgspec.structs.replace(app.metadata, resource_version="")
+            self._apps[key] = msgspec.structs.replace(app, metadata=metadata)
+        self._gone.clear()
+
     def put_project(self, raw: bytes) -> None:
         try:
             project = read_project(raw)

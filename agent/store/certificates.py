@@ -45,6 +45,9 @@ class Certificates:
     def begin_list(self) -> None:
         self._found = False
 
+    def forget_versions(self) -> None:
+        """No version is compared here."""
+
     def put(self, raw: bytes) -> None:
         found = _CONFIG_MAP.decode(raw)
         if found.metadata.name == CERTIFICATES:

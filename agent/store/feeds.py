@@ -35,12 +35,17 @@ class Feed:
     put_one: Callable[[bytes], None]
     remove_one: Callable[[AppKey], None]
     keep_only: Callable[[set[AppKey]], None]
+    forget: Callable[[], None] = _nobody
+    """Called where the cluster was set back: versions that were known count no longer."""
     listed: Callable[[], None] = _nobody
     """Called after each complete list: the first one makes the store ready."""
     _seen: set[AppKey] | None = field(default=None, init=False)
 
     def begin_list(self) -> None:
         self._seen = set()
+
+    def forget_versions(self) -> None:
+        self.forget()
 
     def put(self, raw: bytes) -> None:
         if self._seen is not None:
@@ -61,6 +66,7 @@ def application_feed(applications: Applications) -> Feed:
         put_one=applications.put_application,
         remove_one=applications.remove_application,
         keep_only=applications.keep_only,
+        forget=applications.forget_versions,
     )
 
 

@@ -18,7 +18,13 @@ from service.gateway import effects as fx
 from service.gateway import holdings
 from service.gateway.epochs import believe_if_overlapping
 from service.gateway.offering import offers
-from service.gateway.opening import Opened, close_link, open_link
+from service.gateway.opening import (
+    EPOCHS_WITHIN,
+    Opened,
+    TooManyEpochsError,
+    close_link,
+    open_link,
+)
 from service.gateway.sessions import Caller
 from service.gateway.streams import Streams
 from service.keys.key_file import KeyFile
@@ -40,8 +46,13 @@ class Carrier:
     replica: str
 
     async def open(self, caller: Caller, effect: fx.Open) -> fx.Input:
-        async with self.engine.begin() as connection:
-            opened = await open_link(connection, caller, effect.hello, self.replica, self.clock())
+        try:
+            async with self.engine.begin() as connection:
+                opened = await open_link(
+                    connection, caller, effect.hello, self.replica, self.clock()
+                )
+        except TooManyEpochsError as error:
+            return fx.Refused(reason=str(error), retry_after=EPOCHS_WITHIN.total_seconds())
         return opened or fx.Refused(reason=_REFUSED)
 
     async def close(self, opened: Opened) -> None:

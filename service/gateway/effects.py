@@ -120,6 +120,8 @@ class Refused(_Value, frozen=True, kw_only=True):
     """The link may not be opened, or is another's now."""
 
     reason: str
+    retry_after: float = 0.0
+    """Seconds; 0: a person has to do something."""
 
 
 class RootsCompared(_Value, frozen=True, kw_only=True):

@@ -22,6 +22,7 @@ from bus.link import (
 )
 from service.gateway import effects as fx
 from service.gateway import looking as look
+from service.gateway.bounds import AGAIN_AFTER, broken_bound
 from service.gateway.link import BURST_SECONDS, Link, Step, broken, ended
 
 Frame = Items | Roots | Bucket | Bodies | Beat | Chunk | End | KeptHeads
@@ -30,10 +31,17 @@ _LARGEST_SKEW = 2_000_000.0
 
 
 def step(link: Link, frame: Hello | Frame, now: float) -> Step:
+    problem = broken_bound(frame)
+    if problem:
+        return ended(link, problem, AGAIN_AFTER)
     if isinstance(frame, Hello):
         return _hello(link, frame)
     if link.opened is None:
         return broken(link, "the first frame is Hello, and nothing before its Welcome")
+    return _open(link, frame, now)
+
+
+def _open(link: Link, frame: Frame, now: float) -> Step:
     match frame:
         case Items():
             return _items(link, frame, now)
@@ -134,7 +142,12 @@ def _roots(link: Link, roots: Roots) -> Step:
 
 
 def _bodies(link: Link, bodies: Bodies) -> Step:
-    """When the last one asked for is there, look whether both sides are in step now."""
+    """When the last one asked for is there, look whether both sides are in step now.
+
+    What nobody asked for is left out, and so is a tombstone of what no look missed: it would go
+    round the guard against many deletions.
+    """
+    bodies = look.asked_for(link.looking, bodies)
     looked = look.take_bodies(link.looking, bodies)
     link = msgspec.structs.replace(link, looking=looked)
     stored = fx.StoreBodies(bodies=bodies)

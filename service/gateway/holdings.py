@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import cast, select, update
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from bus.link import Member, Root
 from bus.link.digest import root_of_members
 from service.gateway.effects import CompareMembers, Doubt, MembersCompared
 from service.projection.reduce import FACT_KIND
-from service.projection.values import APPLICATION, Scope
+from service.projection.shrinking import mark_doubted
+from service.projection.values import Scope
 from service.store.changes import note
 from service.store.tables import agents, applications, objects
 
@@ -90,15 +90,9 @@ async def doubt(engine: AsyncEngine, scope: Scope, doubted: Doubt, now: datetime
     """Shown as suspect and as held by the guard, not removed."""
     if scope.quarantined:
         return
-    kind, subjects = doubted.kind, doubted.subjects
-    held = cast({kind: {"count": len(subjects), "since": now.isoformat()}}, JSONB)
+    subjects = doubted.subjects
     async with engine.begin() as connection:
-        if kind == APPLICATION:
-            named = (applications.c.namespace + "/" + applications.c.name).in_(subjects)
-            mine = applications.c.agent_id == scope.agent_id
-            await connection.execute(update(applications).where(mine, named).values(suspect=True))
-        this = update(agents).where(agents.c.id == scope.agent_id)
-        await connection.execute(this.values(doubted=agents.c.doubted.op("||")(held)))
+        await mark_doubted(connection, scope, doubted.kind, subjects, now)
         body = {"suspect": len(subjects)}
         name, agent = scope.agent, scope.agent_id
         await note(connection, scope.account_id, "agent.changed", name, "", agent, body)

@@ -15,9 +15,8 @@ import msgspec
 from bus.link import Bodies, Bucket, Member, Root, WantBodies, WantBuckets
 from bus.link.digest import BUCKETS
 from service.gateway.effects import CompareMembers, Doubt, MembersCompared
+from service.projection.removals import is_many
 
-MANY = 10
-PART = 0.2
 _SUBJECTS_PER_FRAME = 200
 _MEMBERS_LIMIT = 200_000
 
@@ -41,6 +40,8 @@ class Looking(msgspec.Struct, frozen=True, kw_only=True):
     looks: Mapping[str, Look] = {}
     wanted: Mapping[str, frozenset[str]] = {}
     """Bodies that were asked for and have not come."""
+    confirmed: Mapping[str, frozenset[str]] = {}
+    """Missed by a look and asked for: a tombstone may answer."""
     doubted: Mapping[str, frozenset[str]] = {}
     """Missed by the last complete look, and not asked for yet."""
 
@@ -82,7 +83,8 @@ def decide(
     asked = seen.differing | (seen.missing if sure else frozenset())
     doubted = {**looking.doubted, seen.kind: frozenset() if sure else seen.missing}
     wanted = {**looking.wanted, seen.kind: asked}
-    looking = msgspec.structs.replace(looking, doubted=doubted, wanted=wanted)
+    confirmed = {**looking.confirmed, seen.kind: seen.missing if sure else frozenset()}
+    looking = msgspec.structs.replace(looking, doubted=doubted, wanted=wanted, confirmed=confirmed)
     doubt = None if sure else Doubt(kind=seen.kind, subjects=seen.missing)
     return looking, list(_asks(seen.kind, asked)), doubt
 
@@ -91,8 +93,22 @@ def accept(looking: Looking) -> tuple[Looking, list[WantBodies]]:
     """A person says that what is missing is gone: ask for it now, so that tombstones can answer."""
     held = {kind: subjects for kind, subjects in looking.doubted.items() if subjects}
     wanted = {kind: looking.wanted.get(kind, frozenset()) | it for kind, it in held.items()}
-    looking = msgspec.structs.replace(looking, doubted={}, wanted={**looking.wanted, **wanted})
+    confirmed = {kind: looking.confirmed.get(kind, frozenset()) | it for kind, it in held.items()}
+    looking = msgspec.structs.replace(
+        looking,
+        doubted={},
+        wanted={**looking.wanted, **wanted},
+        confirmed={**looking.confirmed, **confirmed},
+    )
     return looking, [frame for kind, subjects in held.items() for frame in _asks(kind, subjects)]
+
+
+def asked_for(looking: Looking, bodies: Bodies) -> Bodies:
+    """`bodies` without what nobody asked for, and without tombstones of what no look missed."""
+    wanted = looking.wanted.get(bodies.kind, frozenset())
+    missed = looking.confirmed.get(bodies.kind, frozenset())
+    items = tuple(it for it in bodies.items if it.subject in (missed if it.deleted else wanted))
+    return msgspec.structs.replace(bodies, items=items)
 
 
 def take_bodies(looking: Looking, bodies: Bodies) -> Looking:
@@ -107,7 +123,7 @@ def answered(looking: Looking) -> bool:
 
 
 def _many(seen: MembersCompared) -> bool:
-    return len(seen.missing) > MANY and len(seen.missing) > PART * seen.known
+    return is_many(len(seen.missing), seen.known)
 
 
 def _asks(kind: str, subjects: frozenset[str]) -> Iterator[WantBodies]:

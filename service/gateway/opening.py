@@ -7,7 +7,7 @@ it is, its states are kept under their epoch and shown to nobody.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -24,7 +24,13 @@ from service.store.tables import agents, epochs
 
 REJECTED = "rejected"
 """The reason of an epoch that a person did not want."""
+EPOCHS, EPOCHS_WITHIN = 12, timedelta(hours=1)
+"""How many new epochs an agent may bring in how long: each keeps what it says apart."""
 _LOCK = 0x67740004
+
+
+class TooManyEpochsError(Exception):
+    """The agent's outbox was made anew too often; nothing was stored."""
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,11 +44,13 @@ async def open_link(
 ) -> Opened | None:
     """None: revoked meanwhile, or a rejected epoch. Older connections are told of the new fence.
 
+    Raises TooManyEpochsError.
+
     Locks in the order of the writer: the epoch, then the agent.
     """
     turn = func.pg_advisory_xact_lock(_LOCK, func.hashtext(caller.agent_id))
     await connection.execute(select(turn))
-    epoch = await _epoch(connection, caller.agent_id, hello)
+    epoch = await _epoch(connection, caller.agent_id, hello, now)
     if epoch.state == "retired":
         return None
     cursor = await _cursor(connection, epoch, hello)
@@ -85,7 +93,7 @@ async def _take_over(
     return (await connection.execute(taken)).one_or_none()
 
 
-async def _epoch(connection: AsyncConnection, agent_id: str, hello: Hello) -> Any:
+async def _epoch(connection: AsyncConnection, agent_id: str, hello: Hello, now: datetime) -> Any:
     """The row of this epoch, locked; made where it is new."""
     epoch, mine = clip(hello.epoch, 36), epochs.c.agent_id == agent_id
     query = select(epochs).where(mine, epochs.c.epoch == epoch).with_for_update()
@@ -94,6 +102,7 @@ async def _epoch(connection: AsyncConnection, agent_id: str, hello: Hello) -> An
         return await _returned(connection, found)
     if found is not None:
         return found
+    await _check_pace(connection, agent_id, now)
     active = select(epochs.c.epoch).where(mine, epochs.c.state == "active")
     first = (await connection.execute(active)).first() is None
     known = select(agents.c.cluster_uid).where(agents.c.id == agent_id)
@@ -103,8 +112,20 @@ async def _epoch(connection: AsyncConnection, agent_id: str, hello: Hello) -> An
         "epoch": epoch,
         "state": "active" if first else "quarantined",
         "reason": "" if first else _reason(cluster, hello),
+        "created_at": now,
     }
     return (await connection.execute(insert(epochs).values(values).returning(epochs))).one()
+
+
+async def _check_pace(connection: AsyncConnection, agent_id: str, now: datetime) -> None:
+    recent = select(func.count()).where(
+        epochs.c.agent_id == agent_id, epochs.c.created_at > now - EPOCHS_WITHIN
+    )
+    if int((await connection.execute(recent)).scalar_one()) >= EPOCHS:
+        raise TooManyEpochsError(
+            f"this agent's outbox was made anew {EPOCHS} times within an hour: come back later, and"
+            " look why its disk does not last"
+        )
 
 
 async def _returned(connection: AsyncConnection, epoch: Row[Any]) -> Any:

@@ -25,7 +25,7 @@ def step(link: Link, came: Outcome, now: float) -> Step:
         case Stored():
             return _stored(link, came, now)
         case fx.Refused():
-            return ended(link, came.reason)
+            return ended(link, came.reason, came.retry_after)
         case fx.RootsCompared() | fx.MembersCompared():
             return _compared(link, came, now)
         case fx.Believed() | fx.Offered() | fx.Pong():

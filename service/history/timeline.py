@@ -47,7 +47,10 @@ class AtQuery(PlaceFilter, frozen=True, kw_only=True):
 
 
 class TimelineFact(Answer, frozen=True, kw_only=True):
-    """`type` as in docs/events.md; `agent` is its id."""
+    """`type` as in docs/events.md; `agent` is its id.
+
+    `time` is by the service's clock; `agent_time` what the agent told, where the clocks are apart.
+    """
 
     id: str
     agent: str
@@ -59,6 +62,7 @@ class TimelineFact(Answer, frozen=True, kw_only=True):
     region: str
     correlation: str
     time: str | None
+    agent_time: str | None
     body: dict[str, Any]
 
 
@@ -159,6 +163,7 @@ def _fact(row: RowMapping) -> TimelineFact:
         region=row["region"],
         correlation=row["correlation"],
         time=text_of(row["time"]),
+        agent_time=text_of(row["agent_time"]),
         body=row["body"],
     )
 

@@ -62,6 +62,8 @@ class FactRow(msgspec.Struct, frozen=True, kw_only=True):
     correlation: str
     time: datetime
     body: dict[str, Any]
+    agent_time: datetime | None = None
+    """By the agent's clock, where `time` was corrected."""
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):

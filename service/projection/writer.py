@@ -17,10 +17,12 @@ from sqlalchemy import Row, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from bus.link import Item
+from service.projection.clocks import on_our_clock
 from service.projection.cursor import take
 from service.projection.follow import Follower
 from service.projection.reduce import reduce
 from service.projection.reports import report
+from service.projection.shrinking import hold_removals
 from service.projection.values import Batch, Scope, read
 from service.projection.write import known_before, write
 from service.store.changes import Change, note_all
@@ -53,7 +55,9 @@ class Writer:
             scope, cursor = await _locked(connection, scope, fence)
             taken = take(cursor, items)
             if taken.fresh:
-                changes = await self._apply(connection, scope, read(taken.fresh, now), now)
+                read_items = read(taken.fresh, now)
+                batch, held = await self._guarded(connection, scope, read_items, now)
+                changes = [*await self._apply(connection, scope, batch, now), *held]
                 await _advance(connection, scope, taken.cursor, now)
                 await note_all(connection, scope.account_id, changes)
         return Stored(cursor=taken.cursor, gap=taken.gap, quarantined=scope.quarantined)
@@ -67,6 +71,17 @@ class Writer:
             batch = Batch(states=read(placed, now).states)
             changes = await self._apply(connection, scope, batch, now)
             await note_all(connection, scope.account_id, changes)
+
+    async def _guarded(
+        self, connection: AsyncConnection, scope: Scope, batch: Batch, now: datetime
+    ) -> tuple[Batch, list[Change]]:
+        """`batch` on our clock, without tombstones that are too many to be believed at once."""
+        mine = agents.c.id == scope.agent_id
+        skew = (await connection.execute(select(agents.c.clock_skew_ms).where(mine))).scalar_one()
+        batch = on_our_clock(batch, skew, now)
+        if scope.quarantined:
+            return batch, []
+        return await hold_removals(connection, scope, batch, now)
 
     async def _apply(
         self, connection: AsyncConnection, scope: Scope, batch: Batch, now: datetime

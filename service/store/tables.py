@@ -287,8 +287,10 @@ epochs = Table(
     Column("cursor", BigInteger, nullable=False, server_default="0"),
     Column("state", String(16), nullable=False),
     Column("reason", Text, nullable=False, server_default=""),
+    _json("removals"),
     _time("created_at", default=True),
-    comment="state: active, quarantined, retired; at most one is active per agent",
+    comment="state: active, quarantined, retired; at most one is active per agent;"
+    " removals: kind -> since when, and of how many, objects vanish just now",
 )
 
 # --- record: what happened ----------------------------------------------------------------------
@@ -304,12 +306,14 @@ facts = Table(
     Column("project", String(63), nullable=False, server_default=""),
     Column("correlation", String(36), nullable=False, server_default=""),
     Column("time", DateTime(timezone=True), nullable=False),
+    _time("agent_time"),
     _time("received_at", default=True),
     _json("body"),
     UniqueConstraint("agent_id", "event_id"),
     Index("ix_facts_time", "time"),
     Index("ix_facts_subject_time", "agent_id", "subject", "time"),
     Index("ix_facts_correlation", "correlation"),
+    comment="time: by the service's clock; agent_time: as told, where the clocks were apart",
 )
 
 drifts = Table(

@@ -7,8 +7,9 @@ forgive a crash.
 from __future__ import annotations
 
 import asyncio
+import shutil
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,36 @@ async def test_after_a_crash_of_the_api_server_the_index_equals_the_cluster(
     assert "created" in there
 
 
+async def test_a_cluster_that_is_set_back_is_read_anew_without_a_restart(
+    frail: ControlPlane, house: House, space: str, tmp_path: Path
+) -> None:
+    """A restored backup counts from older versions on, and what was deleted since is back."""
+    maps = f"/api/v1/namespaces/{space}/configmaps"
+    async with frail.api() as api:
+        for name in ("kept", "changed", "deleted"):
+            await api.create(maps, config_map(name))
+    async with frail.stopped() as data:
+        await asyncio.to_thread(shutil.copytree, data, tmp_path / "backup")
+    async with frail.api() as api:
+        for number in range(20):
+            await api.patch(f"{maps}/changed", {"data": {"number": str(number)}})
+        await api.delete(f"{maps}/deleted")
+        await api.create(maps, config_map("later"))
+        there = versions_of(await api.get(maps))
+    await until(lambda: versions(house, space) == there)
+
+    async with frail.stopped() as data:
+        await asyncio.to_thread(shutil.rmtree, data)
+        await asyncio.to_thread(shutil.copytree, tmp_path / "backup", data)
+    async with frail.api() as api:
+        await api.patch(f"{maps}/kept", {"data": {"colour": "red"}})
+        back = versions_of(await api.get(maps))
+
+    assert max(map(int, back.values())) < max(map(int, there.values()))
+    await until(lambda: versions(house, space) == back)
+    assert {"deleted", "later"} & back.keys() == {"deleted"}
+
+
 async def test_an_api_server_that_is_away_at_the_start_is_waited_for(
     frail: ControlPlane, space: str
 ) -> None:
@@ -145,6 +176,9 @@ class Recorder:
     def begin_list(self) -> None:
         self.puts = 0
 
+    def forget_versions(self) -> None:
+        """No version is compared here."""
+
     def put(self, raw: bytes) -> None:
         self.puts += 1
 
@@ -171,6 +205,11 @@ class running:  # noqa: N801  reads as a verb
 
 def is_interrupted(house: House) -> bool:
     return bool(house.live._watches.being(State.FAILING))
+
+
+def versions_of(listed: Mapping[str, Any]) -> dict[str, str]:
+    metadata = [it["metadata"] for it in listed["items"]]
+    return {it["name"]: it["resourceVersion"] for it in metadata}
 
 
 def versions(house: House, space: str) -> dict[str, str]:

@@ -109,7 +109,8 @@ async def test_a_watch_goes_on_from_the_last_bookmark() -> None:
 
     async def serve(request: web.Request) -> web.StreamResponse:
         if "watch" not in request.query:
-            return web.json_response({"metadata": {"resourceVersion": "5"}, "items": []})
+            newest = "9" if asked else "5"
+            return web.json_response({"metadata": {"resourceVersion": newest}, "items": []})
         asked.append(request.query["resourceVersion"])
         bookmark = '{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9"}}}\n'
         return web.Response(text=bookmark)
@@ -126,6 +127,7 @@ async def test_a_watch_goes_on_from_the_last_bookmark() -> None:
 
 class Nothing:
     def begin_list(self) -> None: ...
+    def forget_versions(self) -> None: ...
     def put(self, raw: bytes) -> None: ...
     def remove(self, raw: bytes) -> None: ...
     def end_list(self, resource_version: str) -> None: ...

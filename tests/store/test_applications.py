@@ -90,6 +90,28 @@ def test_a_recreated_application_is_newer_whatever_its_version(apps: Application
     assert known(apps).metadata.uid == "u2"
 
 
+def test_after_the_cluster_was_set_back_older_versions_and_the_gone_are_news(
+    apps: Applications,
+) -> None:
+    apps.put_application(raw(version=50))
+    apps.put_application(raw(version=7))
+    assert version_of(apps) == "50"
+    apps.forget_versions()
+    apps.put_application(raw(version=7))
+    assert version_of(apps) == "7"
+    apps.remove_application(KEY)
+    apps.put_application(raw(version=8))
+    assert apps.get(KEY) is None
+    apps.forget_versions()
+    apps.put_application(raw(version=6))
+    assert version_of(apps) == "6"
+
+
+def version_of(apps: Applications) -> str:
+    found = apps.get(KEY)
+    return found.metadata.resource_version if found else ""
+
+
 def test_changes_by_others_are_told_once(apps: Applications) -> None:
     heard: list[tuple[bool, bool]] = []
     apps.listener = lambda before, after: heard.append((before is not None, after is not None))

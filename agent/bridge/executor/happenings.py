@@ -60,6 +60,9 @@ class Happenings:
     def begin_list(self) -> None:
         """Nothing to prepare: what is said again is known by its version."""
 
+    def forget_versions(self) -> None:
+        """An event that comes again is told again."""
+
     def end_list(self, version: str) -> None:
         """Nothing to conclude."""
 
