@@ -32,6 +32,7 @@ _USER = "playground"
 @asynccontextmanager
 async def nats_server(folder: Path, agents: Sequence[Scope] = ()) -> AsyncIterator[Server]:
     port, password = free_port(), secrets.token_urlsafe(16)
+    await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
     lines = await asyncio.to_thread(_logins, folder, agents, password)
     text = _CONFIGURATION.format(port=port, folder=folder, authorization=lines)
     file = folder / "nats.conf"

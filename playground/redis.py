@@ -20,12 +20,18 @@ from playground.toolchain import ToolMissingError
 @asynccontextmanager
 async def redis_server(folder: Path) -> AsyncIterator[Server]:
     port, password = free_port(), secrets.token_urlsafe(16)
-    file = folder / "redis.conf"
-    await asyncio.to_thread(write_whole, file, f"requirepass {password}\n".encode())
+    file = await asyncio.to_thread(_configured, folder, password)
     flags = ("--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no")
     program = Program(name="redis", command=(_binary(), str(file), *flags), folder=folder)
     async with Child(program, answers_tcp(port)) as child:
         yield Server(f"redis://:{password}@127.0.0.1:{port}/0", child)
+
+
+def _configured(folder: Path, password: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "redis.conf"
+    write_whole(file, f"requirepass {password}\n".encode())
+    return file
 
 
 def _binary() -> str:
