@@ -16,8 +16,9 @@ import msgspec
 import structlog
 
 from agent.bridge.causes import Causes
-from agent.bridge.components import Components
+from agent.bridge.components import API_SERVER, Components
 from agent.bridge.connect import Connect
+from agent.bridge.connection_states import ConnectionStates, our_clusters
 from agent.bridge.endings import Endings
 from agent.bridge.enrol import Introduction
 from agent.bridge.evictions import Evictions
@@ -60,7 +61,7 @@ from bus.link import PROTOCOL, Hello
 from handlers.application.application import Metadata
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError, LiveObject
 from handlers.report.instances import INSTANCES
-from handlers.report.items import APPLICATION, CLUSTER, REPOSITORY
+from handlers.report.items import APPLICATION, CLUSTER, REPOSITORY, REPOSITORY_CREDENTIALS
 from handlers.report.redaction import Redaction
 from handlers.trust.trusted import CERTIFICATE, KEY
 
@@ -146,6 +147,7 @@ class _Bridge:
         )
         parts.applications.indexed = self._indexed
         parts.secrets.indexed = self._recorder.connection_changed
+        parts.mirrors.outcomes.subscribe(self._fetched)
         parts.live.index.observer = self._observe
         for subject in await self._running.look(everywhere=True):
             self._recorder.changed(INSTANCES, subject)
@@ -154,7 +156,7 @@ class _Bridge:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run(), name="recorder")
             tasks.create_task(desk.run(), name="task-desk")
-            tasks.create_task(self._components.watch(self._recorder.changed), name="components")
+            tasks.create_task(self._components.watch(self._component_changed), name="components")
             tasks.create_task(self._running.watch(self._recorder.changed), name="instances")
             tasks.create_task(self._causes.watch(self._recorder.changed), name="causes")
             tasks.create_task(self._trust.watch(parts.client), name="trust")
@@ -163,11 +165,13 @@ class _Bridge:
     def _sources(self) -> tuple[Source[Any], ...]:
         applications, secrets = self._parts.applications, self._parts.secrets
         namespace = self._parts.settings.namespace
+        states = ConnectionStates(self._parts.mirrors.outcomes, self._parts.live)
         return (
             application_source(applications, self._causes),
             project_source(applications),
-            connection_source(REPOSITORY, secrets),
-            connection_source(CLUSTER, secrets),
+            connection_source(REPOSITORY, secrets, states.of_repository),
+            connection_source(REPOSITORY_CREDENTIALS, secrets, states.of_repository),
+            connection_source(CLUSTER, secrets, states.of_cluster),
             component_source(self._components),
             instances_source(self._running),
             *(trust_source(kind, self._trust, namespace) for kind in (CERTIFICATE, KEY)),
@@ -175,6 +179,18 @@ class _Bridge:
 
     def _changed(self, kind: str, subject: str) -> None:
         self._recorder.changed(kind, subject)
+
+    def _fetched(self, secret: str) -> None:
+        for one in self._parts.secrets.all():
+            if str(one) == secret:
+                self._recorder.connection_changed(one)
+
+    def _component_changed(self, kind: str, name: str) -> None:
+        """How the API server is, our own cluster's connection is."""
+        self._recorder.changed(kind, name)
+        if name == API_SERVER:
+            for secret in our_clusters(self._parts.secrets):
+                self._recorder.connection_changed(secret)
 
     def _indexed(self, kind: str, subject: str) -> None:
         self._recorder.changed(kind, subject)

@@ -10,6 +10,7 @@ from agent.parts import Parts
 from handlers.report.items import COMPONENT, Component
 
 _LOOK_SECONDS = 5.0
+API_SERVER = "api-server"
 _FINE, _ILL = "Healthy", "Degraded"
 
 
@@ -50,7 +51,7 @@ class Components:
     def _api_server(self) -> Component:
         stale = "watches are interrupted: the live state is of the past"
         words = stale if self.parts.live.interrupted else ""
-        return _component("api-server", words, self.parts.live.kube_version())
+        return _component(API_SERVER, words, self.parts.live.kube_version())
 
     def _redis(self) -> tuple[Component, ...]:
         shared = self.parts.redis

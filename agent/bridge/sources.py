@@ -25,8 +25,10 @@ from handlers.report.items import (
     COMPONENT,
     PROJECT,
     REPOSITORY,
+    REPOSITORY_CREDENTIALS,
     Component,
     Connection,
+    ConnectionState,
     ReportedApplication,
     Stamp,
     application_item,
@@ -39,7 +41,11 @@ from handlers.report.trust import trusted_item
 from handlers.trust.trusted import Trusted
 
 T = TypeVar("T")
-_SECRET_KINDS = {"repository": REPOSITORY, "cluster": CLUSTER}
+_SECRET_KINDS = {
+    "repository": REPOSITORY,
+    "repo-creds": REPOSITORY_CREDENTIALS,
+    "cluster": CLUSTER,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +90,12 @@ def project_source(applications: Applications) -> Source[AppProject]:
     return _of(PROJECT, found, _object_version, project_item)
 
 
-def connection_source(kind: str, secrets: Secrets) -> Source[Connection]:
+StateOf = Callable[[Secret], ConnectionState | None]
+
+
+def connection_source(kind: str, secrets: Secrets, state: StateOf) -> Source[Connection]:
     def found() -> Mapping[str, Connection]:
-        connections = (connection_of(secret) for secret in secrets.all())
+        connections = (connection_of(secret, state(secret)) for secret in secrets.all())
         return {f"{one.namespace}/{one.name}": one for one in connections if one.kind == kind}
 
     return _of(kind, found, _connection_version, connection_item)
@@ -117,10 +126,15 @@ def trust_source(kind: str, trust: Trust, namespace: str) -> Source[Trusted]:
     )
 
 
-def connection_of(secret: Secret) -> Connection:
-    """`kind` is empty where it is neither repository nor cluster."""
-    kind = _SECRET_KINDS.get(secret.labels.get(SECRET_TYPE, ""), "")
-    return Connection(kind=kind, namespace=secret.namespace, name=secret.name, data=secret.data)
+def connection_of(secret: Secret, state: ConnectionState | None = None) -> Connection:
+    """`kind` is empty where it is no connection."""
+    return Connection(
+        kind=_SECRET_KINDS.get(secret.labels.get(SECRET_TYPE, ""), ""),
+        namespace=secret.namespace,
+        name=secret.name,
+        data=secret.data,
+        state=state,
+    )
 
 
 def _of(
@@ -139,7 +153,7 @@ def _object_version(found: Application | AppProject) -> str:
 
 
 def _connection_version(found: Connection) -> str:
-    return digest_of(repr(sorted(found.data.items())).encode())
+    return digest_of(repr((sorted(found.data.items()), found.state)).encode())
 
 
 def _value_version(found: object) -> str:

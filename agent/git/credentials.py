@@ -162,6 +162,15 @@ def _is_for_all(secret: Secret) -> bool:
     return not secret.data.get("project")
 
 
+def problem_of(secret: Secret) -> str:
+    """Why a Secret of a repository or a prefix can serve nobody; empty where it can."""
+    try:
+        RepositoryUrl.parse(secret.data.get("url", ""))
+    except RepositoryUrlError as error:
+        return f"url: {error}"
+    return _read(secret).problem
+
+
 def _read(secret: Secret) -> Credential:
     data = secret.data
     insecure = data.get("insecure", "").strip().lower()

@@ -17,9 +17,11 @@ from typing import Self
 
 import structlog
 
+from agent.clock import SystemClock
 from agent.git.credentials import Credential, CredentialSource
 from agent.git.failures import unusable
 from agent.git.mirror import Mirror, mark_of, open_mirror
+from agent.git.outcomes import FetchOutcomes
 from agent.git.refs import is_commit, is_range
 from agent.git.transport import Remote
 from bus.events import Commit
@@ -49,8 +51,10 @@ class Mirrors:
         settings: MirrorSettings,
         credentials: CredentialSource,
         authority: Callable[[str], str] = lambda _: "",
+        outcomes: FetchOutcomes | None = None,
     ) -> None:
         """`authority`: URL -> the certificates in PEM by which its server is trusted."""
+        self.outcomes = outcomes or FetchOutcomes(SystemClock())
         self._settings = settings
         self._credentials = credentials
         self._authority = authority
@@ -83,7 +87,7 @@ class Mirrors:
         asked = mirror.begun
         async with mirror.lock:
             if mirror.succeeded <= asked:
-                await mirror.fetch(self._remote(repository))
+                await self._fetch(mirror, repository)
 
     async def resolve(self, repository: RepositoryAccess, target_revision: str) -> Revision:
         mirror = await self._mirror(repository)
@@ -126,11 +130,21 @@ class Mirrors:
     async def commit(self, repository: RepositoryAccess, revision: Revision) -> Commit | None:
         return (await self._mirror(repository)).commit(revision)
 
+    async def _fetch(self, mirror: Mirror, repository: RepositoryAccess) -> None:
+        credential = self._credential(repository)
+        try:
+            await mirror.fetch(self._remote(repository, credential))
+        except RepositoryError as error:
+            self.outcomes.record(str(repository.url), credential, error.message)
+            raise
+        self.outcomes.record(str(repository.url), credential)
+
     async def _fetch_commit(
         self, mirror: Mirror, repository: RepositoryAccess, commit: str
     ) -> Revision | None:
         async with mirror.lock:
-            await mirror.fetch_commit(self._remote(repository), commit)
+            remote = self._remote(repository, self._credential(repository))
+            await mirror.fetch_commit(remote, commit)
         return mirror.resolve(commit)
 
     async def _mirror(self, repository: RepositoryAccess) -> Mirror:
@@ -147,11 +161,15 @@ class Mirrors:
         folder = self._settings.folder / f"{token}.git"
         return open_mirror(folder, f"{token} {repository.url}", self._settings.fetch_seconds)
 
-    def _remote(self, repository: RepositoryAccess) -> Remote:
-        url, login = repository.url, repository.login
-        credential = self._credentials.for_url(url, repository.project)
-        if credential is None and login is not None:
-            credential = Credential(username=login.username, password=login.password)
+    def _credential(self, repository: RepositoryAccess) -> Credential | None:
+        found = self._credentials.for_url(repository.url, repository.project)
+        login = repository.login
+        if found is None and login is not None:
+            return Credential(username=login.username, password=login.password)
+        return found
+
+    def _remote(self, repository: RepositoryAccess, credential: Credential | None) -> Remote:
+        url = repository.url
         remote = Remote(url=url, credential=credential, authority=self._authority(str(url)))
         if credential and credential.problem:
             raise unusable(remote, credential.problem)

@@ -52,7 +52,8 @@ class StateBody(Value, frozen=True, kw_only=True):
 
     kind: str
     """`Application`, `AppProject`, `Instances` (of an Application, by its subject), `Repository`,
-    `Cluster`, `RepositoryCertificate`, `GnuPGKey`, `Component`. A service keeps others as they are.
+    `RepositoryCredentials`, `Cluster`, `RepositoryCertificate`, `GnuPGKey`, `Component`. A service
+    keeps others as they are.
     """
     namespace: str
     name: str

@@ -22,6 +22,7 @@ from handlers.report.redaction import Redaction
 APPLICATION = "Application"
 PROJECT = "AppProject"
 REPOSITORY = "Repository"
+REPOSITORY_CREDENTIALS = "RepositoryCredentials"
 CLUSTER = "Cluster"
 COMPONENT = "Component"
 _PUBLIC = frozenset(
@@ -33,13 +34,30 @@ _LONGEST_MESSAGE = 2000
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
+SUCCESSFUL, FAILED = "Successful", "Failed"
+
+
+class ConnectionState(msgspec.Struct, frozen=True, kw_only=True):
+    """How the last use of a connection ended, in Argo CD's words."""
+
+    status: str
+    message: str = ""
+    attempted_at: str = ""
+
+    def says_as(self, other: ConnectionState) -> bool:
+        """Whether but the time is the same."""
+        return (self.status, self.message) == (other.status, other.message)
+
+
 class Connection(msgspec.Struct, frozen=True, kw_only=True):
-    """A Secret of Argo CD's format for a repository or cluster, decoded."""
+    """A Secret of Argo CD's format for a repository, a prefix of them or a cluster, decoded."""
 
     kind: str
     namespace: str
     name: str
     data: Mapping[str, str]
+    state: ConnectionState | None = None
+    """None while it was not used."""
 
     def __repr__(self) -> str:
         return f"Connection({self.kind} {self.namespace}/{self.name})"
@@ -108,8 +126,15 @@ def connection_item(found: Connection, stamp: Stamp, redaction: Redaction) -> It
     }
     spec["hasCredential"] = any(value for name, value in found.data.items() if name not in _PUBLIC)
     metadata = Metadata(namespace=found.namespace, name=found.name)
-    body = msgspec.structs.replace(state_body(found.kind, metadata, redaction), spec=spec)
+    status = {"connectionState": _state(found.state, redaction)} if found.state else {}
+    body = state_body(found.kind, metadata, redaction)
+    body = msgspec.structs.replace(body, spec=spec, status=status)
     return state_item(body, metadata, found.data.get("project", ""), stamp)
+
+
+def _state(state: ConnectionState, redaction: Redaction) -> dict[str, str]:
+    said = {"status": state.status, "message": redaction.text(state.message)}
+    return {**said, "attemptedAt": state.attempted_at}
 
 
 def component_item(found: Component, stamp: Stamp, redaction: Redaction) -> Item:

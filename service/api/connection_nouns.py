@@ -1,4 +1,4 @@
-"""The four nouns of connections, and what is given and answered for each of them."""
+"""The nouns of connections, and what is given and answered for each of them."""
 
 from __future__ import annotations
 
@@ -28,6 +28,13 @@ NOUNS = (
     Noun(
         path="repositories",
         kind="Repository",
+        view=P.REPOSITORY_VIEW,
+        edit=P.REPOSITORY_EDIT,
+        delete=P.REPOSITORY_DELETE,
+    ),
+    Noun(
+        path="repository-credentials",
+        kind="RepositoryCredentials",
         view=P.REPOSITORY_VIEW,
         edit=P.REPOSITORY_EDIT,
         delete=P.REPOSITORY_DELETE,
@@ -101,5 +108,8 @@ class Connection(Answer, frozen=True, kw_only=True):
     expires_at: str
     project: str
     status: str
+    """`Successful` or `Failed`, of its last use; empty while it was not used."""
     message: str
+    attempted_at: str
+    """When it was last used, where that is known."""
     as_of: str | None

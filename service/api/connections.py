@@ -131,6 +131,7 @@ def _connection(row: RowMapping) -> Connection:
         project=row["project"],
         status=_first(state, "status") or ("Failed" if spec.get("problem") else ""),
         message=_first(state, "message") or _first(spec, "problem"),
+        attempted_at=_first(state, "attemptedAt"),
         as_of=text_of(row["as_of"]),
     )
 

@@ -143,6 +143,7 @@ _OF_KIND = {
     "AppProject": Permission.APPLICATION_VIEW,
     "Instances": Permission.APPLICATION_VIEW,
     "Repository": Permission.REPOSITORY_VIEW,
+    "RepositoryCredentials": Permission.REPOSITORY_VIEW,
     "Cluster": Permission.CLUSTER_VIEW,
     "RepositoryCertificate": Permission.CERT_VIEW,
     "GnuPGKey": Permission.GPGKEY_VIEW,

@@ -21,6 +21,7 @@ _TYPE_KINDS = {
     "appproject": "AppProject",
     "project": "AppProject",
     "repository": "Repository",
+    "repositorycredentials": "RepositoryCredentials",
     "cluster": "Cluster",
     "component": COMPONENT,
     "instances": "Instances",

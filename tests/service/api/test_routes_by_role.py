@@ -69,6 +69,10 @@ editor  POST /repositories
 viewer  GET /repositories/{id}
 editor  DELETE /repositories/{id}
 viewer  GET /repositories/{id}/refs
+viewer  GET /repository-credentials
+editor  POST /repository-credentials
+viewer  GET /repository-credentials/{id}
+editor  DELETE /repository-credentials/{id}
 viewer  GET /clusters
 editor  POST /clusters
 viewer  GET /clusters/{id}

@@ -83,7 +83,7 @@ export const agents = {
   sealingKey: (id: string) => request<{ publicKey: string }>(`/agents/${enc(id)}/sealing-key`),
 };
 
-export type ConnectionNoun = "repositories" | "clusters" | "certificates" | "keys";
+export type ConnectionNoun = "repositories" | "repository-credentials" | "clusters" | "certificates" | "keys";
 
 export const connections = {
   list: (noun: ConnectionNoun) => list<t.Connection>(`/${noun}`, { limit: MOST }),

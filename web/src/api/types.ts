@@ -396,6 +396,8 @@ export interface Connection {
   project: string;
   status: string;
   message: string;
+  /** When it was last used. */
+  attemptedAt: string;
   asOf: string;
 }
 

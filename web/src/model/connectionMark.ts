@@ -19,6 +19,6 @@ export function connectionMark(row: Pick<Connection, "status" | "message">): Mar
     word: row.status || "Not used yet",
     tone: "off",
     shape: "question",
-    means: "the agent has not told",
+    means: "the agent has not used it since it was started",
   };
 }

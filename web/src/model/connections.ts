@@ -30,6 +30,17 @@ export const NOUNS: Record<ConnectionNoun, NounWords> = {
     empty:
       "Public repositories need none. For a private one, add it with a reference to a Secret or a sealed credential.",
   },
+  "repository-credentials": {
+    title: "Credentials for several repositories",
+    one: "credential for several repositories",
+    urlLabel: "URL that the repositories begin with",
+    urlHint: "https://git.example/team/",
+    textLabel: "",
+    types: ["git", "helm"],
+    secrets: ["reference", "password"],
+    permission: "gitops_repository",
+    empty: "Add one to use the same login for all repositories of a server, or of a folder on it.",
+  },
   clusters: {
     title: "Clusters",
     one: "cluster",
