@@ -17,6 +17,15 @@ def decide(bindings: Iterable[Binding], permission: Permission, place: Place) ->
     return DENIED
 
 
+def may_create(bindings: Iterable[Binding], permission: Permission, place: Place) -> bool:
+    """May something be made there? Its maker chooses its labels, and with them who reaches it.
+
+    So a binding that labels narrow allows it in a project only, whose bounds nobody chooses.
+    """
+    bounded = (it for it in bindings if it.scope.labels is None or it.scope.project)
+    return decide(bounded, permission, place).allowed
+
+
 def holds(bindings: Iterable[Binding], permission: Permission) -> bool:
     """Anywhere at all: whether a list is worth asking for."""
     return any(permission in binding.permissions for binding in bindings)

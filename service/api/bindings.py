@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import RowMapping, delete, select
 
-from service.access.decide import exceeds, sight
+from service.access.decide import exceeds
 from service.access.permissions import Permission
 from service.access.values import ACCOUNT, Place, Scope
 from service.api import rows
@@ -14,6 +14,7 @@ from service.api.fields import Id, text_of
 from service.api.last_administrator import administrator_stays
 from service.api.pages import Order, Page, PageQuery, rows_of
 from service.api.problem import DeniedError, invalid
+from service.api.sight import visible_bindings
 from service.auth.caller import known
 from service.store.tables import (
     bindings,
@@ -52,18 +53,8 @@ class BindingsQuery(PageQuery, frozen=True, kw_only=True):
 
 
 async def list_bindings(call: Call, given: BindingsQuery) -> Page[Binding]:
-    """Those in one's own scope."""
-    query = select(bindings).where(bindings.c.account_id == call.account)
-    scopes = sight(call.caller.bindings, VIEW)
-    if scopes != (Scope(),):
-        inside = select(projects.c.id).where(
-            projects.c.organisation_id.in_([it.organisation for it in scopes if not it.project])
-        )
-        query = query.where(
-            bindings.c.organisation_id.in_([it.organisation for it in scopes if not it.project])
-            | bindings.c.project_id.in_([it.project for it in scopes if it.project])
-            | bindings.c.project_id.in_(inside)
-        )
+    """List the bindings in one's own scope."""
+    query = select(bindings).where(visible_bindings(call.caller, VIEW))
     if given.principal:
         query = query.where(bindings.c.principal_id == given.principal)
     order = Order(columns=(bindings.c.id,))

@@ -11,7 +11,9 @@ import msgspec
 from sqlalchemy import RowMapping
 
 from bus.link import TaskKind
+from service.access.decide import may_create
 from service.access.permissions import Permission
+from service.access.values import Place
 from service.api import applications as apps
 from service.api import clear, rows, versions
 from service.api.call import Call
@@ -20,7 +22,7 @@ from service.api.decode import texts
 from service.api.endpoint import Endpoint, Given
 from service.api.fields import Id
 from service.api.orders import Accepted, Order, submit
-from service.api.problem import invalid
+from service.api.problem import DeniedError, invalid
 from service.api.sight import application_place
 from service.store.tables import agents
 
@@ -70,7 +72,7 @@ async def create_application(call: Call, given: NewApplication) -> Accepted:
     metadata = given.manifest.metadata
     project = project_of(given.manifest)
     place = await application_place(call.connection, agent["id"], project, metadata.labels)
-    call.require(EDIT, place, f"application {metadata.name}")
+    _require_create(call, place, f"application {metadata.name}")
     manifest = plain(given.manifest)
     order = Order(
         agent_id=agent["id"],
@@ -138,7 +140,16 @@ async def _check_move(call: Call, row: RowMapping, manifest: Manifest) -> None:
     place = await application_place(
         call.connection, row["agent_id"], project_of(manifest), manifest.metadata.labels
     )
-    call.require(EDIT, place, f"application {row['namespace']}/{row['name']}")
+    name = f"application {row['namespace']}/{row['name']}"
+    if project_of(manifest) == row["project"]:
+        call.require(EDIT, place, name)
+    else:
+        _require_create(call, place, name)
+
+
+def _require_create(call: Call, place: Place, name: str) -> None:
+    if not may_create(call.caller.bindings, EDIT, place):
+        raise DeniedError(EDIT, name)
 
 
 ENDPOINTS = (

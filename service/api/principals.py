@@ -6,9 +6,9 @@ from enum import StrEnum
 from typing import Annotated
 
 import msgspec
-from sqlalchemy import RowMapping, delete, select
+from sqlalchemy import RowMapping, and_, delete, select, true
 
-from service.access.decide import exceeds
+from service.access.decide import exceeds, holds
 from service.access.permissions import Permission
 from service.api import rows, versions
 from service.api.call import Call
@@ -17,6 +17,7 @@ from service.api.fields import Text, Title, Version, text_of
 from service.api.last_administrator import administrator_stays
 from service.api.pages import Order, Page, PageQuery, rows_of
 from service.api.problem import DeniedError, ProblemError, invalid
+from service.api.sight import visible_principals
 from service.audit.redact import changed
 from service.auth import credentials
 from service.auth.caller import bindings_of
@@ -59,12 +60,20 @@ class PrincipalDetail(Answer, frozen=True, kw_only=True):
 
 
 class PrincipalsQuery(PageQuery, frozen=True, kw_only=True):
+    """`name`: exactly; who gives roles somewhere finds by it whom they cannot list."""
+
     kind: Kind | None = None
+    name: Text = ""
 
 
 async def list_principals(call: Call, given: PrincipalsQuery) -> Page[PrincipalDetail]:
-    """Everybody in the account: who gives roles has to find them."""
-    query = select(principals).where(principals.c.account_id == call.account)
+    """List who is bound where one may look; with a name, whoever has it for who gives roles."""
+    seen = visible_principals(call.caller, VIEW)
+    if given.name:
+        named = principals.c.name == given.name
+        mine = principals.c.account_id == call.account
+        seen = and_(mine, named, true() if holds(call.caller.bindings, EDIT) else seen)
+    query = select(principals).where(seen)
     if given.kind is not None:
         query = query.where(principals.c.kind == given.kind)
     order = Order(columns=(principals.c.name,))
@@ -73,8 +82,8 @@ async def list_principals(call: Call, given: PrincipalsQuery) -> Page[PrincipalD
 
 
 async def get_principal(call: Call, _given: Nothing) -> PrincipalDetail:
-    """One of them."""
-    return _principal(await rows.one(call, principals, call.id, "principal"))
+    """Show a principal that is bound where one may look."""
+    return _principal(await seen_principal(call))
 
 
 async def create_principal(call: Call, given: NewPrincipal) -> PrincipalDetail:
@@ -92,7 +101,7 @@ async def create_principal(call: Call, given: NewPrincipal) -> PrincipalDetail:
 
 async def change_principal(call: Call, given: PrincipalChange) -> PrincipalDetail:
     """Change a principal; a new password and disabling end its sessions and API tokens."""
-    row = await rows.one(call, principals, call.id, "principal")
+    row = await seen_principal(call)
     await require_over(call, row)
     values = versions.values_of(given)
     await _check_change(call, row, values)
@@ -110,13 +119,22 @@ async def change_principal(call: Call, given: PrincipalChange) -> PrincipalDetai
 
 async def delete_principal(call: Call, _given: Nothing) -> None:
     """Delete it with its tokens, sessions and bindings; the audit keeps its name."""
-    row = await rows.one(call, principals, call.id, "principal")
+    row = await seen_principal(call)
     await require_over(call, row)
     if row["id"] == call.caller.id:
         raise ProblemError(409, "you cannot delete yourself", rule="self")
     async with administrator_stays(call):
         await call.connection.execute(delete(principals).where(principals.c.id == row["id"]))
     await call.audit("principal.deleted", f"principal/{row['name']}")
+
+
+async def seen_principal(call: Call) -> RowMapping:
+    """The path's; raises 404 where the caller may not know of it."""
+    row = await rows.one(call, principals, call.id, "principal")
+    seen = visible_principals(call.caller, VIEW) & (principals.c.id == row["id"])
+    if await call.connection.scalar(select(principals.c.id).where(seen)) is None:
+        raise DeniedError(VIEW, f"principal {call.id}", status=404)
+    return row
 
 
 async def require_over(call: Call, row: RowMapping) -> None:

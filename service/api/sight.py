@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from msgspec import structs
 from sqlalchemy import (
     ColumnElement,
     Table,
@@ -31,7 +32,15 @@ from service.access.decide import sight
 from service.access.permissions import Permission
 from service.access.values import Place, Scope
 from service.auth.caller import Caller
-from service.store.tables import agents, applications, objects, projects
+from service.store.tables import (
+    agents,
+    applications,
+    bindings,
+    objects,
+    principals,
+    projects,
+    tasks,
+)
 
 Condition = ColumnElement[bool]
 
@@ -52,6 +61,44 @@ def visible_app_projects(caller: Caller, permission: Permission) -> Condition:
     """Over `objects` of Argo CD's projects, with `agents` joined. Labels narrow to applications."""
     scopes = sight(caller.bindings, permission)
     return and_(agents.c.account_id == caller.account, _any(scopes, _app_project_in))
+
+
+def visible_tasks(caller: Caller, permission: Permission) -> Condition:
+    """Over `tasks` about applications, by where these stand; they need not be there any more.
+
+    One's own are seen where labels narrow a binding too: the labels of what is gone are not known.
+    """
+    scopes = sight(caller.bindings, permission)
+    unnarrowed = [it for it in scopes if it.labels is None]
+    anywhere = [structs.replace(it, labels=None) for it in scopes]
+    own = and_(tasks.c.principal_id == caller.id, _any(anywhere, _task_in))
+    return and_(tasks.c.account_id == caller.account, or_(_any(unnarrowed, _task_in), own))
+
+
+def visible_bindings(caller: Caller, permission: Permission) -> Condition:
+    """Over `bindings`: those that reach no further than the caller's own."""
+    scopes = sight(caller.bindings, permission)
+    if any(it.whole_account for it in scopes):
+        return bindings.c.account_id == caller.account
+    organisations = [it.organisation for it in scopes if not it.project]
+    inside = select(projects.c.id).where(projects.c.organisation_id.in_(organisations))
+    return and_(
+        bindings.c.account_id == caller.account,
+        or_(
+            bindings.c.organisation_id.in_(organisations),
+            bindings.c.project_id.in_([it.project for it in scopes if it.project]),
+            bindings.c.project_id.in_(inside),
+        ),
+    )
+
+
+def visible_principals(caller: Caller, permission: Permission) -> Condition:
+    """Over `principals`: oneself, and who is bound where the caller may look."""
+    mine = principals.c.account_id == caller.account
+    if whole_account(caller, permission):
+        return mine
+    bound = select(bindings.c.principal_id).where(visible_bindings(caller, permission))
+    return and_(mine, or_(principals.c.id == caller.id, principals.c.id.in_(bound)))
 
 
 def whole_account(caller: Caller, permission: Permission) -> bool:
@@ -104,6 +151,10 @@ def _application_in(scope: Scope) -> Condition:
     if scope.organisation or scope.project:
         parts.append(_in_place(scope, applications))
     return and_(true(), *parts)
+
+
+def _task_in(scope: Scope) -> Condition:
+    return _in_place(scope, tasks) if scope.organisation or scope.project else true()
 
 
 def _app_project_in(scope: Scope) -> Condition:

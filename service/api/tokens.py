@@ -14,10 +14,10 @@ from service.api.call import Call
 from service.api.endpoint import Answer, Endpoint, Given, Nothing, Open
 from service.api.fields import Title, text_of
 from service.api.pages import Order, Page, PageQuery, rows_of
-from service.api.principals import Kind, require_over
+from service.api.principals import Kind, require_over, seen_principal
 from service.api.problem import DeniedError, not_found
 from service.auth.secrets import API_TOKEN, hash_of, new_secret
-from service.store.tables import api_tokens, principals
+from service.store.tables import api_tokens
 
 VIEW, EDIT = Permission.ACCESS_VIEW, Permission.ACCESS_EDIT
 
@@ -46,7 +46,7 @@ class IssuedToken(Token, frozen=True, kw_only=True):
 
 async def list_tokens(call: Call, given: PageQuery) -> Page[Token]:
     """Without the tokens themselves: nobody has them but who they were made for."""
-    row = await _principal(call)
+    row = await seen_principal(call)
     if row["id"] != call.caller.id:
         rows.require_account(call, VIEW, f"principal {row['name']}")
     query = select(api_tokens).where(api_tokens.c.principal_id == row["id"])
@@ -57,7 +57,7 @@ async def list_tokens(call: Call, given: PageQuery) -> Page[Token]:
 
 async def create_token(call: Call, given: NewToken) -> IssuedToken:
     """Make one, for oneself or for a service account."""
-    row = await _principal(call)
+    row = await seen_principal(call)
     await _require_for(call, row)
     token = new_secret(API_TOKEN)
     made = await rows.add(
@@ -76,7 +76,7 @@ async def create_token(call: Call, given: NewToken) -> IssuedToken:
 
 async def revoke_token(call: Call, _given: Nothing) -> None:
     """From the next request on it opens nothing."""
-    row = await _principal(call)
+    row = await seen_principal(call)
     if row["id"] != call.caller.id:
         rows.require_account(call, EDIT, f"principal {row['name']}")
     token = call.request.match_info["token"]
@@ -94,14 +94,6 @@ async def revoke_token(call: Call, _given: Nothing) -> None:
     if name is None:
         raise not_found(f"token {token}")
     await call.audit("token.revoked", f"principal/{row['name']}", detail={"name": name})
-
-
-async def _principal(call: Call) -> RowMapping:
-    row = await rows.one(call, principals, call.id, "principal")
-    held = any(VIEW in it.permissions for it in call.caller.bindings)
-    if row["id"] != call.caller.id and not held:
-        raise DeniedError(VIEW, f"principal {call.id}", status=404)
-    return row
 
 
 async def _require_for(call: Call, row: RowMapping) -> None:
