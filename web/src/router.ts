@@ -112,6 +112,12 @@ const routes: RouteRecordRaw[] = [
     meta: { title: "Settings" },
   },
   {
+    path: "/profile",
+    name: "profile",
+    component: () => import("./pages/ProfilePage.vue"),
+    meta: { title: "Profile" },
+  },
+  {
     path: "/:rest(.*)*",
     name: "missing",
     component: () => import("./pages/MissingPage.vue"),

@@ -18,13 +18,19 @@ MAY = {
     SYNC: {"deployer", "editor", "administrator"},
     EDIT: {"editor", "administrator"},
     ADMIN: {"administrator"},
+    "session": set[str](),
 }
+"""Who may by token; `session`: nobody, it takes a login with a password."""
 ROUTES = """
 public  POST /login
 public  GET /openapi.json
 public  GET /docs
 any     POST /logout
 any     GET /me
+any     POST /me/password
+any     GET /me/sessions
+session DELETE /me/sessions
+session DELETE /me/sessions/{id}
 viewer  GET /fleet
 viewer  GET /applications
 editor  POST /applications

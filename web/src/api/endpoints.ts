@@ -15,6 +15,11 @@ export const session = {
     post<Pick<t.Me, "principal" | "csrf">>("/login", { name, password }),
   logout: () => post<unknown>("/logout"),
   me: () => request<t.Me>("/me"),
+  changePassword: (password: string, newPassword: string, endTokens: boolean) =>
+    post<unknown>("/me/password", { password, newPassword, endTokens }),
+  sessions: () => list<t.OwnSession>("/me/sessions", { limit: MOST }),
+  endSession: (id: string) => remove(`/me/sessions/${enc(id)}`),
+  endOtherSessions: () => remove("/me/sessions"),
 };
 
 export const applications = {
@@ -125,6 +130,8 @@ export const access = {
   bindings: () => list<t.Binding>("/bindings", { limit: MOST }),
   changeGroup: ({ id, version }: t.ResourceGroup, labels: t.Labels) =>
     request<t.ResourceGroup>(`/resource-groups/${enc(id)}`, { method: "PATCH", body: { labels, version } }),
+  setPassword: ({ id, version }: t.Principal, password: string) =>
+    request<t.Principal>(`/principals/${enc(id)}`, { method: "PATCH", body: { password, version } }),
   tokens: (principal: string) => list<t.Token>(`/principals/${enc(principal)}/tokens`),
   create: (noun: AccessNoun, body: t.JsonObject) => post<unknown>(`/${noun}`, body),
   remove: (noun: AccessNoun, id: string) => remove(`/${noun}/${enc(id)}`),

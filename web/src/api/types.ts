@@ -454,7 +454,18 @@ export interface Principal {
   name: string;
   displayName: string;
   disabled: boolean;
+  version: number;
   createdAt: string;
+}
+
+export interface OwnSession {
+  id: string;
+  current: boolean;
+  address: string;
+  browser: string;
+  createdAt: string;
+  seenAt: string;
+  expiresAt: string;
 }
 
 export interface Token {
