@@ -54,7 +54,8 @@ ENV PATH=/opt/gitops/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
     GITOPS_SERVICE_HOST=0.0.0.0 \
-    GITOPS_SERVICE_PORT=8090
+    GITOPS_SERVICE_PORT=8090 \
+    GITOPS_SERVICE_METRICS_PORT=8091
 USER 10001:10001
 EXPOSE 8090
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
@@ -79,10 +80,11 @@ ENV PATH=/opt/gitops/bin:$PATH \
     GITOPS_SANDBOX_BINARY=/usr/local/bin/gitops-sandbox \
     GITOPS_STATE_DIR=/var/lib/gitops \
     GITOPS_HTTP_HOST=0.0.0.0 \
-    GITOPS_HTTP_PORT=8080
+    GITOPS_HTTP_PORT=8080 \
+    GITOPS_HTTP_METRICS_PORT=8081
 USER 10001:10001
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
-  CMD ["python", "-c", "import os, urllib.request as u; u.urlopen(f'http://127.0.0.1:{os.environ[\"GITOPS_HTTP_PORT\"]}/healthz', timeout=2)"]
+  CMD ["python", "-c", "import os, urllib.request as u; u.urlopen(f'http://127.0.0.1:{os.environ[\"GITOPS_HTTP_METRICS_PORT\"]}/healthz', timeout=2)"]
 ENTRYPOINT ["gitops"]
 CMD ["agent", "run"]

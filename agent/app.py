@@ -16,9 +16,9 @@ from typing import Any
 import structlog
 
 from agent.acting import Publishing, act
-from agent.ingress.server import FrontDoor, serving
+from agent.ingress.server import MetricsServer, WebhookServer
 from agent.ingress.take import TakeDelivery, warn_of_unproven
-from agent.ingress.webhooks.verify import read_secrets
+from agent.ingress.webhooks.verify import Secrets, read_secrets
 from agent.kube.leader import LeadershipLostError, LeaseTerms, lead
 from agent.kube.watch import KindWatch
 from agent.observe.lag import watch_lag
@@ -26,6 +26,7 @@ from agent.parts import Parts
 from agent.store import feeds
 from agent.store.certificates import certificates_of
 from agent.store.policy import policy_of
+from bus.http.server import serving
 
 log = structlog.get_logger()
 
@@ -37,7 +38,7 @@ _STORES = ("Application", "AppProject", "Secret")
 
 @dataclass(slots=True, kw_only=True)
 class Agent:
-    """`run` returns when `stop` is set and the work is drained; `port` is the front door's."""
+    """`run` returns when `stop` is set and the work is drained; `port` is that of webhooks."""
 
     parts: Parts
     identity: str
@@ -45,6 +46,8 @@ class Agent:
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     acting: asyncio.Event = field(default_factory=asyncio.Event)
     port: int = 0
+    metrics_port: int = 0
+    """Of health and metrics."""
     _listed: dict[str, asyncio.Event] = field(
         default_factory=lambda: {name: asyncio.Event() for name in _STORES}
     )
@@ -53,8 +56,18 @@ class Agent:
         """Who loses the Lease stops acting and stands by, in this same process."""
         self._require()
         http = self.parts.settings.http
-        async with serving(self._front_door().application(), http.host, http.port) as self.port:
-            log.info("front door open", host=http.host, port=self.port)
+        async with (
+            serving(
+                self._metrics_server().application(), http.host, http.metrics_port
+            ) as self.metrics_port,
+            serving(
+                self._webhook_server().application(),
+                http.host,
+                http.port,
+                trusted=http.trusted_proxies,
+            ) as self.port,
+        ):
+            log.info("listening", host=http.host, port=self.port, metrics_port=self.metrics_port)
             async with asyncio.TaskGroup() as tasks:
                 watching = [tasks.create_task(work, name=name) for name, work in self._watching()]
                 await self._lead_until_stopped()
@@ -98,8 +111,8 @@ class Agent:
         for listed in self._listed.values():
             await listed.wait()
         await self.parts.certificates.known.wait()
+        warn_of_unproven(self._webhook_secrets())
         await self.parts.policy.known.wait()
-        warn_of_unproven(read_secrets(self.parts.secrets.setting))
         try:
             await act(self.parts, self.stop, self.acting)
         finally:
@@ -152,17 +165,24 @@ class Agent:
         self.parts.readiness.hold(name)
         self._listed[name].set()
 
-    def _front_door(self) -> FrontDoor:
+    def _webhook_secrets(self) -> Secrets:
+        unproven = self.parts.settings.webhook.unproven
+        return read_secrets(self.parts.secrets.setting, unproven=unproven)
+
+    def _webhook_server(self) -> WebhookServer:
         parts = self.parts
         take = TakeDelivery(
             apps=parts.applications,
             publish=Publishing(parts.bus),
-            secrets=lambda: read_secrets(parts.secrets.setting),
+            secrets=self._webhook_secrets,
             spans=parts.spans,
         )
-        return FrontDoor(
+        return WebhookServer(
             take=take,
-            readiness=parts.readiness,
             metrics=parts.metrics,
             body_limit=parts.settings.webhook.body_limit,
+            trusted_proxies=parts.settings.http.trusted_proxies,
         )
+
+    def _metrics_server(self) -> MetricsServer:
+        return MetricsServer(readiness=self.parts.readiness, metrics=self.parts.metrics)

@@ -35,6 +35,7 @@ from pydantic_settings import (
 )
 
 from agent.durations import seconds_of
+from bus.http.forwarded import Network
 
 PREFIX = "GITOPS_"
 FILE_VARIABLE = "GITOPS_SETTINGS_FILE"
@@ -173,7 +174,22 @@ class StreamsSettings(_Group):
 
 class HttpSettings(_Group):
     host: str = Field(default="127.0.0.1", description="Address for webhooks, health and metrics.")
-    port: int = Field(default=8080, ge=0, le=65535, description="Port; 0 takes a free one.")
+    port: int = Field(
+        default=8080, ge=0, le=65535, description="Port of the webhook; 0 takes a free one."
+    )
+    metrics_port: int = Field(
+        default=8081,
+        ge=0,
+        le=65535,
+        description="Port of `/metrics`, `/healthz`, `/readyz`, `/leaderz`: for the cluster only.",
+    )
+    trusted_proxies: Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_items)] = Field(
+        default=(),
+        description=(
+            "Networks of the proxies in front of the webhook, as `10.0.0.0/8,fd00::/8`: their"
+            " connections are not counted as those of one address."
+        ),
+    )
 
 
 class WebhookSettings(_Group):
@@ -181,6 +197,13 @@ class WebhookSettings(_Group):
         default=ByteSize(5 * _MIB),
         gt=0,
         description="Largest body that is read (`5MiB`); GitHub's is 25 MB.",
+    )
+    unproven: bool = Field(
+        default=False,
+        description=(
+            "Believe webhooks of a host without a secret although another host has one in"
+            " `argocd-secret`; with no secret at all every host is believed."
+        ),
     )
 
 

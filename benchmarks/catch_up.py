@@ -41,6 +41,7 @@ async def catch_up(count: int) -> tuple[Figure, ...]:
                 key_file=Path(folder) / "service.key",
                 key_generate=True,
                 port=0,
+                metrics_port=0,
                 migrate=True,
             )
             async with open_service(settings) as service:

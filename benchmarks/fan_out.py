@@ -50,7 +50,9 @@ async def fan_out(count: int) -> tuple[Figure, ...]:
                 key_file=Path(folder) / "service.key",
                 key_generate=True,
                 port=0,
+                metrics_port=0,
                 migrate=True,
+                listeners_per_principal=5000,
             )
             async with open_service(settings) as service:
                 return await _measured(service, count)

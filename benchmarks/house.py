@@ -52,6 +52,7 @@ class House:
     ground: Ground
     agent: Child
     url: str
+    metrics_url: str
     session: aiohttp.ClientSession
     bus: Bus
 
@@ -65,7 +66,7 @@ class House:
 
     async def snapshot(self) -> Snapshot:
         server = await self.cluster.metrics()
-        async with self.session.get(f"{self.url}/metrics") as answer:
+        async with self.session.get(f"{self.metrics_url}/metrics") as answer:
             return snapshot(await answer.text(), server, cpu_seconds(self.agent.pid))
 
 
@@ -91,12 +92,19 @@ async def open_ground(folder: Path, sandbox: Path) -> AsyncIterator[Ground]:
 async def open_house(ground: Ground) -> AsyncIterator[House]:
     """The agent acts inside the block."""
     async with AsyncExitStack() as stack:
-        url, child = _agent(ground)
+        child, url, metrics_url = _agent(ground)
         await stack.enter_async_context(child)
         session = await stack.enter_async_context(aiohttp.ClientSession(timeout=_TIMEOUT))
         settings = BusSettings(url=ground.world.nats.url, account=_ACCOUNT, agent=_NAME)
         bus = await stack.enter_async_context(Bus.open(settings))
-        yield House(ground=ground, agent=child, url=url, session=session, bus=bus)
+        yield House(
+            ground=ground,
+            agent=child,
+            url=url,
+            metrics_url=metrics_url,
+            session=session,
+            bus=bus,
+        )
 
 
 async def create_namespace(cluster: Cluster, name: str) -> None:
@@ -112,9 +120,10 @@ async def _furnish(ground: Ground) -> None:
     await ground.cluster.create(f"/api/v1/namespaces/{NAMESPACE}/secrets", secret)
 
 
-def _agent(ground: Ground) -> tuple[str, Child]:
-    port, folder = free_port(), ground.world.folder / "agent"
-    url = f"http://127.0.0.1:{port}"
+def _agent(ground: Ground) -> tuple[Child, str, str]:
+    """The process, the address of its webhook, and that of its metrics."""
+    port, metrics_port = free_port(), free_port()
+    folder, metrics_url = ground.world.folder / "agent", f"http://127.0.0.1:{metrics_port}"
     program = Program(
         name="gitops-agent",
         command=(sys.executable, "-c", _AGENT, "agent", "run"),
@@ -128,9 +137,11 @@ def _agent(ground: Ground) -> tuple[str, Child]:
             "GITOPS_STATE_DIR": str(folder / "state"),
             "GITOPS_SANDBOX_BINARY": str(ground.sandbox),
             "GITOPS_HTTP_PORT": str(port),
+            "GITOPS_HTTP_METRICS_PORT": str(metrics_port),
             "GITOPS_LOG_FORMAT": "json",
         },
         ready_within=120.0,
         stop_grace=30.0,
     )
-    return url, Child(program, answers_ok(f"{url}/leaderz"))
+    child = Child(program, answers_ok(f"{metrics_url}/leaderz"))
+    return child, f"http://127.0.0.1:{port}", metrics_url

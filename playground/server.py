@@ -11,6 +11,8 @@ class Server:
 
     url: str
     child: Child
+    metrics_url: str = ""
+    """Of health and metrics, where they have a port of their own."""
 
     async def start(self) -> None:
         await self.child.start()

@@ -11,16 +11,18 @@ of replicas may serve one database.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Coroutine
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Self
 
 import structlog
-from aiohttp import web
 
+from bus.http.budget import Budget
+from bus.http.limits import HttpLimits
+from bus.http.server import serving
 from bus.ids import new_id
 from service.bootstrap import bootstrap
 from service.gateway.links import CHANNEL
@@ -28,8 +30,9 @@ from service.gateway.switchboard import Switchboard
 from service.gateway.tasks import Tasks
 from service.keys.adoption import adopt, open_keys
 from service.keys.key_file import KeyFile
+from service.live.hub import LISTENERS, Hub
 from service.parts import Parts
-from service.rooms import application, workers
+from service.rooms import application, metrics_application, workers
 from service.settings import ServiceSettings, owner_url
 from service.store.database import open_engine
 from service.store.migrate import migrate
@@ -37,7 +40,8 @@ from service.store.signals import Signals
 
 log = structlog.get_logger()
 
-_END_SECONDS = 5.0
+LIMITS = HttpLimits(connections=8192, connections_of_address=512)
+"""Streams and links of who has logged in are long, and count for no address."""
 _SIGNALS_SECONDS = 30.0
 
 
@@ -51,6 +55,8 @@ class Service:
 
     settings: ServiceSettings
     port: int = 0
+    metrics_port: int = 0
+    """Of health and metrics."""
     generated_password: str = ""
     """Of the first user, where this start made it: show it once."""
     _parts: Parts | None = None
@@ -95,8 +101,21 @@ class Service:
             await parts.signals.listening.wait()
         for name, work in workers(parts):
             owned.start(work, name)
-        self.port = await _serve(stack, application(parts), self.settings)
-        log.info("service open", host=self.settings.host, port=self.port, replica=parts.replica)
+        await self._serve(stack, parts)
+
+    async def _serve(self, stack: AsyncExitStack, parts: Parts) -> None:
+        settings = self.settings
+        metrics = serving(metrics_application(parts), settings.host, settings.metrics_port)
+        self.metrics_port = await stack.enter_async_context(metrics)
+        public = serving(
+            application(parts),
+            settings.host,
+            settings.port,
+            limits=LIMITS,
+            trusted=settings.trusted_proxies,
+        )
+        self.port = await stack.enter_async_context(public)
+        log.info("service open", host=settings.host, port=self.port, replica=parts.replica)
 
 
 def open_service(settings: ServiceSettings) -> Service:
@@ -150,21 +169,5 @@ async def _build(
         switchboard=switchboard,
         tasks=Tasks(engine=engine, signals=signals, clock=now),
         replica=new_id(),
+        hub=Hub(places=Budget(total=LISTENERS, share=settings.listeners_per_principal)),
     )
-
-
-async def _serve(stack: AsyncExitStack, app: web.Application, settings: ServiceSettings) -> int:
-    runner = await stack.enter_async_context(_running(app))
-    site = web.TCPSite(runner, settings.host, settings.port)
-    await site.start()
-    return int(runner.addresses[0][1])
-
-
-@asynccontextmanager
-async def _running(app: web.Application) -> AsyncIterator[web.AppRunner]:
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=_END_SECONDS)
-    try:
-        await runner.setup()
-        yield runner
-    finally:
-        await runner.cleanup()

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from service.audit.denials import Denials
 from service.gateway.switchboard import Switchboard
 from service.gateway.tasks import Tasks
 from service.keys.key_file import KeyFile
@@ -38,5 +39,7 @@ class Parts:
     """Submit, cancel and wait for what an agent has to do."""
     replica: str
     """Name of this process among the replicas: unique per start."""
+    denials: Denials = field(default_factory=Denials)
+    """What was refused and is not recorded yet."""
     hub: Hub = field(default_factory=Hub)
     """Who listens to the change feed in this process."""

@@ -11,8 +11,11 @@ from typing import Any
 
 from aiohttp import web
 
+from bus.http.body import prepare_bodies
+from bus.http.forwarded import forwarded
+from bus.http.limits import HttpLimits
 from service.api import routes as api
-from service.forwarded import forwarded
+from service.api.process import metrics_routes
 from service.gateway import routes as gateway
 from service.live import routes as live
 from service.pages import routes as pages
@@ -25,6 +28,7 @@ def application(parts: Parts) -> web.Application:
     believed = forwarded(parts.settings.trusted_proxies)
     wares = (believed, *api.middlewares(parts))
     app = web.Application(client_max_size=BODY_LIMIT, middlewares=wares)
+    prepare_bodies(app, HttpLimits())
     app.on_shutdown.append(_leaving(parts))
     if parts.settings.is_https:
         app.on_response_prepare.append(_https_only)
@@ -33,7 +37,15 @@ def application(parts: Parts) -> web.Application:
     return app
 
 
+def metrics_application(parts: Parts) -> web.Application:
+    """Health and metrics, which are nobody's who comes from outside."""
+    app = web.Application()
+    app.router.add_routes(metrics_routes(parts))
+    return app
+
+
 def workers(parts: Parts) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
+    yield from api.workers(parts)
     yield from gateway.workers(parts)
     yield from live.workers(parts)
 

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from service.forwarded import Network
+from bus.http.forwarded import Network
 from service.outgoing.addresses import AddressPolicy
 
 PREFIX = "GITOPS_SERVICE_"
@@ -61,6 +61,19 @@ class ServiceSettings(BaseSettings):
     )
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8090, ge=0, le=65535, description="Port; 0 takes a free one.")
+    metrics_port: int = Field(
+        default=8091,
+        ge=0,
+        le=65535,
+        description="Port of `/metrics`, `/readyz` and `/healthz`: for the cluster only.",
+    )
+    public_description: bool = Field(
+        default=False,
+        description="`/api/v1/openapi.json` and `/api/v1/docs` are shown without a login.",
+    )
+    listeners_per_principal: int = Field(
+        default=100, ge=1, le=5000, description="Event streams of one person or token at once."
+    )
     public_url: str = Field(
         default="", description="How browsers and agents reach the service; empty: host and port."
     )

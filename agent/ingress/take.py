@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from agent.ingress.answer import Answer, answer
 from agent.ingress.webhooks.deliveries import Deliveries
 from agent.ingress.webhooks.push import Push
-from agent.ingress.webhooks.receive import Outcome, Received, receive
+from agent.ingress.webhooks.receive import Delivery, Outcome, Received, begin
 from agent.ingress.webhooks.touch import AppsOfRepository, touched
 from agent.ingress.webhooks.verify import SECRET_KEYS, Secrets
 from agent.observe.tracing import FinishedSpan, Spans
@@ -42,7 +42,7 @@ class Publish(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakeDelivery:
-    """Headers and body of a request -> what happened, and what the sender is told."""
+    """A delivery that was received -> what happened, and what the sender is told."""
 
     apps: AppsOfRepository
     publish: Publish
@@ -51,8 +51,14 @@ class TakeDelivery:
     spans: Spans = field(default_factory=Spans)
     deliveries: Deliveries = field(default_factory=Deliveries)
 
-    async def __call__(self, headers: Mapping[str, str], body: bytes) -> tuple[Received, Answer]:
-        received = receive(headers, body, self.secrets())
+    def begin(self, headers: Mapping[str, str]) -> Delivery | Received:
+        """By the headers alone: refused, or its body may be read."""
+        return begin(headers, self.secrets())
+
+    async def __call__(
+        self, headers: Mapping[str, str], received: Received
+    ) -> tuple[Received, Answer]:
+        """Publish the asks of a push; whatever else was received is only answered."""
         if received.push is None:
             return received, answer(received)
         parent = Trace.parse(headers.get("traceparent", ""), headers.get("tracestate", ""))
@@ -87,10 +93,13 @@ class TakeDelivery:
 
 
 def warn_of_unproven(secrets: Secrets) -> None:
-    """Said once at start: whose deliveries are believed without proof."""
-    for provider in secrets.missing:
+    """Say once at start whose deliveries are believed without proof, and whose are refused."""
+    for provider in secrets.believed:
         key = SECRET_KEYS[provider]
         log.warning("webhooks are not verified", provider=provider.value, missing=key)
+    for provider in secrets.off:
+        key = SECRET_KEYS[provider]
+        log.info("webhooks are refused without a secret", provider=provider.value, missing=key)
 
 
 def _span(received: Received, started: float, trace: Trace, parent: Trace | None) -> FinishedSpan:

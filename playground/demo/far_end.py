@@ -105,6 +105,7 @@ async def _service(folder: Path, database_url: str, password_file: Path) -> Asyn
         environment={
             "GITOPS_SERVICE_DATABASE_URL": database_url,
             "GITOPS_SERVICE_PORT": str(port),
+            "GITOPS_SERVICE_METRICS_PORT": str(free_port()),
             "GITOPS_SERVICE_MIGRATE": "true",
             "GITOPS_SERVICE_KEY_FILE": str(folder / "service.key"),
             "GITOPS_SERVICE_KEY_GENERATE": "true",

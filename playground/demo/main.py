@@ -147,7 +147,7 @@ def _how_to_go_on(house: House) -> Text:
         "\n  GITOPS_ACCOUNT=demo GITOPS_AGENT=laptop "
         f"GITOPS_NATS_URL={house.world.nats.url} "
         f"GITOPS_NATS_NKEY_FILE={house.subscriber_seed_file} .venv/bin/gitops events --follow\n",
-        f"  metrics and health: {agent.url}/metrics  {agent.url}/readyz\n",
+        f"  metrics and health: {agent.metrics_url}/metrics  {agent.metrics_url}/readyz\n",
         f"  log of the agent: {agent.child.program.log}\n",
         ("\n  Dashboard: ", "bold"),
         f"{house.far_end.url}   login {ADMINISTRATOR}, password {house.far_end.password}\n",

@@ -108,7 +108,8 @@ async def open_agent(
     plan: Plan, kubernetes: ControlPlane, ground: Ground, token: str
 ) -> AsyncIterator[Server]:
     """`gitops agent run`, given when it acts; it enrols with the token by itself."""
-    port, folder = free_port(), ground.folder / f"agent-{plan.name}"
+    port, metrics_port = free_port(), free_port()
+    folder = ground.folder / f"agent-{plan.name}"
     token_file = await asyncio.to_thread(written, folder / "token", token)
     program = Program(
         name="gitops-agent",
@@ -122,6 +123,7 @@ async def open_agent(
             "GITOPS_STATE_DIR": str(folder / "state"),
             "GITOPS_SANDBOX_BINARY": str(ground.sandbox),
             "GITOPS_HTTP_PORT": str(port),
+            "GITOPS_HTTP_METRICS_PORT": str(metrics_port),
             "GITOPS_LOG_FORMAT": "json",
             "GITOPS_LINK_URL": ground.far_end.url,
             "GITOPS_LINK_TOKEN_FILE": str(token_file),
@@ -130,6 +132,6 @@ async def open_agent(
         ready_within=60.0,
         stop_grace=20.0,
     )
-    url = f"http://127.0.0.1:{port}"
-    async with Child(program, answers_ok(f"{url}/leaderz")) as child:
-        yield Server(url=url, child=child)
+    url, metrics_url = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{metrics_port}"
+    async with Child(program, answers_ok(f"{metrics_url}/leaderz")) as child:
+        yield Server(url=url, metrics_url=metrics_url, child=child)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 from aiohttp import web
 
+from bus.http.body import BodyError, BodyProblem, read_body
 from service.api.fields import NAME_PATTERN
 from service.api.problem import ProblemError
 
@@ -26,6 +27,18 @@ _WORDS = {
 }
 """What a pattern wants, for people."""
 _DEEPEST = 64
+_RULES = {
+    BodyProblem.TOO_LARGE: "size",
+    BodyProblem.LATE: "slow",
+    BodyProblem.NO_ROOM: "busy",
+    BodyProblem.CUT: "cut",
+}
+_REMEDIES = {
+    BodyProblem.TOO_LARGE: "Send less at once.",
+    BodyProblem.LATE: "Send it faster, or less at once.",
+    BodyProblem.NO_ROOM: "Try again in a moment.",
+    BodyProblem.CUT: "Send as much as Content-Length says.",
+}
 
 T = TypeVar("T")
 
@@ -65,20 +78,15 @@ def convert(plain: Any, wanted: type[T], *, strict: bool = True) -> T:
 
 
 async def _read(request: web.Request) -> bytes:
-    length = request.content_length
-    if length is not None and length > BODY_LIMIT:
-        raise _too_large()
-    raw = bytearray()
-    async for chunk in request.content.iter_chunked(1 << 16):
-        raw += chunk
-        if len(raw) > BODY_LIMIT:
-            raise _too_large()
-    return bytes(raw)
-
-
-def _too_large() -> ProblemError:
-    return ProblemError(
-        413, "the body is larger than 1 MiB", rule="size", remedy="Send less at once."
+    try:
+        return await read_body(request, BODY_LIMIT)
+    except BodyError as error:
+        problem, message = error.problem, str(error)
+    if problem is BodyProblem.TOO_LARGE:
+        message = "the body is larger than 1 MiB"
+    headers = {"Retry-After": "1"} if problem is BodyProblem.NO_ROOM else {}
+    raise ProblemError(
+        problem.status, message, rule=_RULES[problem], remedy=_REMEDIES[problem], headers=headers
     )
 
 

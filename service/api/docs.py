@@ -28,9 +28,10 @@ table { border-collapse: collapse; } td, th { text-align: left; padding: .15rem 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
 
-def endpoints(described: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
+def endpoints(described: tuple[Endpoint, ...], *, public: bool) -> tuple[Endpoint, ...]:
     """The two rows; the document describes `described` and these."""
     made: list[Endpoint] = []
+    needs = Open.EVERYONE if public else Open.LOGGED_IN
 
     async def get_openapi(_call: Call, _given: Nothing) -> web.Response:
         """The OpenAPI 3.1 document of this API."""
@@ -47,13 +48,11 @@ def endpoints(described: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
         Endpoint(
             method="GET",
             path="/openapi.json",
-            needs=Open.EVERYONE,
+            needs=needs,
             handler=get_openapi,
             gives=dict[str, Any],
         ),
-        Endpoint(
-            method="GET", path="/docs", needs=Open.EVERYONE, handler=get_docs, media="text/html"
-        ),
+        Endpoint(method="GET", path="/docs", needs=needs, handler=get_docs, media="text/html"),
     ]
     return tuple(made)
 

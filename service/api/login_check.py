@@ -8,11 +8,13 @@ import msgspec
 from aiohttp import web
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from bus.http.budget import holder_of
+from bus.http.connections import vouch
 from service.api.problem import DeniedError, ProblemError
 from service.api.tools import Tools
 from service.auth.caller import Caller
 from service.auth.origin import REMEDY, SAFE, is_own
-from service.auth.secrets import same
+from service.auth.secrets import API_TOKEN, hash_of, same
 from service.auth.sessions import caller_by_cookie, cookie_name, note_use
 from service.auth.tokens import caller_by_token
 
@@ -20,24 +22,79 @@ CSRF_HEADER = "X-CSRF-Token"
 _FOREIGN = "the Origin of the request is not the address of this service."
 
 
+class Credential(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request shows, before it is looked up."""
+
+    token: str = ""
+    cookie: str = ""
+    bucket: str
+    """Whose bucket was asked for it: its principal's, or for an unknown one the address's."""
+
+    @property
+    def hash(self) -> str:
+        return hash_of(self.token or self.cookie)
+
+
+def admit(tools: Tools, request: web.Request) -> Credential:
+    """Ask the bucket before the database is asked. Raises ProblemError 401 or 429."""
+    token, cookie = _shown(tools, request)
+    principal = tools.known.principal(hash_of(token or cookie))
+    bucket = principal or address_bucket(request)
+    limited(tools, bucket)
+    if not token and not cookie:
+        raise _unknown()
+    return Credential(token=token, cookie=cookie, bucket=bucket)
+
+
 async def authenticated(
-    tools: Tools, connection: AsyncConnection, request: web.Request, now: datetime
+    tools: Tools,
+    connection: AsyncConnection,
+    request: web.Request,
+    credential: Credential,
+    now: datetime,
 ) -> Caller:
     """Raises ProblemError 401 or 429."""
     who = await renewed(tools, connection, request, now)
     if who is None:
-        limited(tools, f"address:{request.remote}")
-        raise ProblemError(
-            401,
-            "log in, or send a valid API token",
-            rule="login",
-            remedy="POST /api/v1/login, or the header Authorization: Bearer gt_...",
-            headers={"WWW-Authenticate": "Bearer"},
-        )
-    limited(tools, who.id)
+        tools.known.forget(credential.hash)
+        raise _unknown()
+    tools.known.note(credential.hash, who.id)
+    if credential.bucket != who.id:
+        tools.buckets.give_back(credential.bucket)
+        limited(tools, who.id)
     if who.session:
         await note_use(connection, who, now)
-    return msgspec.structs.replace(who, address=request.remote or "")
+    vouch(request)
+    return who
+
+
+async def renewed(
+    tools: Tools, connection: AsyncConnection, request: web.Request, now: datetime
+) -> Caller | None:
+    """Who the request's token or cookie stands for now; None: for nobody (any more).
+
+    No bucket is asked: a stream that renews its access is nobody who comes anew.
+    """
+    token, cookie = _shown(tools, request)
+    if token:
+        who = await caller_by_token(connection, token, now)
+    else:
+        who = await caller_by_cookie(connection, cookie, now) if cookie else None
+    return msgspec.structs.replace(who, address=request.remote or "") if who else None
+
+
+def address_bucket(request: web.Request) -> str:
+    return f"address:{holder_of(request.remote or '')}"
+
+
+def _unknown() -> ProblemError:
+    return ProblemError(
+        401,
+        "log in, or send a valid API token",
+        rule="login",
+        remedy="POST /api/v1/login, or the header Authorization: Bearer gt_...",
+        headers={"WWW-Authenticate": "Bearer"},
+    )
 
 
 def limited(tools: Tools, actor: str) -> None:
@@ -76,15 +133,14 @@ def _public_url(tools: Tools) -> str:
     return tools.parts.settings.public_url
 
 
-async def renewed(
-    tools: Tools, connection: AsyncConnection, request: web.Request, now: datetime
-) -> Caller | None:
-    """Who the request's token or cookie stands for now; None: for nobody (any more)."""
+def _shown(tools: Tools, request: web.Request) -> tuple[str, str]:
+    """Token and cookie: one of them at most; a header, even one that is none of ours, comes first.
+
+    What has not the form of a token is none, and not worth a look into the database.
+    """
     header = request.headers.get("Authorization")
-    if header is not None:
-        scheme, _, token = header.partition(" ")
-        if scheme.lower() != "bearer":
-            return None
-        return await caller_by_token(connection, token.strip(), now)
-    cookie = request.cookies.get(cookie_name(secure=tools.parts.settings.is_https))
-    return await caller_by_cookie(connection, cookie, now) if cookie else None
+    if header is None:
+        return "", request.cookies.get(cookie_name(secure=tools.parts.settings.is_https), "")
+    scheme, _, token = header.partition(" ")
+    token = token.strip()
+    return (token if scheme.lower() == "bearer" and token.startswith(API_TOKEN) else ""), ""

@@ -11,9 +11,9 @@ from service.api.call import Call
 from service.api.endpoint import Answer, Endpoint, Given, Nothing, Open
 from service.api.fields import text_of
 from service.api.pages import Order, Page, PageQuery, rows_of
+from service.api.password_check import password_fits, reserve_attempt
 from service.api.principals import Password
 from service.api.problem import DeniedError, ProblemError, invalid, not_found
-from service.api.session import check_wait
 from service.auth import attempts, credentials
 from service.auth.sessions import is_open
 from service.store.tables import principals, sessions
@@ -44,14 +44,13 @@ async def change_own_password(call: Call, given: PasswordChange) -> None:
     who = call.caller
     _require_session(call, "change your password")
     row = await _own(call)
-    keys = attempts.keys_of(who.account_name, who.name, who.address)
-    await check_wait(call, keys)
-    if not await call.tools.passwords.fits(given.password, row["password_hash"]):
-        await attempts.failed(call.connection, keys, call.now)
-        await call.connection.commit()
+    locks = attempts.locks_of_principal(who.id)
+    await reserve_attempt(call, locks)
+    if not await password_fits(call, given.password, row["password_hash"], locks):
         raise ProblemError(403, "the present password is wrong", field="password", rule="password")
     if given.new_password == given.password:
         raise invalid("newPassword", "expected another password than the present one")
+    await attempts.forgive(call.connection, locks, call.now)
     hashed = await call.tools.passwords.hash(given.new_password)
     mine = principals.c.id == who.id
     changed = {"password_hash": hashed, "version": principals.c.version + 1}

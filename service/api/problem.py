@@ -14,6 +14,7 @@ _TITLES = {
     403: "Not allowed",
     404: "Not found",
     405: "No such method here",
+    408: "Too slow",
     409: "Conflict",
     412: "It has changed meanwhile",
     413: "Too large",

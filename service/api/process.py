@@ -1,4 +1,8 @@
-"""Of the process itself: alive, ready, measured. Outside of /api/v1, for machines in the house."""
+"""Of the process itself: alive, ready, measured. Outside of /api/v1, for machines.
+
+`/healthz` is public, for load balancers: it asks nobody and says nothing. Readiness, which asks the
+database, and metrics are on a port of their own, which the outside does not reach.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,12 @@ from service.parts import Parts
 _WITHIN = 3.0
 
 
-def process_routes(parts: Parts) -> list[web.RouteDef]:
+def process_routes() -> list[web.RouteDef]:
+    """The public one."""
+    return [web.get("/healthz", _alive)]
+
+
+def metrics_routes(parts: Parts) -> list[web.RouteDef]:
     async def ready(_request: web.Request) -> web.Response:
         answers = await _answers(parts.engine)
         body = {"ready": answers, "database": "answers" if answers else "away"}

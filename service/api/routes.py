@@ -6,7 +6,8 @@ stand where an id may (`/applications/bulk/sync`) come before it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Iterator, Sequence
+from typing import Any
 
 from aiohttp import web
 from aiohttp.typedefs import Middleware
@@ -46,6 +47,7 @@ from service.api.middleware import problems
 from service.api.process import process_routes
 from service.api.serve import route
 from service.api.tools import Tools
+from service.audit.denials import recording
 from service.history import endpoints as of_history
 from service.live import endpoints as of_live
 from service.parts import Parts
@@ -81,15 +83,21 @@ _NOUNS = (
 )
 
 
-def table() -> tuple[Endpoint, ...]:
+def table(*, public_description: bool = False) -> tuple[Endpoint, ...]:
+    """Every row; `public_description`: the API's own description needs no login."""
     own = [row for noun in _NOUNS for row in noun.ENDPOINTS]
     rows = (*own, *of_live.ENDPOINTS, *of_history.ENDPOINTS)
-    return (*rows, *docs.endpoints(rows))
+    return (*rows, *docs.endpoints(rows, public=public_description))
 
 
 def routes(parts: Parts) -> Sequence[web.RouteDef]:
     tools = Tools.of(parts)
-    return [*process_routes(parts), *(route(tools, it) for it in table())]
+    rows = table(public_description=parts.settings.public_description)
+    return [*process_routes(), *(route(tools, it) for it in rows)]
+
+
+def workers(parts: Parts) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
+    yield "denials", recording(parts.engine, parts.denials, parts.clock)
 
 
 def middlewares(_parts: Parts) -> Sequence[Middleware]:

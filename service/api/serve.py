@@ -22,12 +22,21 @@ from service.access.permissions import Permission
 from service.api.call import Call
 from service.api.decode import body_of, query_of
 from service.api.endpoint import Endpoint, Open
-from service.api.login_check import authenticated, check_login_page, check_page, limited
+from service.api.login_check import (
+    Credential,
+    address_bucket,
+    admit,
+    authenticated,
+    check_login_page,
+    check_page,
+    limited,
+)
 from service.api.problem import DeniedError, ProblemError, answer
 from service.api.tools import Tools
 from service.audit import book
 from service.audit.record import Entry
 from service.auth.caller import Caller
+from service.auth.turns import NoPlaceError
 
 log = structlog.get_logger()
 
@@ -65,6 +74,8 @@ async def _answered(tools: Tools, endpoint: Endpoint, request: web.Request) -> w
         if callers:
             await _record(tools, callers[0], e, now)
         raise
+    except NoPlaceError as e:
+        raise _busy() from e
     except IntegrityError as e:
         raise _conflict(getattr(e.orig, "sqlstate", "")) from e
     except (ConnectionRefusedError, PoolTimeoutError) as e:
@@ -102,6 +113,16 @@ def _conflict(state: str) -> ProblemError:
     return ProblemError(409, detail, rule="conflict", remedy=remedy)
 
 
+def _busy() -> ProblemError:
+    return ProblemError(
+        503,
+        "too many passwords are being checked",
+        rule="busy",
+        remedy="Try again in a moment.",
+        headers={"Retry-After": "1"},
+    )
+
+
 def _away() -> ProblemError:
     return ProblemError(
         503,
@@ -119,13 +140,11 @@ async def _in_transaction(
     now: datetime,
     callers: list[Caller],
 ) -> web.StreamResponse:
+    credential = _admitted(tools, endpoint, request)
     async with tools.parts.engine.connect() as connection:
         who = NOBODY
-        if endpoint.needs is Open.EVERYONE:
-            limited(tools, f"address:{request.remote}")
-            check_login_page(tools, request)
-        else:
-            who = await authenticated(tools, connection, request, now)
+        if credential is not None:
+            who = await authenticated(tools, connection, request, credential, now)
             callers.append(who)
             check_page(tools, request, who)
         call = Call(tools=tools, connection=connection, caller=who, request=request, now=now)
@@ -135,6 +154,15 @@ async def _in_transaction(
         if not connection.closed:
             await connection.commit()
     return found if isinstance(found, web.StreamResponse) else _json(endpoint, found)
+
+
+def _admitted(tools: Tools, endpoint: Endpoint, request: web.Request) -> Credential | None:
+    """Before the database is asked for anything; None where no login is needed."""
+    if endpoint.needs is not Open.EVERYONE:
+        return admit(tools, request)
+    limited(tools, address_bucket(request))
+    check_login_page(tools, request)
+    return None
 
 
 def _allowed(endpoint: Endpoint, who: Caller, request: web.Request) -> None:
@@ -161,8 +189,16 @@ async def _record(tools: Tools, who: Caller, denied: DeniedError, now: datetime)
         decision="denied",
         outcome="refused",
     )
-    async with tools.parts.engine.begin() as connection:
-        await book.record(connection, entry)
+    denials, rule = tools.parts.denials, denied.problem.rule
+    now_due = denials.note(entry, rule)
+    if now_due is None:
+        return
+    try:
+        async with tools.parts.engine.begin() as connection:
+            await book.record(connection, now_due)
+    except BaseException:
+        denials.note(entry, rule)  # not recorded: so it is counted
+        raise
 
 
 def _json(endpoint: Endpoint, found: Any) -> web.Response:

@@ -13,12 +13,14 @@ from service.access.permissions import Permission
 from service.access.values import Scope
 from service.api.call import Call
 from service.api.endpoint import Answer, Endpoint, Given, Nothing, Open
+from service.api.password_check import password_fits, reserve_attempt
 from service.api.problem import ProblemError
 from service.api.serve import HEADERS
 from service.audit import book
 from service.audit.record import Entry
-from service.auth import attempts, sessions
+from service.auth import attempts, devices, sessions
 from service.auth.caller import Caller, caller_of
+from service.auth.secrets import hash_of
 from service.store.tables import accounts, principals
 
 Short = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
@@ -73,22 +75,30 @@ async def log_in(call: Call, given: Login) -> web.Response:
     """Begin a session: the cookie is HttpOnly, the CSRF word goes into the X-CSRF-Token header."""
     account = given.account or call.tools.parts.settings.account
     address = call.request.remote or ""
-    keys = attempts.keys_of(account, given.name, address)
-    await check_wait(call, keys)
     row = await _named(call, account, given.name)
+    known = row is not None and await devices.is_known(
+        call.connection, _device(call), row.id, call.now
+    )
+    locks = (
+        attempts.locks_of_device(hash_of(_device(call)))
+        if known
+        else attempts.locks_of(account, given.name, address)
+    )
+    await reserve_attempt(call, locks)
     await call.release()  # a flood of logins waits for the hash, not with a connection in hand
-    fits = await call.tools.passwords.fits(given.password, row.password_hash if row else "")
+    fits = await password_fits(call, given.password, row.password_hash if row else "", locks)
     async with call.tools.parts.engine.begin() as connection:
         who = await caller_of(connection, row.id) if row is not None and fits else None
         if who is not None:
             who = msgspec.structs.replace(who, address=address)
-            await attempts.forgiven(connection, keys)
+            await attempts.forgive(connection, locks, call.now)
             browser = call.request.headers.get("User-Agent", "")
             made = await sessions.begin(connection, who, call.now, browser)
+            device = "" if known else await devices.remember(connection, who, call.now)
             await book.record(connection, _entry(call, who.account, who.name, "login.succeeded"))
             body = LoggedIn(principal=principal_of(who), csrf=made.csrf)
-            return _with_cookie(call, body, made.cookie)
-        await attempts.failed(connection, keys, call.now)
+            call.tools.known.note(hash_of(made.cookie), who.id)
+            return _with_cookies(call, body, made.cookie, device)
         if row is not None:
             entry = _entry(call, row.account, given.name, "login.failed", denied=True)
             await book.record(connection, entry)
@@ -124,17 +134,8 @@ def principal_of(who: Caller) -> Principal:
     return Principal(id=who.id, name=who.name, display_name=who.display_name, kind=who.kind)
 
 
-async def check_wait(call: Call, keys: dict[str, int]) -> None:
-    wait = await attempts.wait_of(call.connection, keys, call.now)
-    if wait > 0:
-        seconds = int(wait) + 1
-        raise ProblemError(
-            429,
-            "too many failed logins",
-            rule="brute-force",
-            remedy=f"Wait {seconds} s.",
-            headers={"Retry-After": str(seconds)},
-        )
+def _device(call: Call) -> str:
+    return call.request.cookies.get(devices.COOKIE, "")
 
 
 async def _named(call: Call, account: str, name: str) -> Row[str, str, str] | None:
@@ -166,7 +167,8 @@ def _entry(call: Call, account: str, name: str, action: str, *, denied: bool = F
     )
 
 
-def _with_cookie(call: Call, body: LoggedIn, cookie: str) -> web.Response:
+def _with_cookies(call: Call, body: LoggedIn, cookie: str, device: str) -> web.Response:
+    """`device`: empty where the browser has its cookie already."""
     response = web.Response(
         body=msgspec.json.encode(body), content_type="application/json", headers=HEADERS
     )
@@ -179,6 +181,16 @@ def _with_cookie(call: Call, body: LoggedIn, cookie: str) -> web.Response:
         samesite="Strict",
         secure=call.tools.parts.settings.is_https,
     )
+    if device:
+        response.set_cookie(
+            devices.COOKIE,
+            device,
+            max_age=int(devices.LIFETIME.total_seconds()),
+            path=devices.PATH,
+            httponly=True,
+            samesite="Strict",
+            secure=call.tools.parts.settings.is_https,
+        )
     return response
 
 

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field
 
 from service.auth.bucket import Buckets
+from service.auth.known import KnownCredentials
 from service.auth.passwords import Passwords
 from service.parts import Parts
 
@@ -23,6 +24,7 @@ class Tools:
     buckets: Buckets
     access_looks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_LOOKS))
     """Streams that look at their access at once, as all do when a role changes."""
+    known: KnownCredentials = field(default_factory=KnownCredentials)
 
     @classmethod
     def of(cls, parts: Parts, passwords: Passwords | None = None) -> Tools:

@@ -1,74 +1,132 @@
-"""Failed logins, counted by name and by address: each one over the allowance waits longer.
+"""Attempts to log in, counted before the password is looked at, so that many at once gain nothing.
 
-The delay doubles up to a quarter of an hour and is forgotten a day after the last failure. A
-refused attempt is answered before the password is looked at, so guessing costs us nothing.
+An attempt is reserved under the locks below, all or none; a login gives its own back.
+
+    lock                 free   then waits, doubling, up to
+    name at an address      5   a quarter of an hour
+    name, anywhere         50   a minute
+    address, any name      20   two seconds
+    known device            5   a quarter of an hour
+    who is logged in        5   a quarter of an hour
+
+Only the first is long: its guesser locks out nobody who comes from elsewhere. The second and the
+third slow down who guesses from many addresses, or at many names, and lock nobody out who shares
+the name or the address. A browser that its owner has logged in with before shows the cookie of a
+known device, and is counted by that alone. What is counted is forgotten a day after the last time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
 
-from sqlalchemy import case, delete, select
+import msgspec
+from sqlalchemy import case, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from bus.http.budget import holder_of
 from service.store.tables import login_failures
 
-BY_NAME = 5
-BY_ADDRESS = 20
-_LONGEST = 900.0
 _FORGOTTEN_AFTER = timedelta(days=1)
 
 
-def delay(failures: int, allowance: int) -> float:
-    """Seconds to wait after so many failures."""
-    over = failures - allowance
-    return 0.0 if over < 0 else min(2.0 ** min(over, 12), _LONGEST)
+class AttemptLock(msgspec.Struct, frozen=True, kw_only=True):
+    key: str
+    allowance: int
+    """Attempts that need not wait."""
+    longest: float
+    """Seconds that one has to wait at most."""
+    forgiven: bool = False
+    """Whether a login takes back the failures before it, and not only its own attempt."""
+
+    def delay(self, attempts: int) -> float:
+        """Seconds to wait after so many attempts."""
+        over = attempts - self.allowance
+        return 0.0 if over < 0 else min(2.0 ** min(over, 12), self.longest)
 
 
-def keys_of(account: str, name: str, address: str) -> dict[str, int]:
-    """What failures are counted by, and how many are free.
+def locks_of(account: str, name: str, address: str) -> tuple[AttemptLock, ...]:
+    """The locks of an attempt from anywhere, in the order in which they are taken.
 
     Of the name only a hash is kept: some type their password where the name belongs.
     """
-    hashed = sha256(f"{account}/{name.lower()}".encode(errors="replace")).hexdigest()
-    return {f"name:{hashed}": BY_NAME, f"address:{address}": BY_ADDRESS}
-
-
-async def wait_of(connection: AsyncConnection, keys: dict[str, int], now: datetime) -> float:
-    """Seconds until the next attempt is looked at; 0 for at once."""
-    query = select(login_failures.c.until).where(
-        login_failures.c.key.in_(keys), login_failures.c.until > now
+    holder = holder_of(address)
+    hashed = _hash(f"{account}/{name.lower()}")
+    pair = _hash(f"{account}/{name.lower()}/{holder}")
+    return (
+        AttemptLock(key=f"pair:{pair}", allowance=5, longest=900.0, forgiven=True),
+        AttemptLock(key=f"name:{hashed}", allowance=50, longest=60.0),
+        AttemptLock(key=f"address:{holder[:200]}", allowance=20, longest=2.0),
     )
-    untils = (await connection.execute(query)).scalars().all()
-    return max(((it - now).total_seconds() for it in untils), default=0.0)
 
 
-async def failed(connection: AsyncConnection, keys: dict[str, int], now: datetime) -> None:
-    for key, allowance in sorted(keys.items()):
-        count = await _counted(connection, key, now)
-        until = now + timedelta(seconds=delay(count, allowance))
+def locks_of_device(device: str) -> tuple[AttemptLock, ...]:
+    """The lock of an attempt from a device that its owner has logged in with; by its hash."""
+    return (AttemptLock(key=f"device:{device}", allowance=5, longest=900.0, forgiven=True),)
+
+
+def locks_of_principal(principal: str) -> tuple[AttemptLock, ...]:
+    """The lock of who is logged in and gives the password once more."""
+    return (AttemptLock(key=f"principal:{principal}", allowance=5, longest=900.0, forgiven=True),)
+
+
+async def reserve(
+    connection: AsyncConnection, locks: Sequence[AttemptLock], now: datetime
+) -> float:
+    """Count one attempt, or return the seconds to wait: then roll the transaction back."""
+    for lock in locks:
+        count = await _counted(connection, lock, now)
+        if count is None:
+            return await _wait(connection, lock, now)
+        until = now + timedelta(seconds=lock.delay(count))
         await connection.execute(
-            login_failures.update().where(login_failures.c.key == key).values(until=until)
+            update(login_failures).where(login_failures.c.key == lock.key).values(until=until)
+        )
+    return 0.0
+
+
+async def give_back(connection: AsyncConnection, locks: Sequence[AttemptLock]) -> None:
+    """Take back an attempt whose password was not looked at, or was right."""
+    for lock in locks:
+        await connection.execute(
+            update(login_failures)
+            .where(login_failures.c.key == lock.key)
+            .values(count=func.greatest(login_failures.c.count - 1, 0))
         )
 
 
-async def forgiven(connection: AsyncConnection, keys: dict[str, int]) -> None:
-    """After a login: the name's failures are forgotten, not the address's."""
-    names = [key for key in keys if key.startswith("name:")]
-    await connection.execute(delete(login_failures).where(login_failures.c.key.in_(names)))
+async def forgive(connection: AsyncConnection, locks: Sequence[AttemptLock], now: datetime) -> None:
+    """After a login: forget the failures of who made them, and what is a day old."""
+    await give_back(connection, locks)
+    mine = [lock.key for lock in locks if lock.forgiven]
+    old = login_failures.c.until < now - _FORGOTTEN_AFTER
+    await connection.execute(delete(login_failures).where(or_(login_failures.c.key.in_(mine), old)))
 
 
-async def _counted(connection: AsyncConnection, key: str, now: datetime) -> int:
+async def _counted(connection: AsyncConnection, lock: AttemptLock, now: datetime) -> int | None:
+    """The attempts with this one; None where it has to wait. The row stays locked meanwhile."""
     old = login_failures.c.until < now - _FORGOTTEN_AFTER
     statement = (
         insert(login_failures)
-        .values(key=key, count=1, until=now)
+        .values(key=lock.key, count=1, until=now)
         .on_conflict_do_update(
             index_elements=[login_failures.c.key],
             set_={"count": case((old, 1), else_=login_failures.c.count + 1)},
+            where=or_(login_failures.c.count < lock.allowance, login_failures.c.until <= now),
         )
         .returning(login_failures.c.count)
     )
-    return int((await connection.execute(statement)).scalar_one())
+    count: int | None = (await connection.execute(statement)).scalar_one_or_none()
+    return count
+
+
+async def _wait(connection: AsyncConnection, lock: AttemptLock, now: datetime) -> float:
+    query = select(login_failures.c.until).where(login_failures.c.key == lock.key)
+    until = (await connection.execute(query)).scalar_one_or_none()
+    return max((until - now).total_seconds(), 0.001) if until is not None else 0.001
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode(errors="replace")).hexdigest()

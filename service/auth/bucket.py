@@ -24,6 +24,8 @@ class Buckets:
     burst: float
     monotonic: Callable[[], float]
     _buckets: dict[str, _Bucket] = field(default_factory=dict)
+    _tidy_at: int = _TIDY_AT
+    """Doubled while few are full, or each new actor would look at all the others."""
 
     def wait(self, actor: str) -> float:
         """Takes one; else the seconds until there is one again."""
@@ -39,11 +41,18 @@ class Buckets:
         bucket.level -= 1
         return 0.0
 
+    def give_back(self, actor: str) -> None:
+        """Put back what was taken for something that was somebody else's to pay."""
+        bucket = self._buckets.get(actor)
+        if bucket is not None:
+            bucket.level = min(self.burst, bucket.level + 1)
+
     def _level(self, bucket: _Bucket, now: float) -> float:
         return min(self.burst, bucket.level + (now - bucket.at) * self.rate)
 
     def _tidy(self, now: float) -> None:
-        if len(self._buckets) >= _TIDY_AT:
+        if len(self._buckets) >= self._tidy_at:
             full = [it for it, b in self._buckets.items() if self._level(b, now) >= self.burst]
             for actor in full:
                 del self._buckets[actor]
+            self._tidy_at = max(_TIDY_AT, 2 * len(self._buckets))

@@ -16,6 +16,8 @@ import msgspec
 import structlog
 from aiohttp import web
 
+from bus.http.body import BodyError, BodyProblem, read_body
+from bus.http.connections import vouch
 from bus.link import PROOF_HEADER, Enrol, SessionRequest
 from service.gateway.carry import Carrier
 from service.gateway.enrolment import Enrolment
@@ -65,6 +67,7 @@ class Gateway:
             detail = "The session token is missing, over, used, not proven, or of a revoked agent."
             remedy = "Open a session with POST /api/v1/link/session."
             return refusal(LinkRefusedError(401, "session", detail, remedy))
+        vouch(request)
         socket = new_socket()
         await socket.prepare(request)
         now = self.carrier.clock().timestamp()
@@ -86,10 +89,14 @@ class Gateway:
 
 async def _body(request: web.Request, kind: type[T]) -> T:
     remedy = "See docs: the link's enrolment and sessions."
-    if (request.content_length or 0) > _BODY_LIMIT:
-        raise LinkRefusedError(413, "size", "The body is larger than 16 KiB.", remedy)
     try:
-        return msgspec.json.decode(await request.read(), type=kind)
+        body = await read_body(request, _BODY_LIMIT)
+    except BodyError as error:
+        rule = "size" if error.problem is BodyProblem.TOO_LARGE else error.problem.value
+        status, detail = error.problem.status, f"The body was not read: {error}."
+        raise LinkRefusedError(status, rule, detail, remedy) from None
+    try:
+        return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as e:
         raise LinkRefusedError(400, "body", f"The body cannot be read: {e}", remedy) from e
 

@@ -14,8 +14,13 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from bus.http.budget import Budget
 from service.live.event import Event, Filters, View, server_sent
 
+LISTENERS = 5000
+"""Most of one process."""
+LISTENERS_OF_ONE = 100
+"""Most of one principal in one process, so that nobody takes all places."""
 BUFFERED = 2000
 """Events that may wait for one listener."""
 
@@ -84,6 +89,8 @@ class Hub:
     cursors: dict[str, int] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     """An account got its first listener: there is something to read."""
+    places: Budget = field(default_factory=lambda: Budget(total=LISTENERS, share=LISTENERS_OF_ONE))
+    """Of listeners, by principal."""
     _listeners: dict[str, set[Listener]] = field(default_factory=dict)
 
     @contextmanager

@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 from aiohttp import web
 
+from bus.http.budget import Budget
 from service.api.call import Call
 from service.api.endpoint import Endpoint, Given, Open
 from service.api.fields import Text
@@ -17,8 +18,6 @@ from service.live.event import Filters, View
 from service.live.hub import Listener
 from service.live.stream import Stream
 
-LISTENERS = 5000
-"""Most of one process."""
 _LARGEST = 2**63 - 1
 
 
@@ -39,8 +38,15 @@ async def events(call: Call, given: EventsQuery) -> web.StreamResponse:
     """What changes from now on, or since Last-Event-ID, as server-sent events."""
     parts = call.tools.parts
     last = _last(call.request.headers.get("Last-Event-ID") or given.last_event_id)
-    if parts.hub.listeners >= LISTENERS:
-        raise ProblemError(503, "too many listen already", rule="listeners", remedy="Try later.")
+    _take_place(parts.hub.places, call.caller.id)
+    try:
+        return await _streamed(call, given, last)
+    finally:
+        parts.hub.places.give_back(call.caller.id)
+
+
+async def _streamed(call: Call, given: EventsQuery, last: int | None) -> web.StreamResponse:
+    parts = call.tools.parts
     await call.release()
     response = web.StreamResponse(headers={**HEADERS, "X-Accel-Buffering": "no"})
     response.content_type = "text/event-stream"
@@ -67,6 +73,16 @@ async def events(call: Call, given: EventsQuery) -> web.StreamResponse:
     if reason:
         await stream.end(reason)
     return response
+
+
+def _take_place(places: Budget, principal: str) -> None:
+    if places.take(principal):
+        return
+    if places.held(principal) >= places.share:
+        detail = f"you listen {places.share} times already, the most that one may"
+        remedy = "End a stream that you do not need; one stream can carry all types."
+        raise ProblemError(429, detail, rule="listeners", remedy=remedy)
+    raise ProblemError(503, "too many listen already", rule="listeners", remedy="Try later.")
 
 
 def _filters(given: EventsQuery) -> Filters:

@@ -12,7 +12,7 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 import msgspec
 
-from service.forwarded import Network
+from bus.http.forwarded import Network
 
 Address = IPv4Address | IPv6Address
 

@@ -149,6 +149,16 @@ sessions = Table(
     Column("browser", String(200), nullable=False, server_default=""),
 )
 
+known_devices = Table(
+    "known_devices",
+    metadata,
+    Column("hash", String(64), primary_key=True),
+    _of("accounts", "account_id"),
+    _of("principals", "principal_id"),
+    Column("expires_at", DateTime(timezone=True), nullable=False),
+    comment="hash: of the cookie of a browser that has logged in before; it opens nothing",
+)
+
 roles = Table(
     "roles",
     metadata,
@@ -195,7 +205,7 @@ login_failures = Table(
     Column("key", String(300), primary_key=True),
     Column("count", Integer, nullable=False),
     Column("until", DateTime(timezone=True), nullable=False),
-    comment="key: the name, or the address, that failed; until: refused before this moment",
+    comment="key: what attempts to log in are counted by; until: refused before this moment",
 )
 
 # --- agents -------------------------------------------------------------------------------------

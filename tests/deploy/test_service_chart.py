@@ -165,6 +165,7 @@ async def test_two_replicas_of_the_chart_serve_one_database(
     async with AsyncExitStack() as stack:
         for port in ports:
             command, environment = started(pod["containers"][0], url, tmp_path, port)
+            environment[f"{PREFIX}METRICS_PORT"] = str(metrics_port := free_port())
             probe = pod["containers"][0]["readinessProbe"]["httpGet"]["path"]
             program = Program(
                 name=f"service-{port}",
@@ -174,7 +175,7 @@ async def test_two_replicas_of_the_chart_serve_one_database(
                 ready_within=60.0,
                 stop_grace=20.0,
             )
-            ready = answers_ok(f"http://127.0.0.1:{port}{probe}")
+            ready = answers_ok(f"http://127.0.0.1:{metrics_port}{probe}")
             await stack.enter_async_context(Child(program, ready))
         http = await stack.enter_async_context(aiohttp.ClientSession())
         for port in ports:

@@ -51,7 +51,7 @@ async def quiet_house(
         state_dir=tmp_path / "state",
         kube={"kubeconfig": definitions.kubeconfig},
         nats={"url": nats_url},
-        http={"port": 0},
+        http={"port": 0, "metrics_port": 0},
         sandbox={"binary": sandbox_binary, "workers": 1},
         lease={"enabled": False},
     )

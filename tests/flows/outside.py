@@ -38,6 +38,8 @@ class Outside:
 
     child: Child
     url: str
+    metrics_url: str
+    """Of health and metrics."""
 
     @property
     def webhook(self) -> Webhook:
@@ -56,7 +58,7 @@ class Outside:
         """What `/readyz` says is missing, and why; empty when ready, also as a standby."""
         async with (
             aiohttp.ClientSession(timeout=_TIMEOUT) as session,
-            session.get(f"{self.url}/readyz") as answer,
+            session.get(f"{self.metrics_url}/readyz") as answer,
         ):
             told = await answer.json()
             assert answer.status == (503 if told["missing"] else 200)
@@ -65,7 +67,7 @@ class Outside:
     async def acts(self) -> bool:
         async with (
             aiohttp.ClientSession(timeout=_TIMEOUT) as session,
-            session.get(f"{self.url}/leaderz") as answer,
+            session.get(f"{self.metrics_url}/leaderz") as answer,
         ):
             return answer.status == 200
 
@@ -107,20 +109,21 @@ def prepared(
     **environment: str,
 ) -> Outside:
     """Not started yet; as started counts that its front door is open."""
-    port = free_port()
+    port, metrics_port = free_port(), free_port()
     url = f"http://127.0.0.1:{port}"
     program = Program(
         name=name,
         command=(sys.executable, *command),
         folder=house.settings.state_dir.parent / "agents",
-        environment={**_told(house.settings, port), **environment},
+        environment={**_told(house.settings, port, metrics_port), **environment},
         ready_within=60.0,
         stop_grace=20.0,
     )
-    return Outside(child=Child(program, answers_tcp(port)), url=url)
+    metrics_url = f"http://127.0.0.1:{metrics_port}"
+    return Outside(child=Child(program, answers_tcp(port)), url=url, metrics_url=metrics_url)
 
 
-def _told(settings: Settings, port: int) -> dict[str, str]:
+def _told(settings: Settings, port: int, metrics_port: int) -> dict[str, str]:
     nats = settings.nats.url
     return {
         "PYTHONPATH": str(ROOT),
@@ -134,6 +137,7 @@ def _told(settings: Settings, port: int) -> dict[str, str]:
         "GITOPS_SANDBOX_BINARY": str(settings.sandbox.binary),
         "GITOPS_SANDBOX_WORKERS": "1",
         "GITOPS_HTTP_PORT": str(port),
+        "GITOPS_HTTP_METRICS_PORT": str(metrics_port),
         "GITOPS_LOG_FORMAT": "json",
         "GITOPS_LEASE_ENABLED": "false",
     }

@@ -14,12 +14,12 @@ from typing import Any
 import aiohttp
 import pytest
 
-from agent.ingress.server import FrontDoor, serving
+from agent.ingress.server import WebhookServer
 from agent.ingress.take import TakeDelivery
 from agent.ingress.webhooks.verify import Secrets, sign
-from agent.observe.health import Readiness
 from agent.observe.metrics import make_metrics
 from bus.events import HealthAssessed, RefreshRepository
+from bus.http.server import serving
 from bus.identity import AppKey, RepositoryKey
 from bus.jetstream import Bus, BusSettings
 from bus.status import HealthStatus
@@ -78,8 +78,8 @@ async def push(port: int, number: int) -> str:
 
 async def test_a_burst_of_pushes_waits_as_one_ask(bus: Bus) -> None:
     take = TakeDelivery(apps=Index(), publish=bus.publish, secrets=lambda: Secrets(github=b"hush"))
-    door = FrontDoor(take=take, readiness=Readiness(), metrics=make_metrics(), body_limit=1_000_000)
-    async with serving(door.application(), "127.0.0.1", 0) as port:
+    server = WebhookServer(take=take, metrics=make_metrics(), body_limit=1_000_000)
+    async with serving(server.application(), "127.0.0.1", 0) as port:
         outcomes = [await push(port, number) for number in (1, 2, 3, 3)]
 
     stream = await bus.connection.jetstream.stream_info(bus.scope.name("ASK"))

@@ -122,6 +122,7 @@ async def process(site: Site, deployment: Object) -> Outside:
         "GITOPS_NATS_URL": nats.get_secret_value(),
         "GITOPS_HTTP_HOST": "127.0.0.1",
         "GITOPS_HTTP_PORT": str(port := free_port()),
+        "GITOPS_HTTP_METRICS_PORT": str(metrics_port := free_port()),
         "GITOPS_SANDBOX_BINARY": str(site.house.settings.sandbox.binary),
         "GITOPS_KUBE_KUBECONFIG": str(access.write_kubeconfig(site.folder / "kubeconfig")),
         "GITOPS_LOG_FORMAT": "json",
@@ -134,7 +135,11 @@ async def process(site: Site, deployment: Object) -> Outside:
         ready_within=60.0,
         stop_grace=20.0,
     )
-    return Outside(child=Child(program, answers_tcp(port)), url=f"http://127.0.0.1:{port}")
+    return Outside(
+        child=Child(program, answers_tcp(port)),
+        url=f"http://127.0.0.1:{port}",
+        metrics_url=f"http://127.0.0.1:{metrics_port}",
+    )
 
 
 async def mounted(site: Site, pod: Mapping[str, Any]) -> Mapping[str, Path]:

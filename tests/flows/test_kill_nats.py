@@ -86,7 +86,7 @@ async def test_a_message_that_nobody_can_read_is_put_aside_with_its_reason_and_b
 
 async def missing(house: House) -> Mapping[str, str]:
     """What `/readyz` says."""
-    url = f"http://127.0.0.1:{house.agent.port}/readyz"
+    url = f"http://127.0.0.1:{house.agent.metrics_port}/readyz"
     async with aiohttp.ClientSession() as session, session.get(url) as answer:
         said = await answer.json()
         assert answer.status == (503 if said["missing"] else 200)

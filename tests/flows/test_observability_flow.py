@@ -21,7 +21,7 @@ AUTOMATED: dict[str, Any] = {"automated": {}}
 
 
 async def get(house: House, path: str) -> tuple[int, str]:
-    url = f"http://127.0.0.1:{house.agent.port}{path}"
+    url = f"http://127.0.0.1:{house.agent.metrics_port}{path}"
     async with aiohttp.ClientSession() as http, http.get(url) as response:
         return response.status, await response.text()
 

@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from structlog.testing import capture_logs
 
-from agent.ingress.server import FrontDoor, serving
+from agent.ingress.server import MetricsServer, WebhookServer
 from agent.ingress.take import TakeDelivery, warn_of_unproven
 from agent.ingress.webhooks.verify import Secrets, sign
 from agent.observe.health import Readiness
@@ -21,6 +21,7 @@ from agent.observe.metrics import make_metrics
 from agent.observe.tracing import Spans
 from bus.carrier import CarrierError
 from bus.events import Event, RefreshRepository
+from bus.http.server import serving
 from bus.identity import RepositoryKey
 from bus.subjects import Scope, subject_of
 from bus.trace import Trace
@@ -72,13 +73,12 @@ class House:
             secrets=lambda: Secrets(github=SECRET),
             spans=Spans(SimpleSpanProcessor(self.spans)),
         )
-        self.door = FrontDoor(
-            take=take, readiness=self.readiness, metrics=self.metrics, body_limit=LIMIT
-        )
-        self.url = ""
+        self.webhooks = WebhookServer(take=take, metrics=self.metrics, body_limit=LIMIT)
+        self.monitoring = MetricsServer(readiness=self.readiness, metrics=self.metrics)
+        self.url = self.metrics_url = ""
 
     async def get(self, path: str) -> tuple[int, str]:
-        async with aiohttp.ClientSession() as http, http.get(self.url + path) as response:
+        async with aiohttp.ClientSession() as http, http.get(self.metrics_url + path) as response:
             return response.status, await response.text()
 
     async def push(self, body: bytes | None = None, **headers: str) -> tuple[int, Any]:
@@ -121,8 +121,12 @@ def payload(**changes: Any) -> bytes:
 @pytest.fixture
 async def house() -> AsyncIterator[House]:
     made = House()
-    async with serving(made.door.application(), "127.0.0.1", 0) as port:
+    async with (
+        serving(made.webhooks.application(), "127.0.0.1", 0) as port,
+        serving(made.monitoring.application(), "127.0.0.1", 0) as metrics_port,
+    ):
         made.url = f"http://127.0.0.1:{port}"
+        made.metrics_url = f"http://127.0.0.1:{metrics_port}"
         yield made
 
 
@@ -184,9 +188,10 @@ async def test_a_chunked_body_without_a_length_is_cut_off_too(house: House) -> N
         for _ in range(1000):
             yield b" " * 1000
 
+    headers = {"X-GitHub-Event": "push", "X-Hub-Signature-256": "sha256=0"}
     async with (
         aiohttp.ClientSession() as http,
-        http.post(house.url + "/api/webhook", data=endless()) as response,
+        http.post(house.url + "/api/webhook", data=endless(), headers=headers) as response,
     ):
         assert response.status == 413
 
@@ -239,13 +244,57 @@ async def test_a_trace_that_the_sender_began_is_gone_on_with(house: House) -> No
     assert format(span.parent.span_id, "016x") == "2" * 16
 
 
-def test_a_host_without_a_secret_is_warned_of() -> None:
+@pytest.mark.parametrize(
+    ("secrets", "levels"),
+    [
+        (Secrets(github=SECRET), ["info"]),
+        (Secrets(github=SECRET, unproven=True), ["warning"]),
+        (Secrets(), ["warning", "warning"]),
+        (Secrets(github=SECRET, gitlab=SECRET), []),
+    ],
+    ids=["refused", "believed by the switch", "believed, as none is set", "proven"],
+)
+def test_what_is_made_of_a_host_without_a_secret_is_said(
+    secrets: Secrets, levels: list[str]
+) -> None:
     with capture_logs() as logs:
-        warn_of_unproven(Secrets(github=SECRET))
+        warn_of_unproven(secrets)
 
-    assert [(line["log_level"], line["missing"]) for line in logs] == [
-        ("warning", "webhook.gitlab.secret")
-    ]
+    assert [line["log_level"] for line in logs] == levels
+
+
+async def test_health_and_metrics_are_not_on_the_webhooks_port(house: House) -> None:
+    async with aiohttp.ClientSession() as http:
+        for path in ("/metrics", "/healthz", "/readyz", "/leaderz"):
+            async with http.get(house.url + path) as response:
+                assert response.status == 404
+
+
+async def test_no_answer_names_the_server(house: House) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(house.url.rpartition(":")[2]))
+    writer.write(b"GARBAGE\r\n\r\n")
+    unreadable = (await reader.read()).lower()
+    writer.close()
+    async with aiohttp.ClientSession() as http, http.get(house.url) as response:
+        headers = response.headers
+
+    assert unreadable.startswith(b"http/1.")
+    assert b"server:" not in unreadable
+    assert "Server" not in headers
+
+
+async def test_a_body_is_not_waited_for_where_the_headers_prove_nothing(house: House) -> None:
+    """The answer comes although the body never does."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(house.url.rpartition(":")[2]))
+    writer.write(
+        b"POST /api/webhook HTTP/1.1\r\nHost: x\r\nX-GitHub-Event: push\r\n"
+        b"Content-Length: 5000\r\n\r\n"
+    )
+    async with asyncio.timeout(5):
+        answered = await reader.read(64)
+    writer.close()
+
+    assert answered.startswith(b"HTTP/1.1 401")
 
 
 async def test_no_secret_is_logged_or_answered(house: House) -> None:
@@ -309,7 +358,7 @@ async def test_a_cancelled_server_leaves_its_port(house: House) -> None:
     ports: list[int] = []
 
     async def serve() -> None:
-        async with serving(house.door.application(), "127.0.0.1", 0) as port:
+        async with serving(house.webhooks.application(), "127.0.0.1", 0) as port:
             ports.append(port)
             opened.set()
             await asyncio.Event().wait()

@@ -72,11 +72,13 @@ def from_github(
     return receive(given, body, secrets)
 
 
-def from_gitlab(payload: Mapping[str, Any] | bytes, **headers: str) -> Received:
+def from_gitlab(
+    payload: Mapping[str, Any] | bytes, secrets: Secrets = SECRETS, **headers: str
+) -> Received:
     body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     given = {"x-gitlab-event": "Push Hook", "x-gitlab-token": "token", "idempotency-key": "k1"}
     given |= {name.replace("_", "-"): value for name, value in headers.items()}
-    return receive(given, body, SECRETS)
+    return receive(given, body, secrets)
 
 
 def pushed(received: Received) -> Push:
@@ -214,7 +216,49 @@ def test_without_a_secret_a_host_is_believed() -> None:
 def test_an_empty_secret_is_no_secret() -> None:
     secrets = read_secrets({"webhook.github.secret": "", "webhook.gitlab.secret": "t"}.__getitem__)
 
-    assert secrets.missing == (Provider.GITHUB,)
+    assert secrets.of(Provider.GITHUB) is None
+
+
+@pytest.mark.parametrize("headers", [{}, {"x_gitlab_token": "token"}, {"x_gitlab_token": "hush"}])
+def test_a_host_without_a_secret_is_refused_where_another_has_one(headers: dict[str, str]) -> None:
+    """Or anybody would choose the host that needs no proof."""
+    received = from_gitlab(gitlab_push(), Secrets(github=b"hush"), **headers)
+
+    assert received.outcome is Outcome.UNAUTHORIZED
+    assert "webhook.gitlab.secret" in received.message
+
+
+def test_the_secret_of_one_host_proves_nothing_for_another() -> None:
+    secrets = Secrets(github=b"hush", gitlab=b"token")
+
+    assert (
+        from_gitlab(gitlab_push(), secrets, x_gitlab_token="hush").outcome is Outcome.UNAUTHORIZED
+    )
+    signed = sign(b"token", json.dumps(github_push()).encode())
+    forged = from_github(github_push(), secrets, x_hub_signature_256=signed)
+    assert forged.outcome is Outcome.UNAUTHORIZED
+
+
+def test_the_switch_lets_an_unproven_host_in() -> None:
+    secrets = Secrets(github=b"hush", unproven=True)
+
+    assert from_gitlab(gitlab_push(), secrets).outcome is Outcome.ACCEPTED
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"ref": "refs/tags/" + "v" * 500_000}, id="endless ref"),
+        pytest.param({"ref": "refs/tags/v1\r\nNats-Rollup: all"}, id="header in a ref"),
+        pytest.param({"ref": ""}, id="no ref"),
+        pytest.param({"after": "f" * 5000}, id="endless commit"),
+        pytest.param({"before": "not a commit"}, id="no commit"),
+    ],
+)
+def test_a_push_that_git_could_not_have_made_is_malformed(changes: Any) -> None:
+    for received in (from_github(github_push(**changes)), from_gitlab(gitlab_push(**changes))):
+        assert received.outcome is Outcome.MALFORMED
+        assert len(received.message) < 300
 
 
 def test_secrets_do_not_show_in_their_text() -> None:

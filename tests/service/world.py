@@ -24,7 +24,7 @@ from tests.service.client import Identity, Keys, enrol
 
 
 def settings(database_url: str, **more: Any) -> ServiceSettings:
-    given: dict[str, Any] = {"port": 0, "key_file": key_path(), **more}
+    given: dict[str, Any] = {"port": 0, "metrics_port": 0, "key_file": key_path(), **more}
     return ServiceSettings(database_url=SecretStr(database_url), **given)
 
 

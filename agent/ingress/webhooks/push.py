@@ -7,6 +7,7 @@ anything by `paths` alone; the refresh room compares trees.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from enum import StrEnum
@@ -18,6 +19,13 @@ from bus.repository_url import RepositoryUrl, RepositoryUrlError
 
 _BRANCH = "refs/heads/"
 _TAG = "refs/tags/"
+
+
+_REF = re.compile(r"refs/[^\x00-\x20\x7f]{1,1000}")
+_BRANCH_NAME = re.compile(r"[^\x00-\x20\x7f]{0,1000}")
+_COMMIT = re.compile(r"([0-9a-f]{40}|[0-9a-f]{64})?")
+_DELIVERY = re.compile(r"[\x21-\x7e]{0,200}")
+_LONGEST_URL = 2000
 
 
 class Provider(StrEnum):
@@ -71,6 +79,25 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     added: tuple[str, ...] = ()
     modified: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
+
+
+def checked(push: Push) -> Push:
+    """The push, if Git could have made it: it becomes part of subjects, headers and marks.
+
+    Raises MalformedPayloadError, which shows nothing of what was sent.
+    """
+    for name, value, form in (
+        ("ref", push.ref, _REF),
+        ("before", push.before, _COMMIT),
+        ("after", push.after, _COMMIT),
+        ("the delivery's id", push.delivery, _DELIVERY),
+        ("the default branch", push.default_branch, _BRANCH_NAME),
+    ):
+        if not form.fullmatch(value):
+            raise MalformedPayloadError(f"{name} is none that Git has: expected {form.pattern}")
+    if any(len(url) > _LONGEST_URL for url in push.repositories):
+        raise MalformedPayloadError(f"a URL is longer than {_LONGEST_URL} characters")
+    return push
 
 
 def paths_of(commits: Iterable[Commit]) -> tuple[str, ...]:

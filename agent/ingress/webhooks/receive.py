@@ -1,19 +1,21 @@
 """A delivery -> what it is: a pure function of headers, body and secrets.
 
-The order matters: which host, then its signature, and only then the body. Every way it can end is
-an Outcome of its own, so that answer, log and metric tell the same story.
+The order matters: which host, then what its headers prove, and only then the body, whose signature
+is computed as it comes (`begin`, `Delivery`); `receive` is the same for a body that is whole. Every
+way it can end is an Outcome of its own, so that answer, log and metric tell the same story.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
 import msgspec
 
 from agent.ingress.webhooks import github, gitlab
-from agent.ingress.webhooks.push import MalformedPayloadError, Provider, Push
-from agent.ingress.webhooks.verify import Secrets, refusal
+from agent.ingress.webhooks.push import MalformedPayloadError, Provider, Push, checked
+from agent.ingress.webhooks.verify import Secrets, Signature, header_refusal
 
 
 class Outcome(StrEnum):
@@ -68,18 +70,44 @@ def event_of(provider: Provider, headers: Mapping[str, str]) -> str:
     return headers[_EVENT_HEADERS[provider]]
 
 
-def receive(headers: Mapping[str, str], body: bytes, secrets: Secrets) -> Received:
-    """ACCEPTED with its push, or why not; whether any application cares is asked later."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """A delivery whose headers are good and whose body is still to come."""
+
+    provider: Provider
+    headers: Mapping[str, str]
+    signature: Signature
+
+    def end(self, body: bytes) -> Received:
+        """ACCEPTED with its push, or why not; `signature` was fed with all of `body`."""
+        why = self.signature.refusal()
+        if why is not None:
+            return Received(outcome=Outcome.UNAUTHORIZED, message=why, provider=self.provider)
+        return _read(self.provider, self.headers, body)
+
+
+def begin(headers: Mapping[str, str], secrets: Secrets) -> Delivery | Received:
+    """By the headers alone: how the delivery ends already, or that its body may be read."""
     provider = provider_of(headers)
     if provider is None:
         return Received(
             outcome=Outcome.UNKNOWN_PROVIDER,
             message="no X-GitHub-Event or X-Gitlab-Event header: only these hosts are understood",
         )
-    why = refusal(provider, headers, body, secrets)
+    why = header_refusal(provider, headers, secrets)
     if why is not None:
         return Received(outcome=Outcome.UNAUTHORIZED, message=why, provider=provider)
-    return _read(provider, headers, body)
+    signature = Signature(provider, headers, secrets)
+    return Delivery(provider=provider, headers=headers, signature=signature)
+
+
+def receive(headers: Mapping[str, str], body: bytes, secrets: Secrets) -> Received:
+    """ACCEPTED with its push, or why not; whether any application cares is asked later."""
+    begun = begin(headers, secrets)
+    if isinstance(begun, Received):
+        return begun
+    begun.signature.feed(body)
+    return begun.end(body)
 
 
 def too_large(limit: int) -> Received:
@@ -93,6 +121,7 @@ def too_large(limit: int) -> Received:
 def _read(provider: Provider, headers: Mapping[str, str], body: bytes) -> Received:
     try:
         push = _PARSERS[provider](headers, body)
+        push = checked(push) if push is not None else None
     except MalformedPayloadError as e:
         return Received(outcome=Outcome.MALFORMED, message=str(e), provider=provider)
     if push is None:

@@ -3,7 +3,7 @@ from typing import Literal
 import pytest
 from argon2 import PasswordHasher
 
-from service.auth.attempts import BY_NAME, delay
+from service.auth.attempts import locks_of, locks_of_device
 from service.auth.bucket import Buckets
 from service.auth.origin import is_own
 from service.auth.passwords import Passwords
@@ -18,11 +18,21 @@ class Hand:
 
 
 def test_the_first_failures_are_free_and_then_the_delay_grows() -> None:
-    delays = [delay(count, BY_NAME) for count in range(1, 30)]
+    (lock,) = locks_of_device("hash")
+    delays = [lock.delay(count) for count in range(1, 30)]
     assert delays[:4] == [0, 0, 0, 0]
     assert delays[4:8] == [1, 2, 4, 8]
     assert delays == sorted(delays)
     assert delays[-1] == 900
+
+
+def test_only_who_fails_waits_long() -> None:
+    """Who shares the name, or the address, waits for seconds; nobody's key shows the name."""
+    pair, name, address = locks_of("default", "Mira", "192.0.2.7")
+    assert [lock.delay(10_000) for lock in (pair, name, address)] == [900, 60, 2]
+    assert locks_of("default", "mira", "192.0.2.7")[0] == pair
+    assert locks_of("default", "mira", "192.0.2.8")[0] != pair
+    assert "mira" not in (pair.key + name.key + address.key).lower()
 
 
 def test_a_bucket_lets_a_burst_through_and_then_the_rate() -> None:

@@ -13,6 +13,8 @@ import aiohttp
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from bus.http.body import prepare_bodies
+from bus.http.limits import HttpLimits
 from service.api.serve import route
 from service.api.tools import Tools
 from service.app import now
@@ -56,6 +58,7 @@ async def replica(database_url: str) -> AsyncIterator[Replica]:
         feed = Feed(engine=engine, signals=signals, hub=parts.hub, clock=now)
         owned = [group.create_task(it) for it in (signals.run(), feed.run())]
         app = web.Application()
+        prepare_bodies(app, HttpLimits())
         tools = Tools.of(parts)
         rows = (*live.ENDPOINTS, *history.ENDPOINTS)
         app.router.add_routes([route(tools, it) for it in rows])

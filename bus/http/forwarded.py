@@ -24,7 +24,7 @@ def caller_address(peer: str, forwarded: str, trusted: Sequence[Network]) -> str
     """`peer`: the other end of the connection; `forwarded`: the header, all of its lines."""
     found = peer
     for hop in [*reversed(forwarded.split(",")[-_MOST_HOPS:])] if forwarded else ():
-        if not _is_trusted(found, trusted):
+        if not is_trusted(found, trusted):
             break
         address = _address(hop)
         if address is None:
@@ -43,7 +43,8 @@ def forwarded(trusted: Sequence[Network]) -> Middleware:
     return believe
 
 
-def _is_trusted(text: str, trusted: Sequence[Network]) -> bool:
+def is_trusted(text: str, trusted: Sequence[Network]) -> bool:
+    """Say whether the address is that of a trusted proxy."""
     address = _address(text)
     return address is not None and any(address in network for network in trusted)
 
