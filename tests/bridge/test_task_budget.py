@@ -61,3 +61,23 @@ async def test_one_who_gives_up_holds_up_nobody() -> None:
     bench.budget._moved.set()
     await asyncio.wait_for(second, 5)
     assert bench.order == ["second"]
+
+
+async def test_a_bulk_of_five_hundred_ends_whole_and_in_order() -> None:
+    """A hundred in each minute, none refused; the clock goes on when everybody waits."""
+    now, done = [0.0], []
+    budget = TaskBudget(limit=lambda: 100, clock=lambda: now[0])
+
+    async def one(number: int) -> None:
+        await budget.turn(2)
+        done.append((number, now[0]))
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(500):
+            group.create_task(one(number))
+        for minute in range(1, 6):
+            await eventually(lambda wanted=minute * 100: len(done) == wanted)
+            now[0] = minute * 60.0
+            budget._moved.set()
+    assert [number for number, _ in done] == list(range(500))
+    assert [at for _, at in done[::100]] == [0.0, 60.0, 120.0, 180.0, 240.0]

@@ -29,7 +29,7 @@ async def test_one_agent_says_what_it_stands_on_and_what_may_be_done_there(far: 
     assert ran.code == 0, ran.err
     assert "● connected" in ran.out
     assert "◆ Degraded nats 2.11 no leader" in ran.out
-    assert "only look; namespaces: shop-*; 100 a minute" in ran.out
+    assert "only look; namespaces: shop-*; 100 changes a minute" in ran.out
     assert "3600 s ahead of the service's" in ran.out
     assert plain.answers[0]["allowed"] == limits
 

@@ -8,7 +8,7 @@ import pytest
 
 from bus.link import TaskPhase
 from tests.cli.far_world import FarWorld, answering
-from tests.service.client import application
+from tests.service.client import application, deployed
 
 pytestmark = pytest.mark.flow
 
@@ -93,7 +93,7 @@ async def test_a_task_that_does_not_end_is_exit_code_5_and_can_be_cancelled(far:
 
 async def test_without_wait_the_task_is_told_at_once(far: FarWorld) -> None:
     await far.log_in("deployer")
-    async with answering(far.world) as agent:
+    async with answering(far.world, deployed(application("shop"), 3)) as agent:
         agent.silent = True
         rollback = await far.run("app", "rollback", "shop", 3, "--json")
         terminate = await far.run("app", "terminate", "shop")

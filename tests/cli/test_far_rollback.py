@@ -7,7 +7,7 @@ import pytest
 
 from bus.link import StateBody, TaskKind, TaskPhase
 from tests.cli.far_world import FarWorld, answering
-from tests.service.client import application
+from tests.service.client import application, deployed
 
 pytestmark = pytest.mark.flow
 
@@ -17,7 +17,8 @@ POLICY = {"automated": {"prune": True}, "syncOptions": ["PruneLast=true"]}
 def automated() -> StateBody:
     """An application with labels, that syncs by itself."""
     body = application("shop", labels={"team": "a"})
-    return msgspec.structs.replace(body, spec={**body.spec, "syncPolicy": POLICY})
+    body = msgspec.structs.replace(body, spec={**body.spec, "syncPolicy": POLICY})
+    return deployed(body, 3)
 
 
 async def test_automated_sync_is_switched_off_first_and_the_rest_stays(far: FarWorld) -> None:
@@ -30,7 +31,7 @@ async def test_automated_sync_is_switched_off_first_and_the_rest_stays(far: FarW
     written = put.arguments["manifest"]
     assert written["spec"] == {
         **application("shop").spec,
-        "syncPolicy": {"syncOptions": ["PruneLast=true"]},
+        "syncPolicy": {**POLICY, "automated": {"prune": True, "enabled": False}},
     }
     assert written["metadata"]["labels"] == {"team": "a"}
     assert back.arguments["historyId"] == 3
@@ -48,7 +49,16 @@ async def test_where_it_cannot_be_switched_off_nothing_is_rolled_back(far: FarWo
 
 async def test_what_is_synced_by_hand_is_rolled_back_as_it_is(far: FarWorld) -> None:
     await far.log_in()
-    async with answering(far.world) as agent:
+    async with answering(far.world, deployed(application("shop"), 3)) as agent:
         ran = await far.run("app", "rollback", "shop", 3, "--auto-sync-off", "--wait")
     assert ran.code == 0, ran.err
     assert [offer.task.kind for offer in agent.offered] == [TaskKind.ROLLBACK]
+
+
+async def test_an_entry_that_is_not_in_the_history_is_refused_at_once(far: FarWorld) -> None:
+    await far.log_in()
+    async with answering(far.world, deployed(application("shop"), 2, 3)) as agent:
+        ran = await far.run("app", "rollback", "shop", 99)
+    assert ran.code != 0
+    assert "has no history entry 99; there are 2, 3" in ran.err
+    assert agent.offered == []

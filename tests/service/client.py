@@ -219,6 +219,12 @@ def application(name: str, uid: str = "", **more: Any) -> StateBody:
     )
 
 
+def deployed(body: StateBody, *ids: int) -> StateBody:
+    """The same application with these entries in its history."""
+    history = [{"id": number, "revision": "a" * 40} for number in ids]
+    return msgspec.structs.replace(body, status={**body.status, "history": history})
+
+
 @dataclass(slots=True)
 class Outbox:
     """One epoch: a chain of items, and the objects that they are about."""

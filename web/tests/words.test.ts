@@ -182,7 +182,7 @@ describe("limits, connections and permissions", () => {
     [{ readOnly: true }, "Look only: its owner allows nothing that writes."],
     [
       { kinds: ["sync"], namespaces: ["shop"], maxPerMinute: 5 },
-      "Only sync in shop, 5 tasks a minute at most.",
+      "Only sync in shop, 5 changes a minute at most.",
     ],
     [{ problem: "unknown key" }, "Nothing that writes: its limits cannot be understood (unknown key)."],
     [{ configMaps: ["*"] }, "Everything in every namespace. It may show what ConfigMaps hold."],
@@ -229,14 +229,14 @@ describe("the tree before the agent answers", () => {
 });
 
 describe("switching auto-sync off", () => {
-  it("leaves the rest of the policy as it is", () => {
+  it("keeps prune and self-heal, and the rest of the policy", () => {
     const spec = {
       project: "shop",
       syncPolicy: { automated: { prune: true }, syncOptions: ["CreateNamespace=true"] },
     };
     expect(withoutAutoSync(spec)).toEqual({
       project: "shop",
-      syncPolicy: { syncOptions: ["CreateNamespace=true"] },
+      syncPolicy: { automated: { prune: true, enabled: false }, syncOptions: ["CreateNamespace=true"] },
     });
     expect(spec.syncPolicy.automated).toBeDefined();
   });

@@ -172,7 +172,7 @@ async def test_a_preview_of_a_rollback_says_what_the_agent_would_decide(world: W
 
 async def test_options_of_a_sync_go_to_the_agent_and_its_refusal_comes_back(world: World) -> None:
     id_ = await app(world)
-    mira = await world.person("deployer")
+    mira = await world.person("editor")
     order = {"options": ["Force=true", "PruneLast=true"]}
     accepted = await mira.call("POST", f"/applications/{id_}/sync", order)
     await world.answer("failed", code="unsupported", message="sync option 'Force=true' ...")
@@ -342,3 +342,15 @@ async def test_writers_of_one_agent_do_not_wait_for_each_other_for_ever(world: W
         ]
     answers = await asyncio.gather(*calls)
     assert {it.status for it in answers} == {200, 202}
+
+
+async def test_what_guards_less_needs_a_permission_of_its_own(world: World) -> None:
+    id_ = await app(world)
+    deployer, editor = await world.person("deployer"), await world.person("editor")
+    path, order = f"/applications/{id_}/sync", {"options": ["Replace=true"]}
+    refused = await deployer.call("POST", path, order)
+    await deployer.call("POST", path, {"revision": "main"})
+    await editor.call("POST", path, order)
+    rows = await world.rows("tasks")
+    assert refused.status == 403
+    assert [row.arguments.get("override", False) for row in rows] == [False, True]

@@ -274,3 +274,17 @@ async def test_a_stream_is_read_on_another_replica_with_credit(
 async def _backdate(world: World, **columns: Any) -> None:
     async with world.service.parts.engine.begin() as connection:
         await connection.execute(tasks.update().values(columns))
+
+
+async def test_no_more_is_offered_in_a_minute_than_the_agent_says(
+    world: World, identity: Identity
+) -> None:
+    """Reads apart from writes; what is left stays queued, in order, and is not refused."""
+    outbox = Outbox()
+    ids = [await submit(world) for _ in range(5)]
+    look = await submit(world, TaskKind.TREE)
+    async with connect(identity) as link:
+        await link.hello(identity, outbox.epoch, allowed={"maxPerMinute": 3})
+        offered = [(await link.until(Offer)).task.id for _ in range(4)]
+    assert sorted(offered) == sorted([*ids[:3], look])
+    assert [await phase(world, id_) for id_ in ids[3:]] == [TaskPhase.QUEUED] * 2
