@@ -75,8 +75,8 @@ class Listener:
 
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
-    beat: float = 15.0
-    """Seconds between signs of life."""
+    beat: float = 2.0
+    """Seconds between signs of life: a page takes two missing ones for a service that is away."""
     slow: float = 10.0
     """Seconds that one write may take."""
 

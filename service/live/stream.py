@@ -61,7 +61,7 @@ class Stream:
             kept = last is None or await is_kept(connection, self.listener.account, last)
         self._last = now_at if last is None else min(last, now_at)
         self.hub.begin(self.listener.account, now_at)
-        await self._say("hello", {"resume": self._last}, self._last)
+        await self._say("hello", {"resume": self._last, "beat": self.hub.pace.beat}, self._last)
         if not kept:
             await self._say("gap", {"after": last, "reason": "older than what is kept"})
         await self._replay(now_at)

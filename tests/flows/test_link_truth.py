@@ -85,7 +85,7 @@ async def test_a_failing_sync_is_seen_while_it_is_retried(linked: Linked) -> Non
 
 
 async def test_an_application_that_cannot_be_rendered_needs_a_person(linked: Linked) -> None:
-    linked.house.commit({"web/broken.yaml": "kind: [\n"})
+    linked.house.commit({"web/broken.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: [\n"})
     await linked.house.apply_app("web", "web", **AUTOMATED)
     await seen(linked, attention="Unreadable")
     (need,) = (await linked.admin.call("GET", "/fleet"))["needYou"]

@@ -5,6 +5,7 @@ import {
   type RouteLocationNormalized,
   type RouteRecordRaw,
 } from "vue-router";
+import { useNavigation } from "./stores/navigation";
 import { useSession } from "./stores/session";
 
 declare module "vue-router" {
@@ -146,6 +147,12 @@ function fetchParts(to: RouteLocationNormalized): void {
   }
 }
 
+router.onError((error: unknown, to) => {
+  console.error(error);
+  useNavigation().failed = to.fullPath;
+});
+
 router.afterEach((to) => {
+  useNavigation().failed = "";
   document.title = `${to.meta.title ?? "GitOps"} · GitOps`;
 });

@@ -1,13 +1,15 @@
 /*
- * The live stream of changes. It reconnects by itself with the last id it saw, waits longer after each
- * failure, and takes 45 silent seconds as a dead line: a proxy may drop a connection without telling.
+ * The live stream of changes. The service gives a sign of life every `beat` seconds, and says how many that are;
+ * two missing ones are a service that is away, dead or frozen. The stream reconnects by itself with the last id
+ * it saw, and waits longer after each failure.
  */
 import { address } from "./client";
 import type { Change } from "./types";
 import { EventParser, type ServerEvent } from "@/model/sse";
 
-const SILENCE_MS = 45_000;
-const LONGEST_WAIT_MS = 15_000;
+const BEAT_MS = 2000;
+const GRACE_MS = 500;
+const LONGEST_WAIT_MS = 5000;
 
 export type LinkState = "connecting" | "live" | "broken";
 
@@ -53,7 +55,8 @@ async function readOnce(
   tell: (event: ServerEvent) => void,
 ): Promise<void> {
   const silence = new AbortController();
-  let timer = setTimeout(() => silence.abort(), SILENCE_MS);
+  let patience = patienceOf(BEAT_MS);
+  let timer = setTimeout(() => silence.abort(), patience);
   const headers: Record<string, string> = { Accept: "text/event-stream" };
   if (lastId) headers["Last-Event-ID"] = lastId;
   try {
@@ -65,12 +68,22 @@ async function readOnce(
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
       clearTimeout(timer);
-      timer = setTimeout(() => silence.abort(), SILENCE_MS);
-      parser.push(piece.value).forEach(tell);
+      for (const event of parser.push(piece.value)) {
+        if (event.event === "hello") patience = patienceOf(beatOf(event));
+        tell(event);
+      }
+      timer = setTimeout(() => silence.abort(), patience);
     }
   } finally {
     clearTimeout(timer);
   }
+}
+
+const patienceOf = (beat: number) => 2 * beat + GRACE_MS;
+
+function beatOf(hello: ServerEvent): number {
+  const { beat } = JSON.parse(hello.data) as { beat?: number };
+  return beat ? beat * 1000 : BEAT_MS;
 }
 
 function asChange(event: ServerEvent): Change | null {

@@ -14,7 +14,8 @@ const GATHER_MS = 100;
 
 export const useLive = defineStore("live", () => {
   const state = ref<LinkState>("connecting");
-  const lastAt = ref(0);
+  /** Since when nothing was heard; 0 while the stream lives. */
+  const brokenAt = ref(0);
   /** Counts reconnections: who shows something reads it again, in case a gap was longer than the replay. */
   const reconnected = ref(0);
   const listeners = new Set<Listener>();
@@ -32,11 +33,12 @@ export const useLive = defineStore("live", () => {
     stop?.abort();
     stop = undefined;
     state.value = "connecting";
+    brokenAt.value = 0;
   }
 
   function turned(next: LinkState): void {
     if (next === "live" && state.value === "broken") reconnected.value += 1;
-    if (next === "live") lastAt.value = Date.now();
+    brokenAt.value = next === "broken" ? brokenAt.value || Date.now() : 0;
     state.value = next;
   }
 
@@ -49,7 +51,6 @@ export const useLive = defineStore("live", () => {
     timer = undefined;
     const batch = waiting;
     waiting = [];
-    lastAt.value = Date.now();
     for (const change of batch) if (change.event === "task.changed") taskChanged(change.subject);
     listeners.forEach((tell) => tell(batch));
   }
@@ -59,5 +60,5 @@ export const useLive = defineStore("live", () => {
     return () => listeners.delete(listener);
   }
 
-  return { state, lastAt, reconnected, start, end, listen };
+  return { state, brokenAt, reconnected, start, end, listen };
 });
