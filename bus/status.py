@@ -32,6 +32,18 @@ class OperationPhase(StrEnum):
         return self in (OperationPhase.FAILED, OperationPhase.ERROR, OperationPhase.SUCCEEDED)
 
 
+class OperationKind(StrEnum):
+    """What an operation is for; empty where an agent before this word told of it."""
+
+    SYNC = "sync"
+    """A person asked for it."""
+    AUTO_SYNC = "auto-sync"
+    SELF_HEAL = "self-heal"
+    ROLLBACK = "rollback"
+    """Back to a revision that was deployed before the one that ran."""
+    UNKNOWN = ""
+
+
 class ResultStatus(StrEnum):
     """What became of one object in a sync."""
 

@@ -12,7 +12,7 @@ import msgspec
 from bus.cause import Cause
 from bus.events.event import Fact
 from bus.identity import NO_DIGEST, NO_REVISION, AppKey, Digest, RepositoryKey, Revision
-from bus.status import HealthStatus, OperationPhase, Reason, SyncStatus
+from bus.status import HealthStatus, OperationKind, OperationPhase, Reason, SyncStatus
 
 
 class AppFact(Fact, frozen=True, kw_only=True):
@@ -136,6 +136,7 @@ class OperationStarted(AppFact, frozen=True, kw_only=True):
     revision: Revision
     automated: bool = False
     initiated_by: str = ""
+    operation_kind: OperationKind = OperationKind.UNKNOWN
 
 
 class ResourceOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -168,6 +169,7 @@ class OperationFinished(AppFact, frozen=True, kw_only=True):
     message: str = ""
     seconds: float = 0.0
     automated: bool = False
+    operation_kind: OperationKind = OperationKind.UNKNOWN
 
 
 class HealthAssessed(AppFact, frozen=True, kw_only=True):

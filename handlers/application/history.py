@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bus.identity import Revision
-from handlers.application.spec import ApplicationSpec
-from handlers.application.status import OperationState, RevisionHistory
+from bus.status import OperationKind
+from handlers.application.spec import ApplicationSpec, Operation
+from handlers.application.status import ApplicationStatus, OperationState, RevisionHistory
 
 History = tuple[RevisionHistory, ...]
 
@@ -36,3 +37,13 @@ def deployed(history: History) -> Revision:
 def deployed_entry(history: History, entry_id: int | None) -> RevisionHistory | None:
     """The entry with this number; None where there is none (any more)."""
     return next((one for one in history if one.id == entry_id), None)
+
+
+def kind_of(status: ApplicationStatus, operation: Operation, revision: str) -> OperationKind:
+    """What an operation to `revision` is for, by what is wanted and what was deployed before it."""
+    healing = operation.sync is not None and operation.sync.auto_heal_attempts_count > 0
+    if operation.initiated_by.automated:
+        return OperationKind.SELF_HEAL if healing else OperationKind.AUTO_SYNC
+    before = {one.revision for one in status.history} - {deployed(status.history)}
+    goes_back = revision in before and revision != status.sync.revision
+    return OperationKind.ROLLBACK if goes_back else OperationKind.SYNC

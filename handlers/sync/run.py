@@ -19,6 +19,7 @@ from bus.events import (
 from bus.identity import Revision
 from bus.status import OperationPhase, ResultStatus
 from handlers.application.application import Application
+from handlers.application.history import kind_of
 from handlers.application.spec import Operation, SyncOperation
 from handlers.application.status import OperationState, ResourceResult
 from handlers.compare.world import World
@@ -68,6 +69,7 @@ def started(run: Run) -> OperationStarted:
         revision=run.revision,
         automated=by.automated,
         initiated_by=by.username,
+        operation_kind=kind_of(run.app.status, run.state.operation, run.revision),
     )
 
 
@@ -98,6 +100,7 @@ def ended(run: Run, state: OperationState, now: datetime) -> OperationFinished:
         message=state.message[:_LONGEST],
         seconds=round((now - run.began).total_seconds(), _DURATION_DIGITS),
         automated=state.operation.initiated_by.automated,
+        operation_kind=kind_of(run.app.status, state.operation, run.revision),
     )
 
 
@@ -113,6 +116,7 @@ def after_failure(app: Application, state: OperationState) -> tuple[Event, ...]:
         revision=Revision(sync_result(state).revision),
         message=state.message[:_LONGEST],
         automated=state.operation.initiated_by.automated,
+        operation_kind=kind_of(app.status, state.operation, sync_result(state).revision),
     )
     return (end, RefreshApp(app=app.key))
 

@@ -1,17 +1,21 @@
-"""The last pushes of a fleet: what each commit reached, and how long it took."""
+"""The last pushes of a fleet: what each commit reached, where it failed, how long it took.
+
+A push is a fact: a target revision began to mean another commit. What a person synced by hand, a
+heal and a rollback are none, whatever revision they name.
+"""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Row, Subquery, case, func, select
+from sqlalchemy import ColumnElement, Row, Subquery, case, func, select
 
-from bus.events import OperationFinished
+from bus.events import Compared, OperationFinished, RenderFailed, ResourcesApplied
 from bus.events.registry import wire_type
 from service.access.permissions import Permission
 from service.api.call import Call
-from service.api.commits import At, Commit, commits_of
+from service.api.commits import RESOLVED, At, Commit, commits_of
 from service.api.endpoint import Answer
 from service.api.fields import text_of
 from service.api.places import PlaceFilter, in_place
@@ -21,38 +25,43 @@ from service.store.tables import applications, facts
 
 _PUSHES = 10
 _RECENT = timedelta(hours=24)
-_ONE = (facts.c.correlation, facts.c.agent_id, facts.c.subject)
-"""One push, as one application met it."""
 
 
 class FleetPush(Answer, frozen=True, kw_only=True):
+    """`applications` it reached: `synced` have it, `failed` could not, the others are under way."""
+
     repository: str
     commit: str
     author: str
     message: str
     applications: int
     synced: int
+    failed: int
     p50_ms: int
     at: str | None
 
 
 async def recent_pushes(call: Call, given: PlaceFilter) -> list[FleetPush]:
     """Of a day, the newest first; half of the applications took `p50_ms` at most."""
-    met = _met(call, given)
-    at = func.max(met.c.time)
-    done = func.count(case((met.c.sync == "Synced", met.c.application)).distinct())
+    reached = _reached(call, given)
+    one = reached.c
+    failed = one.failed_at.is_not(None) & (one.failed_at > func.coalesce(one.synced_at, one.at))
+    synced = one.synced_at.is_not(None) & ~func.coalesce(failed, False)
+    at = func.min(one.at)
     query = (
         select(
-            met.c.repository,
-            met.c.commit,
-            func.count(met.c.application.distinct()).label("applications"),
-            done.label("synced"),
-            func.percentile_cont(0.5).within_group(met.c.took).label("p50"),
+            func.min(one.repository).label("repository"),
+            one.commit,
+            func.count(one.application.distinct()).label("applications"),
+            func.count(case((synced, one.application)).distinct()).label("synced"),
+            func.count(case((failed, one.application)).distinct()).label("failed"),
+            func.percentile_cont(0.5)
+            .within_group(case((synced, func.extract("epoch", one.synced_at - one.at))))
+            .label("p50"),
             at.label("at"),
-            func.min(met.c.agent).label("agent"),
+            func.min(one.agent).label("agent"),
         )
-        .where(met.c.type == wire_type(OperationFinished))
-        .group_by(met.c.repository, met.c.commit)
+        .group_by(one.subject, one.commit)
         .order_by(at.desc())
         .limit(_PUSHES)
     )
@@ -61,30 +70,50 @@ async def recent_pushes(call: Call, given: PlaceFilter) -> list[FleetPush]:
     return [_push(it, commits[_at(it)]) for it in rows]
 
 
-def _met(call: Call, given: PlaceFilter) -> Subquery:
-    """Each fact of a push beside the time from the push's first fact here to its last."""
-    first = func.min(facts.c.time).over(partition_by=_ONE)
-    last = func.max(facts.c.time).over(partition_by=_ONE)
+def _reached(call: Call, given: PlaceFilter) -> Subquery:
+    """Each application that a push reached: when it was resolved, synced last, failed last."""
+    pushed = facts.alias("pushed")
+    body, kind = facts.c.body, facts.c.type
+    synced = (kind == wire_type(OperationFinished)) & (body["phase"].astext == "Succeeded")
+    equal = (kind == wire_type(Compared)) & (body["status"].astext == "Synced")
+    refused = (kind == wire_type(ResourcesApplied)) & body[("failed", "0")].is_not(None)
+    ended = (kind == wire_type(OperationFinished)) & (body["phase"].astext != "Succeeded")
+    failed = (kind == wire_type(RenderFailed)) | refused | ended
+    revision = pushed.c.body["revision"].astext
     return (
         select(
             applications.c.id.label("application"),
             applications.c.agent_id.label("agent"),
-            applications.c.repository,
-            applications.c.sync,
-            facts.c.body["revision"].astext.label("commit"),
-            facts.c.time,
-            facts.c.type,
-            func.extract("epoch", last - first).label("took"),
+            func.min(applications.c.repository).label("repository"),
+            pushed.c.subject,
+            revision.label("commit"),
+            func.min(pushed.c.time).label("at"),
+            _last(synced | equal).label("synced_at"),
+            _last(failed).label("failed_at"),
         )
+        .select_from(facts)
         .join(applications, same_application(facts))
+        .join(
+            pushed,
+            (pushed.c.agent_id == facts.c.agent_id)
+            & (pushed.c.correlation == facts.c.correlation)
+            & (pushed.c.type == RESOLVED),
+        )
         .where(
             visible_applications(call.caller, Permission.APPLICATION_VIEW),
             *in_place(given, applications.c.environment, applications.c.region),
             facts.c.correlation != "",
             facts.c.time > call.now - _RECENT,
+            pushed.c.time > call.now - _RECENT,
+            func.coalesce(body["revision"].astext, revision) == revision,
         )
+        .group_by(applications.c.id, applications.c.agent_id, pushed.c.subject, revision)
         .subquery()
     )
+
+
+def _last(holds: ColumnElement[bool]) -> ColumnElement[Any]:
+    return func.max(facts.c.time).filter(holds)
 
 
 def _at(row: Row[Any]) -> At:
@@ -100,6 +129,7 @@ def _push(row: Row[Any], commit: Commit) -> FleetPush:
         message=commit.message,
         applications=row.applications,
         synced=row.synced,
+        failed=row.failed,
         p50_ms=round(float(row.p50 or 0) * 1000),
         at=text_of(row.at),
     )

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from msgspec.structs import replace
 from sqlalchemy import Row, select
 
-from bus.events import HealthAssessed, OperationFinished
-from bus.events.registry import wire_type
+from bus.status import OperationKind
 from service.access.permissions import Permission
 from service.api import applications as apps
 from service.api.call import Call
@@ -17,12 +17,13 @@ from service.api.commits import RESOLVED, At, Commit, commit_of, commits_of
 from service.api.endpoint import Answer, Endpoint, Nothing
 from service.api.fields import text_of
 from service.api.pages import Page
+from service.history.push_end import PushOutcome, Told, push_end
+from service.projection.deployment import kinds_of
 from service.store.tables import facts
 
 VIEW = Permission.APPLICATION_VIEW
 _PUSHES = 20
 _FACTS = 1000
-_ENDS = (wire_type(OperationFinished), wire_type(HealthAssessed))
 
 
 class Deployment(Answer, frozen=True, kw_only=True):
@@ -30,6 +31,7 @@ class Deployment(Answer, frozen=True, kw_only=True):
     revision: str
     deployed_at: str | None
     initiated_by: str
+    kind: OperationKind
     author: str
     message: str
     seconds: float
@@ -43,7 +45,7 @@ class Hop(Answer, frozen=True, kw_only=True):
 
 
 class Push(Answer, frozen=True, kw_only=True):
-    """Everything that one push caused here, by its correlation."""
+    """Everything that one push caused here, by its correlation; `message`: why it ended so."""
 
     correlation: str
     began: str | None
@@ -51,6 +53,8 @@ class Push(Answer, frozen=True, kw_only=True):
     hops: list[Hop]
     total_ms: int
     ended: str | None
+    outcome: PushOutcome
+    message: str
 
 
 async def list_deployments(call: Call, _given: Nothing) -> Page[Deployment]:
@@ -61,7 +65,10 @@ async def list_deployments(call: Call, _given: Nothing) -> Page[Deployment]:
     entries = [it for it in found or () if isinstance(it, Mapping)]
     met = [At(row["agent_id"], row["repository"], str(it.get("revision") or "")) for it in entries]
     commits = await commits_of(call, set(met))
-    items = [_deployment(it, commits[at]) for it, at in zip(entries, met, strict=True)]
+    items = [
+        _deployment(it, kind, commits[at])
+        for it, kind, at in zip(entries, kinds_of(entries), met, strict=True)
+    ]
     return Page(items=items[::-1])
 
 
@@ -85,10 +92,10 @@ async def list_pushes(call: Call, _given: Nothing) -> Page[Push]:
     )
     began = (await call.connection.execute(commits)).all()
     items = [_push(it, [*began, *found]) for it in correlations]
-    return Page(items=[it for it in items if it is not None])
+    return Page(items=_superseded([it for it in items if it is not None]))
 
 
-def _deployment(it: Mapping[str, Any], commit: Commit) -> Deployment:
+def _deployment(it: Mapping[str, Any], kind: OperationKind, commit: Commit) -> Deployment:
     by = it.get("initiatedBy")
     by = by if isinstance(by, Mapping) else {}
     number = it.get("id", 0)
@@ -97,6 +104,7 @@ def _deployment(it: Mapping[str, Any], commit: Commit) -> Deployment:
         revision=str(it.get("revision") or ""),
         deployed_at=it.get("deployedAt"),
         initiated_by="automated" if by.get("automated") else str(by.get("username") or ""),
+        kind=kind,
         author=commit.author,
         message=commit.message,
         seconds=_seconds(it.get("deployStartedAt"), it.get("deployedAt")),
@@ -104,12 +112,12 @@ def _deployment(it: Mapping[str, Any], commit: Commit) -> Deployment:
 
 
 def _push(correlation: str, found: Sequence[Row[Any]]) -> Push | None:
-    """None where it was no push: nothing new was resolved, rendered or done."""
+    """None where it was no push: nothing new was resolved."""
     mine = sorted((it for it in found if it.correlation == correlation), key=lambda it: it.time)
     if not any(it.type == RESOLVED for it in mine):
         return None
     times = [it.time for it in mine]
-    ends = [it.time for it in mine if it.type in _ENDS]
+    end = push_end([Told(type=it.type, time=it.time, body=it.body) for it in mine])
     hops = [
         Hop(name=it.type.removeprefix("fact."), time=text_of(it.time), ms=_ms(before, it.time))
         for it, before in zip(mine, [times[0], *times], strict=False)
@@ -119,9 +127,21 @@ def _push(correlation: str, found: Sequence[Row[Any]]) -> Push | None:
         began=text_of(times[0]),
         commit=_commit(mine),
         hops=hops,
-        total_ms=_ms(times[0], (ends or times)[-1]),
-        ended=text_of(ends[-1]) if ends else None,
+        total_ms=_ms(times[0], end.time or times[-1]),
+        ended=text_of(end.time),
+        outcome=end.outcome,
+        message=end.message,
     )
+
+
+def _superseded(pushes: Sequence[Push]) -> list[Push]:
+    """The newest first: what is under way although a later push came has been overtaken."""
+    return [
+        replace(it, outcome=PushOutcome.SUPERSEDED)
+        if number and it.outcome is PushOutcome.RUNNING
+        else it
+        for number, it in enumerate(pushes)
+    ]
 
 
 def _commit(mine: Sequence[Row[Any]]) -> Commit:

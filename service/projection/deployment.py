@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from bus.status import OperationKind
 from service.projection.values import clip, listed, mapping
 
 _FAILED = ("Failed", "Error")
@@ -54,6 +55,29 @@ def running_of(status: Mapping[str, Any]) -> Running:
         by=_AUTOMATED if by.get("automated") else clip(by.get("username"), 200),
         rolled_back=wanted != revision and _is_return([_revision(one) for one in history]),
     )
+
+
+def kinds_of(history: Sequence[Mapping[str, Any]]) -> list[OperationKind]:
+    """What each deployment was for, by those before it; the oldest first, as they stand."""
+    kinds: list[OperationKind] = []
+    met: list[str] = []
+    """Revisions in the order in which they first ran."""
+    last = ""
+    for entry in history:
+        revision, automated = _revision(entry), mapping(entry.get("initiatedBy")).get("automated")
+        if revision not in met:
+            met.append(revision)
+        kinds.append(
+            _kind(automated=bool(automated), same=revision == last, newest=revision == met[-1])
+        )
+        last = revision
+    return kinds
+
+
+def _kind(*, automated: bool, same: bool, newest: bool) -> OperationKind:
+    if automated:
+        return OperationKind.SELF_HEAL if same else OperationKind.AUTO_SYNC
+    return OperationKind.SYNC if same or newest else OperationKind.ROLLBACK
 
 
 def sync_failure_of(status: Mapping[str, Any]) -> SyncFailure | None:

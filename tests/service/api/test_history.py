@@ -27,7 +27,7 @@ async def test_a_push_is_told_hop_by_hop(world: World) -> None:
             "subject": "git.example/r" if number == 0 else "argocd/shop",
             "correlation": "c1",
             "time": world.clock() - timedelta(seconds=10) + timedelta(milliseconds=100 * number),
-            "body": {"revision": "abc"},
+            "body": {"revision": "abc", "phase": "Succeeded"},
         }
         for number, name in enumerate(hops)
     ]
@@ -79,15 +79,17 @@ async def test_a_commit_that_no_agent_told_of_has_its_id_only(world: World) -> N
     assert (one["commit"], one["author"], one["message"]) == ("abc", "", "")
 
 
-async def tell(world: World, agent: str, *told: tuple[str, str, dict[str, Any]]) -> None:
+async def tell(
+    world: World, agent: str, *told: tuple[str, str, dict[str, Any]], correlation: str = "c1"
+) -> None:
     """Facts of one push, in order."""
     rows = [
         {
             "agent_id": agent,
-            "event_id": f"e{number}",
+            "event_id": f"{correlation} {number}",
             "type": f"fact.{name}.v1",
             "subject": subject,
-            "correlation": "c1",
+            "correlation": correlation,
             "time": world.clock() - timedelta(seconds=10 - number),
             "body": body,
         }
@@ -143,3 +145,32 @@ async def _task(world: World) -> str:
             await asyncio.sleep(0.01)
             rows = await world.rows("tasks")
     return str(rows[0].id)
+
+
+async def test_only_pushes_are_pushes_and_failures_are_counted(world: World) -> None:
+    agent = await world.agent("prod")
+    ids = [
+        await world.application(agent, name, repository="https://git.example/r")
+        for name in ("good", "bad")
+    ]
+    pushed = ("revision.resolved", "https://git.example/r", {"revision": "new"})
+    done = {"revision": "new", "phase": "Succeeded"}
+    refused = {"revision": "new", "failed": [{"resource": "/Pod/a/b", "status": "SyncFailed"}]}
+    await tell(
+        world,
+        agent,
+        pushed,
+        ("operation.finished", "argocd/good", done),
+        ("resources.applied", "argocd/bad", refused),
+    )
+    invented = {"revision": "nope", "phase": "Error", "message": "no such revision"}
+    healed = {"revision": "old", "phase": "Succeeded"}
+    for number, body in enumerate((invented, healed)):
+        fact = ("operation.finished", "argocd/good", body)
+        await tell(world, agent, fact, correlation=f"by hand {number}")
+    viewer = await world.person("viewer")
+    (push,) = (await viewer.get("/fleet")).body["pushes"]
+    assert (push["commit"], push["applications"]) == ("new", 2)
+    assert (push["synced"], push["failed"]) == (1, 1)
+    (seen,) = (await viewer.get(f"/applications/{ids[1]}/pushes")).body["items"]
+    assert (seen["outcome"], seen["message"]) == ("failed", "Pod b")

@@ -10,7 +10,7 @@ from bus.cause import Cause
 from bus.link import StateBody
 from bus.status import HealthStatus
 from service.projection.attention import Attention, attention_of
-from service.projection.deployment import SyncFailure, running_of, sync_failure_of
+from service.projection.deployment import SyncFailure, kinds_of, running_of, sync_failure_of
 
 ANA = {"username": "ana"}
 
@@ -117,3 +117,11 @@ def test_who_needs_a_person(
         },
     )
     assert attention_of(body, failure, automated=automated) is Attention(expected)
+
+
+def test_each_deployment_is_named_as_what_it_was() -> None:
+    automated = {"automated": True}
+    done = [("a", automated), ("a", automated), ("b", ANA), ("a", ANA), ("b", ANA), ("b", ANA)]
+    history = [{"revision": revision, "initiatedBy": by} for revision, by in done]
+    kinds = ["auto-sync", "self-heal", "sync", "rollback", "sync", "sync"]
+    assert [kind.value for kind in kinds_of(history)] == kinds
