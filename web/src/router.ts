@@ -147,8 +147,7 @@ function fetchParts(to: RouteLocationNormalized): void {
   }
 }
 
-router.onError((error: unknown, to) => {
-  console.error(error);
+router.onError((_, to) => {
   useNavigation().failed = to.fullPath;
 });
 

@@ -112,13 +112,24 @@ describe("facts", () => {
     [
       fact("health.assessed.v1", { status: "Degraded", before: "Healthy", message: "m" }),
       "bad",
-      "Degraded, before Healthy: m",
+      "Healthy → Degraded: m",
     ],
     [
       fact("revision.resolved.v2", { target_revision: "main", revision: "b".repeat(40) }),
       "calm",
       "Push: main is now bbbbbbb",
     ],
+    [
+      fact("resources.applied.v1", { failed: [{ resource: "apps/Deployment/shop/web", message: "no" }] }),
+      "bad",
+      "1 object failed: Deployment web: no",
+    ],
+    [
+      fact("operation.started.v1", { operation_kind: "self-heal", revision: "v1" }),
+      "busy",
+      "Self-heal to v1 started",
+    ],
+    [fact("app.compared.v1", { status: "OutOfSync", missing: 1 }), "warn", "OutOfSync: 1 missing"],
     [fact("something.new.v1"), "calm", "something new"],
   ])("are said in a sentence: %#", (one, tone, text) => expect(say(one)).toMatchObject({ tone, text }));
 

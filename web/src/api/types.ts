@@ -170,6 +170,10 @@ export interface Hop {
   ms: number;
 }
 
+export type PushOutcome = "synced" | "failed" | "held" | "superseded" | "running";
+/** What an operation was for; empty where the agent did not say. */
+export type OperationKind = "" | "sync" | "auto-sync" | "self-heal" | "rollback";
+
 export interface Push {
   correlation: string;
   began: string;
@@ -177,6 +181,9 @@ export interface Push {
   hops: Hop[];
   totalMs: number;
   ended: string | null;
+  outcome: PushOutcome;
+  /** Why it ended so. */
+  message: string;
 }
 
 export interface HistoryEntry {
@@ -184,6 +191,7 @@ export interface HistoryEntry {
   revision: string;
   deployedAt: string;
   initiatedBy: string;
+  kind: OperationKind;
   author: string;
   message: string;
   seconds: number;
@@ -229,6 +237,7 @@ export interface FleetPush {
   message: string;
   applications: number;
   synced: number;
+  failed: number;
   p50Ms: number;
   at: string;
 }

@@ -1,7 +1,8 @@
 /* Facts in a person's words, and the kind of dot each makes on the timeline. */
 import type { Tone } from "./status";
-import { shortRevision } from "./text";
-import type { Fact, Json } from "@/api/types";
+import { sayKey } from "./keys";
+import { count, shortRevision } from "./text";
+import type { Fact, Json, JsonObject } from "@/api/types";
 
 export type FactKind = "push" | "render" | "drift" | "sync" | "health" | "person";
 
@@ -29,32 +30,37 @@ const SAY: Record<string, Say> = {
   "manifests.failed": (read) => words("render", "bad", `Render failed: ${read("message")}`),
   "app.compared": (read) =>
     read("status") === "OutOfSync"
-      ? words(
-          "drift",
-          "warn",
-          `OutOfSync: ${read("changed") || "some"} changed, ${read("missing") || "0"} missing`,
-        )
+      ? words("drift", "warn", `OutOfSync: ${differences(read) || "nothing to apply"}`)
       : words("drift", "good", `Compared: ${read("status")}`),
   "sync.skipped": (read) => words("sync", "off", `Sync not started: ${read("message") || read("reason")}`),
   "operation.started": (read) =>
     words(
       read("initiatedBy") ? "person" : "sync",
       "busy",
-      `Sync to ${commit(read)} started${by(read("initiatedBy"))}`,
+      `${operation(read)} to ${commit(read)} started${by(read("initiatedBy"))}`,
     ),
-  "resources.applied": (read) =>
-    words("sync", "busy", `Applied ${read("applied") || "0"} objects, pruned ${read("pruned") || "0"}`),
+  "resources.applied": (read, fact) => {
+    const refused = listOf(fact.body["failed"]);
+    const done = [`Applied ${count(Number(read("applied")), "object")}`];
+    if (Number(read("pruned"))) done.push(`pruned ${count(Number(read("pruned")), "object")}`);
+    if (!refused.length) return words("sync", "busy", done.join(", "));
+    const [first] = refused as JsonObject[];
+    const why = `${sayKey(text(first?.["resource"]))}: ${text(first?.["message"])}`;
+    return words("sync", "bad", `${count(refused.length, "object")} failed: ${why}`);
+  },
   "operation.finished": (read) =>
     words(
       "sync",
       read("phase") === "Succeeded" ? "good" : "bad",
-      `Sync ${read("phase").toLowerCase()}${tail(read("message"))}`,
+      read("phase") === "Succeeded"
+        ? `${operation(read)} succeeded`
+        : `${operation(read)} ${read("phase") === "Error" ? "could not start" : "failed"}${tail(read("message"))}`,
     ),
-  "health.assessed": (read) =>
+  "health.assessed": (read, fact) =>
     words(
       "health",
       healthTone(read("status")),
-      `${read("status")}, before ${read("before") || "Unknown"}${tail(read("message"))}`,
+      `${read("before") || "Unknown"} → ${read("status")}${tail(causeIn(fact) || read("message"))}`,
     ),
   "app.deleted": () => words("person", "off", "Deleted"),
 };
@@ -67,6 +73,30 @@ export function say(fact: Fact): FactWords {
     : words("person", "calm", fact.type.replace(/\.v\d+$/, "").replaceAll(".", " "));
 }
 
+const OPERATIONS: Record<string, string> = {
+  "auto-sync": "Auto-sync",
+  "self-heal": "Self-heal",
+  rollback: "Rollback",
+};
+const operation = (read: Read) => OPERATIONS[read("operationKind")] ?? "Sync";
+
+/** Only what there is: `2 changed, 1 missing`. */
+function differences(read: Read): string {
+  return ["changed", "missing", "extra"]
+    .filter((name) => Number(read(name)))
+    .map((name) => `${read(name)} ${name}`)
+    .join(", ");
+}
+
+function causeIn(fact: Fact): string {
+  const cause = fact.body["cause"] as JsonObject | null | undefined;
+  if (!cause) return "";
+  return [sayKey(text(cause["object"])), text(cause["reason"]), text(cause["message"])]
+    .filter(Boolean)
+    .join(": ");
+}
+
+const listOf = (value: Json | undefined) => (Array.isArray(value) ? value : []);
 const by = (who: string) => (who ? ` by ${who}` : "");
 const tail = (message: string) => (message ? `: ${message}` : "");
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
