@@ -48,7 +48,7 @@ async def test_a_push_is_told_hop_by_hop(world: World) -> None:
 
 async def test_who_committed_what_is_told_wherever_the_commit_is_shown(world: World) -> None:
     agent = await world.agent("prod")
-    where = {"repository": "https://git.example/R.git", "revision": "abc", "health": "Degraded"}
+    where = {"repository": "HTTPS://Git.Example:443/r", "revision": "abc", "health": "Degraded"}
     id_ = await world.application(agent, "shop", **where)
     await report(world, agent, "shop", {"history": [{"id": 3, "revision": "abc"}]})
     other = {"revision": "zzz", "commit": {"author": "Bo", "message": "Another branch"}}
