@@ -18,7 +18,7 @@ async def test_a_push_is_seen_arriving_without_a_reload(page: Page, scene: Scene
     await page.evaluate("window.neverReloaded = true")
     commit = scene.push(work.name, "green")
     arrived = page.get_by_role("region", name=f"Push {commit[:SHORT]}")
-    await expect(arrived).to_contain_text("Arrived after")
+    await expect(arrived.locator(".outcome")).to_contain_text("Synced")
     await expect(arrived.locator(".hops li").first).to_be_visible()
     await expect(arrived.locator(".hops li").nth(2)).to_be_visible()
     await expect(page.locator(".why code")).to_contain_text(commit[:SHORT])

@@ -93,7 +93,9 @@ async def test_a_service_that_is_gone_is_said_and_the_page_comes_back(
     await expect(page.get_by_role("heading", name=work.name, exact=True)).to_be_visible()
     scene.house.far_end.server.kill()
     try:
-        await expect(mark).to_contain_text("cut")
+        await expect(mark).to_contain_text("away")
+        await expect(page.get_by_role("alert")).to_contain_text("The service does not answer")
+        await expect(page.locator("main.stale")).to_have_count(1)
         await expect(page.get_by_role("heading", name=work.name, exact=True)).to_be_visible()
     finally:
         await scene.call(scene.house.far_end.server.start())

@@ -1,0 +1,30 @@
+/*
+ * What agents can act upon, by the capabilities that each tells when it connects: nothing is offered that no
+ * agent of this account would do. A capability that an agent does not name is one that it does not have.
+ */
+import type { ConnectionNoun } from "@/api/endpoints";
+import type { Agent } from "@/api/types";
+import type { SecretKind } from "./connections";
+
+type Able = Pick<Agent, "capabilities">;
+
+/** What must be said by the agent that shall use a connection; the others every agent can. */
+const NOUNS: Partial<Record<ConnectionNoun, string>> = {
+  clusters: "destination.cluster",
+  keys: "signature.gnupg",
+};
+const SECRETS: Partial<Record<SecretKind, string>> = { ssh: "credential.ssh" };
+const TYPES: Record<string, string> = { ssh: "credential.ssh" };
+
+const has = (agent: Able, word: string | undefined) => !word || agent.capabilities.includes(word);
+
+export const supportsNoun = (agent: Able, noun: ConnectionNoun) => has(agent, NOUNS[noun]);
+export const supportsSecret = (agent: Able, kind: SecretKind) => has(agent, SECRETS[kind]);
+export const supportsType = (agent: Able, type: string) => has(agent, TYPES[type]);
+
+/** Why a connection of this noun cannot be added; empty where some agent would use it. */
+export function whyNot(noun: ConnectionNoun, one: string, agents: readonly Able[]): string {
+  return agents.some((agent) => supportsNoun(agent, noun))
+    ? ""
+    : `No agent of this account can use a ${one} in its version.`;
+}

@@ -1,0 +1,26 @@
+/* Nothing is offered that no agent would do. */
+import { describe, expect, it } from "vitest";
+import { supportsSecret, supportsType, whyNot } from "@/model/supported";
+
+const plain = { capabilities: ["task.put", "sealed"] };
+const able = { capabilities: ["credential.ssh", "destination.cluster"] };
+
+describe("what an agent does not say it can", () => {
+  it("is not offered", () => {
+    expect(whyNot("clusters", "cluster", [plain])).toBe(
+      "No agent of this account can use a cluster in its version.",
+    );
+    expect(whyNot("keys", "GnuPG key", [plain, able])).not.toBe("");
+    expect(supportsSecret(plain, "ssh") || supportsType(plain, "ssh")).toBe(false);
+  });
+
+  it("is offered as soon as one agent says so", () => {
+    expect(whyNot("clusters", "cluster", [plain, able])).toBe("");
+    expect(supportsSecret(able, "ssh")).toBe(true);
+  });
+
+  it("needs no word where every agent can", () => {
+    expect(whyNot("repositories", "repository", [plain])).toBe("");
+    expect(supportsSecret(plain, "password")).toBe(true);
+  });
+});
