@@ -28,7 +28,8 @@ _BASES = text(
     """
     SELECT found.* FROM unnest(:subjects, :moments) AS w(subject, moment)
     CROSS JOIN LATERAL (
-        SELECT event_id, type, subject, project, correlation, time, body FROM facts
+        SELECT event_id, type, subject, project, correlation, time, agent_time, body
+        FROM facts
         WHERE agent_id = :agent AND subject = w.subject
           AND time < w.moment AND time > w.moment - CAST(:back AS interval)
           AND type = ANY(:types)
@@ -39,7 +40,8 @@ _BASES = text(
     UNION ALL
     SELECT found.* FROM unnest(:subjects, :moments) AS w(subject, moment)
     CROSS JOIN LATERAL (
-        SELECT event_id, type, subject, project, correlation, time, body FROM facts
+        SELECT event_id, type, subject, project, correlation, time, agent_time, body
+        FROM facts
         WHERE agent_id = :agent AND subject = w.subject
           AND time < w.moment AND time > w.moment - CAST(:back AS interval)
           AND type = ANY(:types)
