@@ -33,6 +33,7 @@ from agent.observe.store_usage import StoreWatch
 from agent.observe.tracing import JsonFile, Spans
 from agent.own_secrets import AgentKeys, OwnSecrets
 from agent.sandbox.binary import sandbox_binary
+from agent.sandbox.confinement import warn_of_missing
 from agent.sandbox.limits import SandboxLimits
 from agent.sandbox.pool import Sandbox
 from agent.settings import Settings
@@ -99,6 +100,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
         buses = await stack.enter_async_context(_buses(settings, own, keys))
         bus = buses.agent
         sandbox = await stack.enter_async_context(_sandbox(settings))
+        warn_of_missing(sandbox.capabilities)
         certificates = Certificates()
         mirrors = await stack.enter_async_context(_mirrors(state, secrets, certificates))
         index = LiveIndex(settings.namespace)
@@ -181,7 +183,11 @@ def _spans(settings: Settings) -> Spans:
 def _sandbox(settings: Settings) -> Sandbox:
     chosen = settings.sandbox
     limits = SandboxLimits(
-        workers=chosen.workers, deadline=chosen.deadline, memory_bytes=chosen.memory
+        workers=chosen.workers,
+        first_deadline=chosen.first_deadline,
+        deadline=chosen.deadline,
+        memory_bytes=chosen.memory,
+        allow_missing=chosen.allow_missing,
     )
     return Sandbox(sandbox_binary(chosen.binary), limits)
 

@@ -35,6 +35,7 @@ from pydantic_settings import (
 )
 
 from agent.durations import seconds_of
+from agent.sandbox.confinement import Capability
 from bus.http.forwarded import Network
 
 PREFIX = "GITOPS_"
@@ -225,6 +226,15 @@ class SandboxSettings(_Group):
         default=ByteSize(1024 * _MIB), ge=64 * _MIB, description="Memory limit of one process."
     )
     deadline: Seconds = Field(default=60.0, description="Longest time for one evaluation.")
+    first_deadline: Seconds = Field(
+        default=1.0,
+        description="Longest time of the first try; what needs more waits for a slow worker.",
+    )
+    allow_missing: Annotated[tuple[Capability, ...], NoDecode, BeforeValidator(_items)] = Field(
+        default=(),
+        description="Confinements that may be missing here, of `rlimit_as`, `no_core`,"
+        " `no_new_privs`, `seccomp`; each is a risk, and is warned of.",
+    )
 
 
 class LeaseSettings(_Group):

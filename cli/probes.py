@@ -25,6 +25,7 @@ from agent.kube.client import kube_client
 from agent.kube.config import KubeConfigError, connect
 from agent.own_secrets import OwnSecretError, OwnSecrets
 from agent.sandbox.binary import SandboxMissingError, sandbox_binary
+from agent.sandbox.confinement import SandboxUnconfinedError, missing
 from agent.sandbox.limits import SandboxLimits
 from agent.sandbox.pool import Sandbox
 from agent.sandbox.reasons import SandboxError
@@ -72,14 +73,24 @@ def _disk(folder: Path) -> Finding:
 
 async def sandbox(settings: Settings) -> Finding:
     try:
-        limits = SandboxLimits(workers=1, deadline=SECONDS)
+        limits = SandboxLimits(
+            workers=1,
+            deadline=SECONDS,
+            first_deadline=SECONDS,
+            allow_missing=settings.sandbox.allow_missing,
+        )
         async with Sandbox(sandbox_binary(settings.sandbox.binary), limits) as worker:
             await worker.evaluate("yaml", {"file": "check"}, b"kind: List\napiVersion: v1\n")
             confined = ", ".join(sorted(worker.capabilities))
+            lost = missing(worker.capabilities)
+    except SandboxUnconfinedError as e:
+        return Finding(part="sandbox", ok=False, found=str(e), remedy="See docs/operate.md.")
     except (SandboxMissingError, SandboxError, OSError) as e:
         remedy = "Build it with `make parts` and set GITOPS_SANDBOX_BINARY."
         return Finding(part="sandbox", ok=False, found=str(e), remedy=remedy)
-    return Finding(part="sandbox", ok=True, found=f"answers; confined by {confined or 'nothing'}")
+    accepted = "".join(f"; missing and accepted: {one} ({one.loss})" for one in lost)
+    found = f"answers; confined by {confined or 'nothing'}{accepted}"
+    return Finding(part="sandbox", ok=True, found=found)
 
 
 async def nats(settings: Settings) -> Finding:

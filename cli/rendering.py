@@ -25,11 +25,9 @@ from handlers.manifest.kinds import GroupKind, KindInfo, Kinds
 from handlers.manifest.tracking import app_identity
 from handlers.manifest.validate import Written
 from handlers.ports import RepositoryError
-from handlers.render import detect
 from handlers.render.assemble import Owner, assemble, decoded, objects_of
-from handlers.render.environment import build_environment
-from handlers.render.recipe import Recipe, RenderError
-from handlers.render.recipes import Surroundings, recipe_of
+from handlers.render.recipe import RenderError
+from handlers.render.recipes import recipe_at
 
 KUBE_VERSION = "1.35.0"
 DEFAULT_NAMESPACE = "argocd"
@@ -86,7 +84,7 @@ async def render(
     identity = app_identity(app.key, app.metadata.namespace)
     owner = Owner(identity=identity, namespace=app.spec.destination.namespace)
     try:
-        recipe = _recipe(app, files, tuple(api_versions))
+        recipe = recipe_at(app, files.revision, files.tree, KUBE_VERSION, tuple(api_versions))
         written = decoded(await sandbox.render(recipe, files.tree))
         return objects_of(assemble(written, supposed_kinds(written), owner).content)
     except (RenderError, RepositoryError) as e:
@@ -98,16 +96,6 @@ def _source_problems(app: Application) -> list[str]:
     here = Destination(server=IN_CLUSTER_SERVER, namespace=app.spec.destination.namespace)
     spec = replace(app.spec, destination=here, project="default")
     return [one.message for one in problems(replace(app, spec=spec), DEFAULT_PROJECT)]
-
-
-def _recipe(app: Application, files: Files, api_versions: tuple[str, ...]) -> Recipe:
-    source = app.source
-    if source is None:
-        raise InputError(f"{app.key}: spec.source is missing")
-    folder = detect.folder_of(source, files.tree)
-    environment = build_environment(app, files.revision, KUBE_VERSION, api_versions)
-    surroundings = Surroundings(environment, KUBE_VERSION, api_versions)
-    return recipe_of(detect.detect(source, folder, files.tree), app, folder, surroundings)
 
 
 def supposed_kinds(written: Iterable[Written]) -> Kinds:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from agent.sandbox.binary import sandbox_binary
+from agent.sandbox.confinement import Capability
 from agent.sandbox.limits import SandboxLimits
 from agent.sandbox.pool import Sandbox
 
+ALLOW_MISSING = "GITOPS_SANDBOX_ALLOW_MISSING"
 VARIABLE = "GITOPS_SANDBOX_BINARY"
 
 
@@ -16,9 +20,12 @@ def open_sandbox() -> Sandbox:
     """Not yet entered; raises SandboxMissingError where there is no program."""
     given = os.environ.get(VARIABLE)
     found = Path(given) if given else _built()
-    return Sandbox(
-        sandbox_binary(found), SandboxLimits(workers=1, first_deadline=SandboxLimits().deadline)
-    )
+    limits = SandboxLimits()
+    allowed = tuple(Capability(one) for one in os.environ.get(ALLOW_MISSING, "").split(",") if one)
+    alone = replace(
+        limits, workers=1, first_deadline=limits.deadline, allow_missing=allowed
+    )  # nobody else waits
+    return Sandbox(sandbox_binary(found), alone)
 
 
 def _built() -> Path | None:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"path"
 	"strings"
 
@@ -112,15 +113,39 @@ func (w *directoryWalk) entry(relative, kind string) error {
 	switch {
 	case kind == kindTree && w.params.Recurse:
 		return w.folder(relative)
-	case kind == kindTree || !w.wanted(relative):
+	case kind == kindSubmodule && w.params.Recurse && !w.excluded(relative):
+		return w.refuse(relative, "is a submodule, whose files are not read")
+	case kind == kindTree || kind == kindSubmodule || !w.wanted(relative):
 		return nil
-	case kind != kindBlob: // a symbolic link counts if it leads to a file; out of the repository is an error
-		stat, err := w.call.Files.Stat(path.Join(w.root, relative))
-		if err != nil || stat.Kind != kindBlob {
-			return err
-		}
+	case kind != kindBlob:
+		return w.link(relative)
 	}
 	return w.file(path.Join(w.root, relative))
+}
+
+// link follows a symbolic link. One that leads to a folder is passed over, as Argo CD does. One that leads
+// nowhere is refused: somebody meant a manifest, and its objects would be pruned.
+func (w *directoryWalk) link(relative string) error {
+	stat, err := w.call.Files.Stat(path.Join(w.root, relative))
+	switch {
+	case err != nil:
+		return err
+	case stat.Kind == kindBlob:
+		return w.file(path.Join(w.root, relative))
+	case stat.Kind == "":
+		return w.refuse(relative, "is a symbolic link that leads to nothing")
+	}
+	return nil
+}
+
+func (w *directoryWalk) refuse(relative, why string) error {
+	name := path.Join(w.root, relative)
+	return &Failure{Reason: FileNotFound, File: name,
+		Message: name + " " + why + "; remove it, or name it in spec.source.directory.exclude"}
+}
+
+func (w *directoryWalk) excluded(relative string) bool {
+	return w.exclude != nil && w.exclude.Match(relative)
 }
 
 func (w *directoryWalk) wanted(relative string) bool {
@@ -129,7 +154,7 @@ func (w *directoryWalk) wanted(relative string) bool {
 	default:
 		return false
 	}
-	if w.exclude != nil && w.exclude.Match(relative) {
+	if w.excluded(relative) {
 		return false
 	}
 	return w.include == nil || w.include.Match(relative)
@@ -137,8 +162,12 @@ func (w *directoryWalk) wanted(relative string) bool {
 
 func (w *directoryWalk) file(name string) error {
 	content, err := w.call.Files.Read(name)
-	if err != nil || bytes.Contains(content, skipMarker) {
+	if err != nil {
 		return err
+	}
+	text, err := plainText(name, content)
+	if err != nil || bytes.Contains(text, skipMarker) {
+		return leftOut(err)
 	}
 	if strings.HasSuffix(name, ".jsonnet") {
 		return w.objects.addJsonnet(w.call, w.params.Jsonnet, name, nil)
@@ -147,28 +176,24 @@ func (w *directoryWalk) file(name string) error {
 		return &Failure{Reason: InputTooLarge, File: name,
 			Message: "the manifest files of this folder have more than " + itoa(w.params.MaxBytes) + " bytes"}
 	}
-	return w.manifests(name, content)
+	return w.manifests(name, text)
 }
 
-// manifests tolerates a broken YAML file that gave no object and does not look like a manifest, as Argo CD does:
-// folders hold values files and pipelines too.
-func (w *directoryWalk) manifests(name string, content []byte) error {
-	before := len(w.objects.origins)
-	err := w.objects.addManifest(name, content)
-	if err == nil || len(w.objects.origins) > before || asFailure(err, YamlInvalid).Reason != YamlInvalid {
-		return err
-	}
-	if strings.HasSuffix(name, ".json") || looksLikeManifest(content) {
-		return err
-	}
-	return nil
+// manifests refuses a file that holds anything but objects. Argo CD passes one over that does not look like a
+// manifest to it, and prunes what was in it before the mistake; here the message says how to leave it out.
+func (w *directoryWalk) manifests(name string, text []byte) error {
+	return leftOut(w.objects.addManifest(name, text))
 }
 
-func looksLikeManifest(content []byte) bool {
-	for _, field := range []string{"apiVersion:", "kind:", "metadata:"} {
-		if !bytes.Contains(content, []byte(field)) {
-			return false
-		}
+func leftOut(err error) error {
+	var found *Failure
+	if !errors.As(err, &found) || found.Reason != YamlInvalid {
+		return err
 	}
-	return true
+	told := *found
+	told.Message += leaveOut
+	return &told
 }
+
+const leaveOut = "; if this file is no manifest, name it in spec.source.directory.exclude, " +
+	"or write +argocd:skip-file-rendering in a comment of it"

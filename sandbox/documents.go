@@ -2,7 +2,14 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"io"
+	"regexp"
 	"strings"
+
+	yamlv2 "sigs.k8s.io/yaml/goyaml.v2"
+
+	"sigs.k8s.io/yaml"
 )
 
 // document is one part of a YAML stream: its text, its place among the documents that are not empty
@@ -18,7 +25,7 @@ type separator func(line []byte) (rest []byte, ends bool)
 
 // kubernetesSeparator is kubectl's rule: three dashes, then nothing but blanks or a comment.
 func kubernetesSeparator(line []byte) ([]byte, bool) {
-	rest, dashed := bytes.CutPrefix(line, []byte("---"))
+	rest, dashed := bytes.CutPrefix(bytes.TrimPrefix(line, utf8Mark), []byte("---"))
 	if !dashed {
 		return nil, false
 	}
@@ -29,12 +36,12 @@ func kubernetesSeparator(line []byte) ([]byte, bool) {
 // helmSeparator is Helm's rule: three dashes end a document, whatever follows begins the next
 // (charts in the wild render "---apiVersion: v1").
 func helmSeparator(line []byte) ([]byte, bool) {
-	rest, dashed := bytes.CutPrefix(line, []byte("---"))
+	rest, dashed := bytes.CutPrefix(bytes.TrimPrefix(line, utf8Mark), []byte("---"))
 	return bytes.TrimLeft(rest, " \t"), dashed
 }
 
+// documents cuts a text in UTF-8 into its documents, without those that are empty.
 func documents(content []byte, cut separator) []document {
-	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
 	var found []document
 	current, number := document{}, 0
 	for line := range bytes.Lines(content) {
@@ -42,6 +49,9 @@ func documents(content []byte, cut separator) []document {
 			found = keep(found, current)
 			current = begun(rest, number)
 		} else {
+			if len(bytes.TrimSpace(current.text)) == 0 { // files that were put together have marks inside
+				line = bytes.TrimPrefix(line, utf8Mark)
+			}
 			current.text = append(current.text, line...)
 		}
 		number++
@@ -63,6 +73,46 @@ func keep(found []document, one document) []document {
 	}
 	one.index = len(found) + 1
 	return append(found, one)
+}
+
+// object parses the document, which must hold all of one object and nothing of another: a parser reads the
+// first document of a text and drops the rest, and of two equal keys it takes the last.
+func (d document) object() ([]byte, error) {
+	if nothing.Match(d.text) {
+		return []byte("null"), nil
+	}
+	object, err := yaml.YAMLToJSON(d.text)
+	if err != nil {
+		return nil, err
+	}
+	if mayEndEarly.Match(d.text) && hasSecondDocument(d.text) {
+		return nil, errors.New("more follows the first document; put a line that is only --- between the two")
+	}
+	if topKeys.Match(d.text) {
+		if _, err := yaml.YAMLToJSONStrict(d.text); err != nil {
+			return nil, err
+		}
+	}
+	return object, nil
+}
+
+// topKeys finds a document whose apiVersion or kind is written twice, as where a --- between two is missing.
+var topKeys = regexp.MustCompile(`(?ms)^apiVersion:.*^apiVersion:|^kind:.*^kind:`)
+
+// nothing is a text of comments and end markers, which the parser takes for an error.
+var nothing = regexp.MustCompile(`\A(?:\s|#[^\n]*|(?m:^\.\.\.$))*\z`)
+
+// mayEndEarly finds what can end a document before its text ends: markers, and braces, brackets and quotes that
+// may be all of it. A block without them goes on to the end of the text, or is an error.
+var mayEndEarly = regexp.MustCompile(`---|\.\.\.|(?m:^[ \t]*[\[{"'])`)
+
+func hasSecondDocument(text []byte) bool {
+	decoder := yamlv2.NewDecoder(bytes.NewReader(text))
+	var ignored any
+	if err := decoder.Decode(&ignored); err != nil {
+		return false
+	}
+	return decoder.Decode(&ignored) != io.EOF
 }
 
 // told is what the parser says, with a line also where it gives none: a template's "{{ x }}" is to it a

@@ -84,7 +84,9 @@ func (c *chartFiles) entry(relative, kind string) error {
 	case kindBlob:
 		return c.file(relative)
 	}
-	return nil
+	name := path.Join(c.root, relative)
+	return &Failure{Reason: FileNotFound, File: name,
+		Message: name + " is a symbolic link that leads to nothing, or a submodule; remove it, or name it in .helmignore"}
 }
 
 func (c *chartFiles) file(relative string) error {

@@ -9,9 +9,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	chart "helm.sh/helm/v4/pkg/chart/v2"
-	"sigs.k8s.io/yaml"
+	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
 )
 
 // helmOutput turns rendered text into objects: CRDs first, then the templates by name, hooks in their places.
@@ -19,29 +20,67 @@ type helmOutput struct {
 	objects   *Objects
 	root      string
 	skipTests bool
+	last      releaseutil.Manifest // see endOf
 }
 
 func (h *helmOutput) addAll(crds []chart.CRD, rendered map[string]string) error {
-	for _, crd := range crds {
-		if err := h.objects.addText(chartPath(h.root, crd.Filename), crd.File.Data, helmSeparator); err != nil {
+	h.last = lastManifest(rendered)
+	for place, crd := range crds {
+		text := endOf(crd.File.Data, h.last.Content == "" && place == len(crds)-1)
+		if err := h.objects.addText(chartPath(h.root, crd.Filename), text, helmSeparator); err != nil {
 			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {
-		base := path.Base(name)
-		if strings.HasPrefix(base, "_") || base == "NOTES.txt" {
+		if isNoManifest(name) {
 			continue
 		}
-		if err := h.addTemplate(chartPath(h.root, name), rendered[name]); err != nil {
+		if err := h.addTemplate(name, rendered[name]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (h *helmOutput) addTemplate(file, text string) error {
-	for _, document := range documents([]byte(text), helmSeparator) {
-		object, err := yaml.YAMLToJSON(document.text)
+// isNoManifest tells partials and notes from templates of objects.
+func isNoManifest(name string) bool {
+	base := path.Base(name)
+	return strings.HasPrefix(base, "_") || base == "NOTES.txt"
+}
+
+// lastManifest is what Helm prints last before the hooks. A template that it cannot sort is refused later.
+func lastManifest(rendered map[string]string) releaseutil.Manifest {
+	files := maps.Clone(rendered)
+	maps.DeleteFunc(files, func(name, _ string) bool { return isNoManifest(name) })
+	_, manifests, err := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
+	if err != nil || len(manifests) == 0 {
+		return releaseutil.Manifest{}
+	}
+	return manifests[len(manifests)-1]
+}
+
+// endOf gives a document the end that it has in Helm's output, as a |+ block keeps it: Helm prints a newline
+// after each document, and cuts all space after the last one before it does.
+func endOf(text []byte, last bool) []byte {
+	if last {
+		text = bytes.TrimRightFunc(text, unicode.IsSpace)
+	}
+	return append(bytes.Clone(text), '\n')
+}
+
+func (h *helmOutput) isLast(name string, text []byte) bool {
+	return name == h.last.Name && string(bytes.TrimSpace(text)) == strings.TrimSpace(h.last.Content)
+}
+
+func (h *helmOutput) addTemplate(name, text string) error {
+	file := chartPath(h.root, name)
+	content, err := plainText(file, []byte(text))
+	if err != nil {
+		return err
+	}
+	for _, document := range documents(content, helmSeparator) {
+		document.text = endOf(document.text, h.isLast(name, document.text))
+		object, err := document.object()
 		if err != nil {
 			trouble := document.failure(file, strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "))
 			trouble.Message += " (lines are of the rendered text)"

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-
-	"sigs.k8s.io/yaml"
 )
 
 // Objects collects Kubernetes objects as JSON lines with the origin of each.
@@ -42,6 +40,10 @@ func (o *Objects) add(object []byte, origin Origin) error {
 
 // addText reads every document of a manifest file.
 func (o *Objects) addText(file string, content []byte, cut separator) error {
+	content, err := plainText(file, content)
+	if err != nil {
+		return err
+	}
 	for _, document := range documents(content, cut) {
 		if err := o.passOver(o.addYAML(file, document)); err != nil {
 			return err
@@ -51,7 +53,7 @@ func (o *Objects) addText(file string, content []byte, cut separator) error {
 }
 
 func (o *Objects) addYAML(file string, document document) error {
-	object, err := yaml.YAMLToJSON(document.text)
+	object, err := document.object()
 	if err != nil {
 		return document.failure(file, document.told(err))
 	}
@@ -91,8 +93,10 @@ func (o *Objects) addDocument(file string, document document, object []byte) err
 }
 
 type head struct {
-	Kind  *string         `json:"kind"`
-	Items json.RawMessage `json:"items"`
+	Kind   *string         `json:"kind"`
+	Items  json.RawMessage `json:"items"`
+	Spec   json.RawMessage `json:"spec"`
+	Status json.RawMessage `json:"status"`
 }
 
 // expand gives the object itself or, for any kind of List, its items.
@@ -107,10 +111,15 @@ func expand(object []byte) ([]json.RawMessage, error) {
 	if seen.Kind == nil || *seen.Kind == "" {
 		return nil, failure(YamlInvalid, "the object has no kind")
 	}
-	if !strings.HasSuffix(*seen.Kind, "List") || len(seen.Items) == 0 || seen.Items[0] != '[' {
+	switch {
+	case !strings.HasSuffix(*seen.Kind, "List") || len(seen.Items) == 0:
 		return []json.RawMessage{object}, nil
+	case seen.Items[0] == '[':
+		return expandItems(seen.Items)
+	case string(seen.Items) == "null" && seen.Spec == nil && seen.Status == nil: // an empty list, as Go writes it
+		return nil, nil
 	}
-	return expandItems(seen.Items)
+	return []json.RawMessage{object}, nil
 }
 
 func expandItems(list json.RawMessage) ([]json.RawMessage, error) {

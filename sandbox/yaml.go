@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -29,6 +30,10 @@ func yamlOp(call *Call) (Answer, error) {
 // addManifest reads a file as Kubernetes tools do: a stream of JSON objects if it begins with a brace and
 // is one, else YAML. The JSON way keeps numbers of any size digit by digit.
 func (o *Objects) addManifest(file string, content []byte) error {
+	content, err := plainText(file, content)
+	if err != nil {
+		return err
+	}
 	trimmed := bytes.TrimSpace(content)
 	if len(trimmed) > 0 && trimmed[0] == '{' {
 		if parts, ok := jsonStream(trimmed); ok {
@@ -44,14 +49,17 @@ func (o *Objects) addManifest(file string, content []byte) error {
 func jsonStream(content []byte) ([]json.RawMessage, bool) {
 	var parts []json.RawMessage
 	decoder := json.NewDecoder(bytes.NewReader(content))
-	for decoder.More() {
+	for {
 		var part json.RawMessage
-		if err := decoder.Decode(&part); err != nil {
+		switch err := decoder.Decode(&part); err {
+		case nil:
+			parts = append(parts, part)
+		case io.EOF:
+			return parts, true
+		default:
 			return nil, false
 		}
-		parts = append(parts, part)
 	}
-	return parts, true
 }
 
 func (o *Objects) addParts(file string, parts []json.RawMessage) error {

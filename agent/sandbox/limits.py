@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from agent.sandbox.confinement import Capability
+
 MEBIBYTE = 1 << 20
 
 
@@ -34,6 +36,8 @@ class SandboxLimits(msgspec.Struct, frozen=True, kw_only=True):
     output_bytes: int = 64 * MEBIBYTE
     questions: int = 20_000
     directory_bytes: int = 10 * MEBIBYTE
+    allow_missing: tuple[Capability, ...] = ()
+    """Confinements that a worker may lack; every other one is required."""
 
     @property
     def first(self) -> float:

@@ -70,7 +70,7 @@ class Sandbox:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What confines the workers on this machine: rlimit_as, no_core, no_new_privs, seccomp."""
+        """What confines the workers on this machine, see confinement.py."""
         return self._workers.capabilities
 
     @property

@@ -18,6 +18,7 @@ from typing import IO
 import msgspec
 
 from agent.sandbox import frames
+from agent.sandbox.confinement import require
 from agent.sandbox.limits import SandboxLimits
 from agent.sandbox.questions import Questions
 from agent.sandbox.reasons import SandboxError, SandboxReason
@@ -44,6 +45,8 @@ class Worker:
     @classmethod
     async def start(cls, binary: Path, limits: SandboxLimits, *, nice: int = 0) -> Worker:
         """A worker that has greeted; raises SandboxError (WorkerDied) if it does not.
+
+        Raises SandboxUnconfinedError if it lacks a confinement that is required.
 
         `nice` is the CPU priority of all its threads, as nice(1) counts: 0 is the agent's own.
         """
@@ -133,6 +136,7 @@ class Worker:
                     "the sandbox worker speaks another protocol: build it from the same sources",
                 )
             self.capabilities = frozenset(said.hello.capabilities or ())
+            require(self.capabilities, self._limits.allow_missing)
             greeted = True
         except TimeoutError as error:
             raise SandboxError(

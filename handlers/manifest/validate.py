@@ -102,12 +102,30 @@ def _malformed(document: object) -> str:
     for field in ("apiVersion", "kind"):
         if not access.text(document, field):
             return f"{field} is missing; every object needs apiVersion, kind and metadata.name"
+    return _nameless(document) or _not_texts(document)
+
+
+def _nameless(document: Manifest) -> str:
     if access.name(document):
         return ""
     if not access.generate_name(document):
         return "metadata.name is missing; give the object a name"
     if not is_hook(document):
         return "metadata.generateName is only possible for hooks; give the object a name"
+    return ""
+
+
+def _not_texts(document: Manifest) -> str:
+    """What is wrong with labels and annotations: YAML reads `true` and `1` as no texts."""
+    metadata = access.mapping(document, "metadata")
+    for field in ("labels", "annotations"):
+        values = metadata.get(field)
+        if values is not None and not isinstance(values, Mapping):
+            return f"metadata.{field} is a {type(values).__name__}; expected names with texts"
+        for name, value in (values or {}).items():
+            if value is not None and not isinstance(value, str):
+                found = msgspec.json.encode(value).decode()
+                return f"metadata.{field}: {name} is {found}; expected a text: put quotes around it"
     return ""
 
 

@@ -31,9 +31,9 @@ def detect(source: Source, folder: str, tree: Tree) -> SourceType:
     explicit = _explicit(source)
     if explicit is not None:
         return explicit
-    if _place(inside(folder, CHART), tree).kind:
+    if _is_file(inside(folder, CHART), tree):
         return SourceType.HELM
-    if any(_place(inside(folder, name), tree).kind for name in KUSTOMIZATIONS):
+    if any(_is_file(inside(folder, name), tree) for name in KUSTOMIZATIONS):
         return SourceType.KUSTOMIZE
     return SourceType.DIRECTORY
 
@@ -41,7 +41,7 @@ def detect(source: Source, folder: str, tree: Tree) -> SourceType:
 def override_file(folder: str, app_name: str, tree: Tree) -> str:
     """The first file that Argo CD would merge over the source; nothing where there is none."""
     files = _override_files(folder, app_name)
-    return next((path for path in files if _place(path, tree).kind), "")
+    return next((path for path in files if _is_file(path, tree)), "")
 
 
 def looked_for(source: Source, folder: str, app_name: str, tree: Tree) -> dict[str, str]:
@@ -63,6 +63,11 @@ def _override_files(folder: str, app_name: str) -> tuple[str, ...]:
     """Image updaters write them."""
     names = (".argocd-source.yaml", f".argocd-source-{app_name}.yaml")
     return tuple(inside(folder, name) for name in names)
+
+
+def _is_file(path: str, tree: Tree) -> bool:
+    """A folder of such a name says nothing about its parent, as in Argo CD."""
+    return _place(path, tree).kind == EntryKind.BLOB
 
 
 def _place(path: str, tree: Tree) -> Place:

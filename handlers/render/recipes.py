@@ -11,10 +11,32 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
+from bus.identity import Revision
+from bus.status import Reason
 from handlers.application.application import Application
 from handlers.application.spec import DirectorySource, HelmSource, KustomizeSource, Source
-from handlers.render.environment import Environment, substitute
-from handlers.render.recipe import Recipe, SourceType
+from handlers.ports import Tree
+from handlers.render import detect
+from handlers.render.environment import Environment, build_environment, substitute
+from handlers.render.recipe import Recipe, RenderError, SourceType
+
+Versions = tuple[str, ...]
+"""`group/version` and `group/version/Kind` of a destination."""
+
+
+def recipe_at(
+    app: Application, revision: Revision, tree: Tree, kube_version: str, api_versions: Versions
+) -> Recipe:
+    """How the agent and every offline tool read a source at a revision; raises RenderError."""
+    source = app.source
+    if source is None:
+        raise RenderError(Reason.INVALID_SPEC, "spec.source is missing")
+    folder = detect.folder_of(source, tree)
+    if override := detect.override_file(folder, app.metadata.name, tree):
+        raise _override_unsupported(override)
+    environment = build_environment(app, revision, kube_version, api_versions)
+    surroundings = Surroundings(environment, kube_version, api_versions)
+    return recipe_of(detect.detect(source, folder, tree), app, folder, surroundings)
 
 
 class Surroundings(msgspec.Struct, frozen=True):
@@ -22,7 +44,7 @@ class Surroundings(msgspec.Struct, frozen=True):
 
     environment: Environment
     kube_version: str
-    api_versions: tuple[str, ...]
+    api_versions: Versions
 
 
 def recipe_of(
@@ -80,3 +102,11 @@ def _kustomize(source: KustomizeSource | None, environment: Environment) -> Kust
 
 def _substituted(values: dict[str, str], environment: Environment) -> dict[str, str]:
     return {key: substitute(value, environment) for key, value in values.items()}
+
+
+def _override_unsupported(path: str) -> RenderError:
+    message = (
+        f"{path} overrides the source, which this version does not act on; "
+        "write its content into spec.source of the application and remove the file"
+    )
+    return RenderError(Reason.INVALID_SPEC, message, file=path)

@@ -30,6 +30,13 @@ def test_the_files_decide(names: tuple[str, ...], found: SourceType) -> None:
     assert detect(source(), "web", tree) is found
 
 
+@pytest.mark.parametrize("name", ["Kustomization", "kustomization.yaml", "Chart.yaml"])
+def test_a_folder_of_such_a_name_decides_nothing(name: str) -> None:
+    tree = WrittenTree({f"web/{name}/a.yaml": "", f"web/.argocd-source.yaml/{name}": ""})
+    assert detect(source(), "web", tree) is SourceType.DIRECTORY
+    assert not override_file("web", "web", tree)
+
+
 @pytest.mark.parametrize(
     ("block", "found"),
     [

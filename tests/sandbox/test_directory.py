@@ -59,9 +59,47 @@ async def test_a_yaml_error_names_file_document_and_line(sandbox: Sandbox) -> No
     assert "app/x.yaml, document 2" in error.message
 
 
-async def test_a_broken_file_that_is_no_manifest_is_passed_over(sandbox: Sandbox) -> None:
-    files = {"app/values.yaml": "a: b: c", "app/x.yaml": CONFIG % "x"}
-    assert names(await sandbox.render(directory(), WrittenTree(files))) == ["ConfigMap/x"]
+@pytest.mark.parametrize(
+    "written",
+    ["a: b: c", "- a\n", "words\n", "replicas: 3\n", "kind: {}\n", Link("nowhere.yaml")]
+    + [Link("values.yaml"), "{}", b"\xfe\xff\x00k\x00", b"kind: A\0"],
+    ids=["broken", "list", "text", "no-kind", "odd-kind", "dangling", "circular", "empty-object"]
+    + ["half-utf-16", "nul"],
+)
+async def test_a_file_that_holds_no_object_is_refused_by_its_name(
+    sandbox: Sandbox, written: str | bytes | Link
+) -> None:
+    tree = WrittenTree({"app/values.yaml": written, "app/x.yaml": CONFIG % "x"})
+    with pytest.raises(RenderError) as caught:
+        await sandbox.render(directory(), tree)
+    assert caught.value.file == "app/values.yaml"
+    assert "app/values.yaml" in caught.value.message
+    assert "spec.source.directory.exclude" in caught.value.message
+    made = await sandbox.render(directory(exclude="values.yaml"), tree)
+    assert names(made) == ["ConfigMap/x"]
+
+
+async def test_a_file_with_nothing_but_comments_holds_nothing(sandbox: Sandbox) -> None:
+    tree = WrittenTree({"app/a.yaml": "# later\n---\n# also later\n", "app/x.yaml": CONFIG % "x"})
+    assert names(await sandbox.render(directory(), tree)) == ["ConfigMap/x"]
+
+
+async def test_a_link_to_a_folder_is_passed_over(sandbox: Sandbox) -> None:
+    tree = WrittenTree({"app/a.yaml": Link("sub"), "app/sub/b.txt": "b", "app/x.yaml": CONFIG % "x"})
+    assert names(await sandbox.render(directory(), tree)) == ["ConfigMap/x"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+async def test_every_document_is_read_in_any_encoding(sandbox: Sandbox, encoding: str) -> None:
+    text = "---\n".join(CONFIG % name for name in "abc")
+    tree = WrittenTree({"app/x.yaml": text.encode(encoding)})
+    assert names(await sandbox.render(directory(), tree)) == [f"ConfigMap/{name}" for name in "abc"]
+
+
+async def test_a_list_whose_items_are_null_is_empty(sandbox: Sandbox) -> None:
+    text = "apiVersion: v1\nkind: ConfigMapList\nitems: null\n---\n" + CONFIG % "x"
+    tree = WrittenTree({"app/x.yaml": text})
+    assert names(await sandbox.render(directory(), tree)) == ["ConfigMap/x"]
 
 
 @pytest.mark.parametrize(

@@ -253,3 +253,33 @@ async def test_what_cannot_be_rendered_says_why_and_where(
 async def test_the_schema_is_not_asked_where_it_is_to_be_skipped(sandbox: Sandbox) -> None:
     files = {"chart/values.schema.json": '{"required": ["size"]}'}
     assert await values(sandbox, files, skipSchemaValidation=True) == {}
+
+
+@pytest.mark.parametrize(
+    ("end", "first", "last"),
+    [("", "text\n", "text\n"), ("\n", "text\n\n", "text\n"), ("\n\n\n", "text\n\n\n\n", "text\n")],
+    ids=["no-newline", "newline", "blank-lines"],
+)
+async def test_a_block_that_keeps_its_newlines_ends_as_in_helms_output(
+    sandbox: Sandbox, end: str, first: str, last: str
+) -> None:
+    """`helm template` prints a newline after each document, and cuts the space after the last."""
+
+    def config(name: str, more: str) -> bytes:
+        head = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n"
+        return f"{head}data:\n  text: |+\n    text{more}".encode()
+
+    files = {
+        "chart/templates/a.yaml": config("a", end),
+        "chart/templates/b.yaml": config("b", "\n---\n").replace(b"---", b"--- # next")
+        + config("c", end),
+        "chart/templates/d.yaml": config("d", end) + b"\n---\n# nothing more\n",
+    }
+    base = {name: text for name, text in chart().items() if "templates" not in name}
+    made = objects(await sandbox.render(helm(), WrittenTree(base | files)))
+    assert made[0]["data"]["text"] == first
+    assert made[2]["data"]["text"] == first
+    assert made[1]["data"]["text"] == "text\n\n"
+    files.pop("chart/templates/d.yaml")
+    alone = objects(await sandbox.render(helm(), WrittenTree(base | files)))
+    assert alone[-1]["data"]["text"] == last

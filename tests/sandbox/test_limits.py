@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.sandbox import Sandbox, SandboxError, SandboxLimits
+from agent.sandbox import Capability, Sandbox, SandboxError, SandboxLimits
 from handlers.render.recipe import RenderError
 from tests.sandbox.recipes import directory, helm, names
 from tests.sandbox.trees import WrittenTree
@@ -98,10 +98,11 @@ async def test_a_script_that_wants_too_much_fails(
 
 
 async def test_workers_are_confined_and_have_no_environment(sandbox: Sandbox) -> None:
-    assert {"rlimit_as", "no_new_privs", "no_core"} <= sandbox.capabilities
+    assert sandbox.capabilities == set(Capability)
     (pid,) = sandbox.pids
     assert told_by_the_kernel(pid, "environ") == ""
     assert "NoNewPrivs:\t1" in told_by_the_kernel(pid, "status")
+    assert "Seccomp:\t2" in told_by_the_kernel(pid, "status")
 
 
 def told_by_the_kernel(pid: int, what: str) -> str:

@@ -17,9 +17,8 @@ from handlers.manifest.tracking import app_identity
 from handlers.ports import LiveState, Renderer, Tree
 from handlers.render import detect
 from handlers.render.assemble import Owner, assemble, decoded, served_kinds
-from handlers.render.environment import build_environment
 from handlers.render.recipe import Recipe, RenderError, RenderRecord
-from handlers.render.recipes import Surroundings, recipe_of
+from handlers.render.recipes import recipe_at
 
 RENDER_SECONDS = 180.0
 """What one render may take, with the fetch before it."""
@@ -40,16 +39,8 @@ class Evaluate:
 
     def recipe(self, app: Application, revision: Revision, tree: Tree) -> Recipe:
         """Raises RenderError."""
-        source = app.source
-        if source is None:
-            raise RenderError(Reason.INVALID_SPEC, "spec.source is missing")
-        folder = detect.folder_of(source, tree)
-        if override := detect.override_file(folder, app.metadata.name, tree):
-            raise _override_unsupported(override)
         version, api_versions = self.live.kube_version(), self.live.api_versions()
-        environment = build_environment(app, revision, version, api_versions)
-        surroundings = Surroundings(environment, version, api_versions)
-        return recipe_of(detect.detect(source, folder, tree), app, folder, surroundings)
+        return recipe_at(app, revision, tree, version, api_versions)
 
     async def __call__(
         self,
@@ -82,11 +73,3 @@ class Evaluate:
             source_type=recipe.type,
         )
         return Made(record, artifact.content)
-
-
-def _override_unsupported(path: str) -> RenderError:
-    message = (
-        f"{path} overrides the source, which this version does not act on; "
-        "write its content into spec.source of the application and remove the file"
-    )
-    return RenderError(Reason.INVALID_SPEC, message, file=path)
