@@ -21,6 +21,11 @@ from handlers.manifest import access
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
+class Script(msgspec.Struct, frozen=True, kw_only=True):
+    text: str
+    use_open_libs: bool
+
+
 @app.command(
     epilog="Exit codes: 0 assessed, 1 something is not Healthy (--exit-code), 2 bad input."
 )
@@ -30,6 +35,12 @@ def health(
         str, typer.Option(metavar="SCRIPT", help="A health script as in argocd-cm: gets `obj`.")
     ] = "",
     *,
+    use_open_libs: Annotated[
+        bool,
+        typer.Option(
+            "--use-open-libs", help="Give SCRIPT string, math and os too, as useOpenLibs does."
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One line of JSON per object.")] = False,
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help="Exit 1 if any is not Healthy.")
@@ -37,7 +48,8 @@ def health(
 ) -> None:
     """The health of each object in FILES."""
     try:
-        answers, bad = asyncio.run(_assess_all(files, lua, as_json=as_json))
+        script = Script(text=_text(lua), use_open_libs=use_open_libs) if lua else None
+        answers, bad = asyncio.run(_assess_all(files, script, as_json=as_json))
     except (InputError, SandboxMissingError) as e:
         say.stop(str(e))
     if bad:
@@ -47,10 +59,9 @@ def health(
 
 
 async def _assess_all(
-    files: list[str], lua: str, *, as_json: bool
+    files: list[str], script: Script | None, *, as_json: bool
 ) -> tuple[list[Health | None], bool]:
     """Every answer, and whether an input was refused."""
-    script = read_bytes(lua).decode("utf-8", "replace") if lua else ""
     answers: list[Health | None] = []
     bad = False
     async with Manifests() as manifests:
@@ -66,26 +77,39 @@ async def _assess_all(
     return answers, bad
 
 
-async def _one(document: Document, script: str, manifests: Manifests) -> Health | None:
-    if not script:
+def _text(file: str) -> str:
+    return read_bytes(file).decode("utf-8", "replace")
+
+
+async def _one(document: Document, script: Script | None, manifests: Manifests) -> Health | None:
+    if script is None:
         return assess(document.manifest)
     return await by_script(await manifests.sandbox(), script, document)
 
 
-async def by_script(sandbox: Sandbox, script: str, document: Document) -> Health:
-    """Argo CD's contract: `obj` in, `{status, message}` out; any other status is Unknown."""
+async def by_script(sandbox: Sandbox, script: Script, document: Document) -> Health | None:
+    """Argo CD's contract: `obj` in, `{status, message}` out; any other status is Unknown.
+
+    Nothing or an empty status means that the object has no health. Raises InputError.
+    """
     body = msgspec.json.encode(document.manifest)
+    params = {"script": script.text, "useOpenLibs": script.use_open_libs}
     try:
-        answer = msgspec.json.decode(await sandbox.evaluate("lua", {"script": script}, body))
+        answer = msgspec.json.decode(await sandbox.evaluate("lua", params, body))
     except SandboxError as e:
         raise document.refused(f"the script failed: {e.message.strip()}") from e
-    return _health(answer)
+    if answer is not None and not isinstance(answer, dict | list):
+        shown = msgspec.json.encode(answer).decode()
+        why = f"the script returned {shown}; expected a table with status and message, or nil"
+        raise document.refused(why)
+    return _health(answer if isinstance(answer, dict) else {})
 
 
-def _health(answer: Any) -> Health:
-    said = answer if isinstance(answer, dict) else {}
+def _health(said: dict[str, Any]) -> Health | None:
+    if not said.get("status"):
+        return None
     try:
-        return Health(HealthStatus(said.get("status", "")), str(said.get("message", "")))
+        return Health(HealthStatus(said["status"]), str(said.get("message", "")))
     except ValueError:
         return Health(HealthStatus.UNKNOWN, "Lua returned an invalid health status")
 

@@ -7,7 +7,7 @@ the document where there is one. `-` is standard input.
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Self
@@ -19,8 +19,11 @@ from agent.sandbox.reasons import SandboxError
 from cli import say
 from cli.sandbox import open_sandbox
 from handlers.manifest import access
+from handlers.manifest.kinds import GroupKind
 from handlers.manifest.redact import redact_text
 
+APPLICATION = GroupKind("argoproj.io", "Application")
+DEFAULT_NAMESPACE = "argocd"
 LARGEST = 32 * 1024 * 1024
 STANDARD_INPUT = "-"
 _BROKEN = "failure"
@@ -128,16 +131,26 @@ class Manifests:
         return [msgspec.json.decode(each) for each in body.splitlines()]
 
 
-def refuse(error: Exception, file: str = "", *, as_json: bool) -> say.Exit:
+def refuse(error: Exception, of: Document | InputError | None = None, *, as_json: bool) -> say.Exit:
     """Say why an input has no answer; with `--json` also in the place of its answer."""
     message = redact_text(str(error))
     say.complain(message)
     if as_json:
         known = error if isinstance(error, InputError) else InputError("")
-        answer: dict[str, object] = {"file": known.file or file, "error": message}
-        places = {"document": known.document, "line": known.line}
+        place = of if isinstance(of, Document) else None
+        answer: dict[str, object] = {"file": known.file or (place.file if place else "")}
+        if place is not None and GroupKind.of(place.manifest) == APPLICATION:
+            answer["application"] = _app_key(place.manifest)
+        answer["error"] = message
+        number = known.document or (place.number if place else 0)
+        places = {"document": number, "line": known.line}
         say.line(answer | {name: number for name, number in places.items() if number})
     return say.Exit.BAD_INPUT
+
+
+def _app_key(manifest: Mapping[str, Any]) -> str:
+    """As AppKey is written, of an Application that perhaps cannot be read."""
+    return f"{access.namespace(manifest) or DEFAULT_NAMESPACE}/{access.name(manifest)}"
 
 
 def sorted_out(

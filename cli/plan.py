@@ -10,11 +10,11 @@ import typer
 
 from agent.sandbox.binary import SandboxMissingError
 from cli import say
-from cli.inputs import Document, InputError, Manifests, refuse, sorted_out
+from cli.inputs import APPLICATION, Document, InputError, Manifests, refuse, sorted_out
 from cli.refusals import Projects, Refusals, is_project, projects_of, refusals
 from cli.render import Rendered, complain, rendered
 from handlers.manifest import access
-from handlers.manifest.hooks import is_hook
+from handlers.manifest.hooks import hook_of, is_hook
 from handlers.manifest.kinds import GroupKind
 from handlers.manifest.order import wave
 from handlers.ports import RepositoryError
@@ -22,8 +22,6 @@ from handlers.sync.plan import Action, Step, Task
 from handlers.sync.plan import plan as order
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-
-_APPLICATION = GroupKind("argoproj.io", "Application")
 
 
 @app.command(epilog="Exit codes: 0 planned, 2 an input cannot be used.")
@@ -36,7 +34,7 @@ def plan(
     ] = "",
     revision: Annotated[str, typer.Option(help="Of --repo: this commit.")] = "",
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="One line of JSON per object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One line of JSON per input.")] = False,
 ) -> None:
     """The steps in which objects would be applied; the next begins when the last is healthy.
 
@@ -60,10 +58,10 @@ async def _plan_all(files: Sequence[str], repo: str, revision: str, *, as_json: 
                 if isinstance(found, InputError):
                     raise found
                 planned = await _planned(found, manifests, repo, revision)
-                _say(found[0].file, planned, projects or {}, as_json=as_json)
+                _say(found[0], planned, projects or {}, as_json=as_json)
             except (InputError, RepositoryError) as e:
-                file = "" if isinstance(found, InputError) else found[0].file
-                worst = refuse(e, file, as_json=as_json)
+                of = found if isinstance(found, InputError) else found[0]
+                worst = refuse(e, of, as_json=as_json)
     return worst
 
 
@@ -101,7 +99,7 @@ async def _planned(
 
 
 def _is_application(document: Document) -> bool:
-    return GroupKind.of(document.manifest) == _APPLICATION
+    return GroupKind.of(document.manifest) == APPLICATION
 
 
 def steps_of(objects: Sequence[dict[str, Any]]) -> tuple[Step, ...]:
@@ -119,38 +117,74 @@ def _task(manifest: dict[str, Any]) -> Task:
 
 
 def _say(
-    file: str, planned: Rendered | Sequence[dict[str, Any]], projects: Projects, *, as_json: bool
+    first: Document,
+    planned: Rendered | Sequence[dict[str, Any]],
+    projects: Projects,
+    *,
+    as_json: bool,
 ) -> None:
     objects = planned.objects if isinstance(planned, Rendered) else planned
-    steps = steps_of(objects)
+    steps, hooks = steps_of(objects), [one for one in objects if is_hook(one)]
     found = None
     if isinstance(planned, Rendered):
         found = refusals(planned.app, projects, planned.objects)
         complain(planned, found)
+    if hooks:
+        say.complain(f"{first.file}: hooks are not part of the plan: this version does not run any")
     if as_json:
-        say.lines(_lines(file, steps, found))
+        of = {"application": str(planned.app.key)} if isinstance(planned, Rendered) else {}
+        say.line({"file": first.file, **of, "steps": _steps(steps, found), "hooks": _hooks(hooks)})
         return
     for number, step in enumerate(steps, 1):
         say.text(f"Step {number}: {step.phase.value}, wave {step.wave}")
         for task in step.tasks:
             space = f"{task.key.namespace}/" if task.key.namespace else ""
             say.text(f"  {task.action.value} {task.key.kind} {space}{task.key.name}")
-    if hooks := sum(map(is_hook, objects)):
-        say.text(f"{hooks} hooks are not part of the plan: this version does not act on them yet")
+    for hook in hooks:
+        shown = ", ".join(_phases(hook)) or "of no phase"
+        say.text(f"Hook {shown}: {access.kind(hook)} {_name(hook)}")
 
 
-def _lines(file: str, steps: Sequence[Step], found: Refusals | None) -> Iterator[dict[str, object]]:
-    for number, step in enumerate(steps, 1):
-        for task in step.tasks:
-            yield {
-                "file": file,
-                "step": number,
-                "phase": step.phase.value,
-                "wave": step.wave,
-                "action": task.action.value,
-                "group": task.key.group,
-                "kind": task.key.kind,
-                "namespace": task.key.namespace,
-                "name": task.key.name,
-                **({} if found is None else {"refusals": found.of(task.manifest)}),
-            }
+def _phases(manifest: dict[str, Any]) -> list[str]:
+    hook = hook_of(manifest)
+    return [phase.value for phase in hook.phases] if hook else []
+
+
+def _name(manifest: dict[str, Any]) -> str:
+    return access.name(manifest) or f"{access.generate_name(manifest)}*"
+
+
+def _steps(steps: Sequence[Step], found: Refusals | None) -> list[dict[str, object]]:
+    return [
+        {
+            "step": number,
+            "phase": step.phase.value,
+            "wave": step.wave,
+            "objects": [_object(task, found) for task in step.tasks],
+        }
+        for number, step in enumerate(steps, 1)
+    ]
+
+
+def _object(task: Task, found: Refusals | None) -> dict[str, object]:
+    return {
+        "action": task.action.value,
+        "group": task.key.group,
+        "kind": task.key.kind,
+        "namespace": task.key.namespace,
+        "name": task.key.name,
+        **({} if found is None else {"refusals": found.of(task.manifest)}),
+    }
+
+
+def _hooks(hooks: Sequence[dict[str, Any]]) -> list[dict[str, object]]:
+    return [
+        {
+            "phases": _phases(hook),
+            "group": access.group(hook),
+            "kind": access.kind(hook),
+            "namespace": access.namespace(hook),
+            "name": _name(hook),
+        }
+        for hook in hooks
+    ]

@@ -35,7 +35,7 @@ def render_command(
         str, typer.Option(help="Of --repo: this commit, not the files as they are.")
     ] = "",
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="One object a line, as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One line of JSON per input.")] = False,
 ) -> None:
     """The objects that the Applications in FILE would deploy, as YAML.
 
@@ -61,12 +61,12 @@ async def _render_all(files: Sequence[str], repo: str, revision: str, *, as_json
                     raise found
                 one = await rendered(found, manifests, repo, revision)
                 told = complain(one, refusals(one.app, projects, one.objects))
-                if as_json and told:
-                    say.line(_refusal_line(found.file, one, told))
-                await _show(one.objects, await manifests.sandbox(), as_json=as_json)
+                if as_json:
+                    say.line(_line(found, one, told))
+                else:
+                    await _show(one.objects, await manifests.sandbox())
             except (InputError, RepositoryError) as e:
-                file = found.file if isinstance(found, Document) else ""
-                worst = refuse(e, file, as_json=as_json)
+                worst = refuse(e, found, as_json=as_json)
     return worst
 
 
@@ -79,7 +79,11 @@ async def rendered(document: Document, manifests: Manifests, repo: str, revision
     """Raises InputError or RepositoryError."""
     application = read_app(document)
     async with files_of(application, repo, revision) as files:
-        return Rendered(application, await render(application, files, await manifests.sandbox()))
+        objects = await render(application, files, await manifests.sandbox())
+    if not objects:
+        path = application.source.path if application.source else ""
+        say.complain(f"{application.key}: {path or 'the root'} holds no manifests")
+    return Rendered(application, objects)
 
 
 def complain(one: Rendered, found: Refusals | None) -> Sequence[str]:
@@ -90,17 +94,19 @@ def complain(one: Rendered, found: Refusals | None) -> Sequence[str]:
     return told
 
 
-def _refusal_line(file: str, one: Rendered, told: Sequence[str]) -> dict[str, object]:
-    """Before the objects, which are what would be applied and nothing else."""
-    return {"file": file, "application": str(one.app.key), "refusals": told}
+def _line(document: Document, one: Rendered, told: Sequence[str]) -> dict[str, object]:
+    return {
+        "file": document.file,
+        "document": document.number,
+        "application": str(one.app.key),
+        "objects": one.objects,
+        "refusals": told,
+    }
 
 
-async def _show(objects: Sequence[dict[str, Any]], sandbox: Sandbox, *, as_json: bool) -> None:
+async def _show(objects: Sequence[dict[str, Any]], sandbox: Sandbox) -> None:
     for one in objects:
-        if as_json:
-            say.line(one)
-        else:
-            say.text(f"---\n{await _yaml(one, sandbox)}")
+        say.text(f"---\n{await _yaml(one, sandbox)}")
 
 
 async def _yaml(manifest: dict[str, Any], sandbox: Sandbox) -> str:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.sandbox.pool import Sandbox
-from cli.inputs import Document, InputError
+from cli.inputs import APPLICATION, DEFAULT_NAMESPACE, Document, InputError
 from cli.sources import Files
 from handlers.application.application import Application
 from handlers.application.defaults import DEFAULT_PROJECT
@@ -30,7 +30,6 @@ from handlers.render.recipe import RenderError
 from handlers.render.recipes import recipe_at
 
 KUBE_VERSION = "1.35.0"
-DEFAULT_NAMESPACE = "argocd"
 _CLUSTER_WIDE = {
     "": ("Namespace", "Node", "PersistentVolume", "ComponentStatus"),
     "admissionregistration.k8s.io": (
@@ -63,7 +62,7 @@ CLUSTER_WIDE = frozenset(
 def read_app(document: Document) -> Application:
     """Raises InputError that names the field that is wrong."""
     kind = GroupKind.of(document.manifest)
-    if kind != GroupKind("argoproj.io", "Application"):
+    if kind != APPLICATION:
         raise document.refused(f"expected an Application of argoproj.io, found {kind}")
     try:
         app = msgspec.convert(document.manifest, Application)

@@ -57,6 +57,11 @@ async def _fetched(app: Application, revision: str) -> AsyncIterator[Files]:
     if app.source is None:
         raise InputError(f"{app.key}: spec.source is missing; say --repo DIR")
     url = app.source.repo_url
+    if url.startswith(("file:", "/", ".")):
+        raise InputError(
+            f"{app.key}: {url} is a folder of this machine, which the agent cannot reach; "
+            "say --repo DIR to take the files from there"
+        )
     with tempfile.TemporaryDirectory(prefix="gitops-render-") as folder:
         settings = MirrorSettings(folder=Path(folder))
         async with Mirrors(settings, SecretCredentials(lambda: ())) as mirrors:

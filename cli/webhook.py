@@ -55,21 +55,23 @@ def _secrets(file: str) -> Secrets:
 
 
 def _one(headers: str, body: str, secrets: Secrets, *, as_json: bool) -> say.Exit:
+    """One answer, which names the body, whatever becomes of the delivery."""
     try:
         received = receive(read_headers(headers), read_bytes(body), secrets)
     except InputError as e:
-        say.complain(str(e))
+        _refuse(body, str(e), as_json=as_json)
         return say.Exit.BAD_INPUT
-    match received.outcome:
-        case Outcome.ACCEPTED | Outcome.IGNORED:
-            _answer(received, as_json=as_json)
-            return say.Exit.FINE
-        case Outcome.UNAUTHORIZED:
-            say.complain(f"{body}: {received.message}")
-            return say.Exit.NO
-        case _:
-            say.complain(f"{body}: {received.message}")
-            return say.Exit.BAD_INPUT
+    if received.outcome in (Outcome.ACCEPTED, Outcome.IGNORED):
+        _answer(body, received, as_json=as_json)
+        return say.Exit.FINE
+    _refuse(body, f"{body}: {received.message}", as_json=as_json)
+    return say.Exit.NO if received.outcome is Outcome.UNAUTHORIZED else say.Exit.BAD_INPUT
+
+
+def _refuse(body: str, why: str, *, as_json: bool) -> None:
+    say.complain(why)
+    if as_json:
+        say.line({"file": body, "error": why})
 
 
 def read_headers(file: str) -> dict[str, str]:
@@ -103,10 +105,10 @@ def _is_request_line(line: str, number: int) -> bool:
     return number == 1 and line.startswith("POST ")
 
 
-def _answer(received: Received, *, as_json: bool) -> None:
+def _answer(body: str, received: Received, *, as_json: bool) -> None:
     answer = _fields(received, received.push)
     if as_json:
-        say.line(answer)
+        say.line({"file": body, **answer})
         return
     for name, value in answer.items():
         shown = ", ".join(value) if isinstance(value, tuple) else value

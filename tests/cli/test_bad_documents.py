@@ -35,7 +35,8 @@ def test_health_answers_the_others(with_sandbox: Gitops, spoilt: Path) -> None:
 def test_plan_orders_the_others(with_sandbox: Gitops, spoilt: Path) -> None:
     ran = with_sandbox("plan", "-f", spoilt, "--json")
     assert ran.code == 2
-    assert [one["name"] for one in ran.answers if "name" in one] == ["a", "b"]
+    (good,) = ran.good
+    assert [one["name"] for one in good["steps"][0]["objects"]] == ["a", "b"]
     (bad,) = [one for one in ran.answers if "error" in one]
     assert {name: bad[name] for name in PLACE} == PLACE
 
@@ -47,7 +48,9 @@ def test_render_renders_the_others(with_sandbox: Gitops, tmp_path: Path) -> None
     file.write_text(f"{GOOD.format('no-app')}---\na: b: c\n---\n{json.dumps(app())}\n")
     ran = with_sandbox("render", "-f", file, "--repo", tmp_path / "repo", "--json")
     assert ran.code == 2
-    assert [one["metadata"]["name"] for one in ran.answers if "metadata" in one] == ["a"]
+    (good,) = ran.good
+    assert (good["document"], good["application"]) == (3, "argocd/web")
+    assert [one["metadata"]["name"] for one in good["objects"]] == ["a"]
     bad = [one for one in ran.answers if "error" in one]
     assert [one["document"] for one in bad] == [1, 2]
     assert "expected an Application of argoproj.io" in bad[0]["error"]

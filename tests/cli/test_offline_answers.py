@@ -75,11 +75,13 @@ def test_yaml_is_read_as_kubernetes_reads_it(with_sandbox: Gitops, tmp_path: Pat
     [
         ('return {status="Degraded", message=obj.kind}', "Degraded", "Service"),
         ('return {status="Fine"}', "Unknown", "Lua returned an invalid health status"),
-        ("return nil", "Unknown", "Lua returned an invalid health status"),
+        ("return nil", None, ""),
+        ("return {}", None, ""),
+        ("x = 1", None, ""),
     ],
 )
 def test_a_script_may_assess_instead(
-    with_sandbox: Gitops, tmp_path: Path, script: str, status: str, message: str
+    with_sandbox: Gitops, tmp_path: Path, script: str, status: str | None, message: str
 ) -> None:
     file = written(tmp_path / "one.json", PENDING)
     lua = written(tmp_path / "health.lua", script)
@@ -87,6 +89,33 @@ def test_a_script_may_assess_instead(
     (answer,) = with_sandbox("health", file, "--lua", lua, "--json").answers
 
     assert (answer["status"], answer["message"]) == (status, message)
+
+
+@pytest.mark.parametrize("script", ['return "x"', "return 1", "return true"])
+def test_a_script_that_returns_no_table_is_refused(
+    with_sandbox: Gitops, tmp_path: Path, script: str
+) -> None:
+    file = written(tmp_path / "one.json", PENDING)
+    lua = written(tmp_path / "health.lua", script)
+
+    ran = with_sandbox("health", file, "--lua", lua, "--json")
+
+    assert (ran.code, [answer["file"] for answer in ran.answers]) == (2, [str(file)])
+    assert "expected a table with status and message" in ran.answers[0]["error"]
+
+
+def test_a_script_has_more_libraries_where_they_are_asked_for(
+    with_sandbox: Gitops, tmp_path: Path
+) -> None:
+    file = written(tmp_path / "one.json", PENDING)
+    script = 'return {status="Healthy", message=string.upper(obj.kind) .. math.floor(1.5)}'
+    lua = written(tmp_path / "health.lua", script)
+
+    closed = with_sandbox("health", file, "--lua", lua)
+    opened = with_sandbox("health", file, "--lua", lua, "--use-open-libs", "--json")
+
+    assert closed.code == 2
+    assert opened.answers[0]["message"] == "SERVICE1"
 
 
 def test_a_script_that_fails_is_told_with_its_object(with_sandbox: Gitops, tmp_path: Path) -> None:
@@ -205,6 +234,7 @@ def test_webhook_parse_answers_what_a_push_says(gitops: Gitops, tmp_path: Path) 
     assert ran.code == 0
     assert ran.answers == [
         {
+            "file": str(body),
             "provider": "github",
             "event": "push",
             "repositories": ["https://github.com/octo/shop"],
@@ -270,10 +300,13 @@ def test_a_delivery_that_cannot_be_read_is_refused(
         written(tmp_path / "h", headers),
         "--body",
         written(tmp_path / "b", body),
+        "--json",
     )
 
     assert ran.code == 2
     assert said in ran.err
+    (answer,) = ran.answers
+    assert (answer["file"], said in answer["error"]) == (str(tmp_path / "b"), True)
 
 
 @pytest.mark.parametrize(

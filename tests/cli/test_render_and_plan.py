@@ -75,7 +75,9 @@ def test_render_places_and_stamps_as_the_agent_does(
     ran = with_sandbox("render", "-f", app_file, "--repo", repo, "--json")
 
     assert ran.code == 0, ran.err
-    service, config, namespace = ran.answers
+    (answer,) = ran.answers
+    assert (answer["file"], answer["application"]) == (str(app_file), "argocd/web")
+    service, config, namespace = answer["objects"]
     assert service["metadata"]["namespace"] == config["metadata"]["namespace"] == "shop"
     assert "namespace" not in namespace["metadata"]
     tracking = service["metadata"]["annotations"]["argocd.argoproj.io/tracking-id"]
@@ -98,7 +100,8 @@ def test_render_takes_files_as_they_are_or_as_committed(
     now = with_sandbox("render", "-f", app_file, "--repo", repo, "--json")
     then = with_sandbox("render", "-f", app_file, "--repo", repo, "--revision", first, "--json")
 
-    assert [ran.answers[1]["metadata"]["name"] for ran in (now, then)] == ["changed", "settings"]
+    configs = [ran.answers[0]["objects"][1] for ran in (now, then)]
+    assert [one["metadata"]["name"] for one in configs] == ["changed", "settings"]
 
 
 def test_a_revision_that_is_not_there_is_named(
@@ -165,11 +168,14 @@ def test_plan_orders_waves_and_kinds_of_an_application(
 ) -> None:
     ran = with_sandbox("plan", "-f", app_file, "--repo", repo, "--json")
 
-    assert [(answer["step"], answer["wave"], answer["kind"]) for answer in ran.answers] == [
-        (1, 0, "Namespace"),
-        (1, 0, "ConfigMap"),
-        (2, 2, "Service"),
+    (answer,) = ran.answers
+    assert (answer["file"], answer["application"]) == (str(app_file), "argocd/web")
+    steps = [
+        (step["step"], step["wave"], one["kind"])
+        for step in answer["steps"]
+        for one in step["objects"]
     ]
+    assert steps == [(1, 0, "Namespace"), (1, 0, "ConfigMap"), (2, 2, "Service")]
 
 
 def test_plan_takes_plain_manifests_too(with_sandbox: Gitops, repo: Path) -> None:
@@ -182,6 +188,63 @@ def test_plan_takes_plain_manifests_too(with_sandbox: Gitops, repo: Path) -> Non
         "Step 2: Sync, wave 2",
         "  apply Service web",
     ]
+
+
+HOOK = """
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: migrate
+  annotations: {argocd.argoproj.io/hook: PreSync}
+"""
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_plan_shows_hooks_as_hooks(
+    with_sandbox: Gitops, repo: Path, app_file: Path, *, as_json: bool
+) -> None:
+    (repo / "web" / "all.yaml").write_text(MANIFESTS + HOOK)
+    ran = with_sandbox("plan", "-f", app_file, "--repo", repo, *(["--json"] if as_json else []))
+    assert "hooks are not part of the plan" in ran.err
+    if not as_json:
+        assert "Hook PreSync: Job migrate" in ran.out.splitlines()
+        return
+    ((hook,),) = [answer["hooks"] for answer in ran.answers]
+    assert (hook["kind"], hook["name"], hook["phases"]) == ("Job", "migrate", ["PreSync"])
+
+
+@pytest.mark.parametrize("command", ["render", "plan"])
+def test_a_folder_without_manifests_is_named(
+    with_sandbox: Gitops, repo: Path, app_file: Path, command: str
+) -> None:
+    (repo / "web" / "all.yaml").rename(repo / "web" / "all.txt")
+    ran = with_sandbox(command, "-f", app_file, "--repo", repo, "--json")
+    assert (ran.code, len(ran.answers)) == (0, 1)
+    assert "argocd/web: web holds no manifests" in ran.err
+
+
+@pytest.mark.parametrize("command", ["render", "plan"])
+@pytest.mark.parametrize("name", [".argocd-source.yaml", ".argocd-source-web.yaml"])
+def test_an_override_in_the_repository_is_refused_as_the_agent_does(
+    with_sandbox: Gitops, repo: Path, app_file: Path, command: str, name: str
+) -> None:
+    (repo / "web" / name).write_text("kustomize: {namePrefix: x-}\n")
+    ran = with_sandbox(command, "-f", app_file, "--repo", repo, "--json")
+    (answer,) = ran.answers
+    assert (ran.code, answer["application"]) == (2, "argocd/web")
+    assert f"web/{name} overrides the source" in answer["error"]
+
+
+def test_a_repository_on_this_machine_is_taken_with_repo(
+    with_sandbox: Gitops, repo: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "app.json"
+    file.write_text(json.dumps(app(repoURL=f"file://{repo}")))
+    ran = with_sandbox("render", "-f", file, "--json")
+    (answer,) = ran.answers
+    assert (ran.code, answer["file"], answer["application"]) == (2, str(file), "argocd/web")
+    assert "--repo DIR" in answer["error"]
 
 
 # --- by the rules of a project ------------------------------------------------------------------
@@ -214,22 +277,23 @@ def test_plan_says_of_each_object_what_the_agent_would_refuse(
     with_sandbox: Gitops, repo: Path, app_file: Path, project_file: Path
 ) -> None:
     ran = with_sandbox("plan", "-f", app_file, "-f", project_file, "--repo", repo, "--json")
-    refused = {one["kind"]: one["refusals"] for one in ran.answers}
+    (answer,) = ran.answers
+    planned = [one for step in answer["steps"] for one in step["objects"]]
+    refused = {one["kind"]: one["refusals"] for one in planned}
     assert ran.code == 0, ran.err
     assert [len(refused[kind]) for kind in ("ConfigMap", "Service", "Namespace")] == [1, 1, 2]
     assert "spec.sourceRepos" in refused["ConfigMap"][0]
     assert "spec.clusterResourceWhitelist" in refused["Namespace"][1]
 
 
-def test_render_says_what_the_agent_would_refuse_before_the_objects(
+def test_render_says_what_the_agent_would_refuse_beside_the_objects(
     with_sandbox: Gitops, repo: Path, app_file: Path, project_file: Path
 ) -> None:
     ran = with_sandbox("render", "-f", project_file, "-f", app_file, "--repo", repo, "--json")
-    told, *objects = ran.answers
+    (answer,) = ran.answers
     assert ran.code == 0, ran.err
-    assert (told["application"], len(told["refusals"])) == ("argocd/web", 2)
-    assert len(objects) == 3
-    assert all("refusals" not in one for one in objects)
+    assert (answer["application"], len(answer["refusals"])) == ("argocd/web", 2)
+    assert len(answer["objects"]) == 3
     assert ran.err.count("the agent would refuse this") == 2
 
 
@@ -244,7 +308,9 @@ def test_nothing_is_said_where_the_project_permits_it_or_is_another(
     file.write_text(json.dumps(listed))
     ran = with_sandbox(command, "-f", app_file, "-f", file, "--repo", repo, "--json")
     assert (ran.code, ran.err) == (0, "")
-    assert [one.get("refusals", []) for one in ran.answers] == [[]] * 3
+    (answer,) = ran.answers
+    planned = [one for step in answer.get("steps", []) for one in step["objects"]]
+    assert not [one for one in (answer, *planned) if one.get("refusals")]
 
 
 def test_a_project_that_cannot_be_read_is_named(
@@ -314,4 +380,7 @@ def test_an_application_that_fails_does_not_stop_the_others_of_its_file(
 
     assert ran.code == 2
     assert "no folder 'absent'" in ran.err
-    assert sorted(each["kind"] for each in ran.good) == ["ConfigMap", "Namespace", "Service"]
+    bad, good = ran.answers
+    assert (bad["document"], bad["application"]) == (1, "argocd/web")
+    objects = good.get("objects") or [one for step in good["steps"] for one in step["objects"]]
+    assert sorted(each["kind"] for each in objects) == ["ConfigMap", "Namespace", "Service"]
