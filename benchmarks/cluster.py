@@ -107,6 +107,9 @@ class Cluster:
     async def delete_all(self, collection: str) -> None:
         await self._call("DELETE", collection, None, "application/json")
 
+    async def delete(self, path: str) -> None:
+        await self._call("DELETE", path, None, "application/json")
+
     async def metrics(self) -> str:
         return (await self._call("GET", "/metrics", None, "application/json")).decode()
 

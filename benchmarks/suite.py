@@ -1,8 +1,9 @@
 """The suite: which benchmarks run in which order on which ground.
 
 One world for each size and repeat, fresh every time: the floor first, then the agent on the same
-API server, then mass_sync, and on what it made live push_to_synced and monorepo_noop. The far end's
-benchmarks open what they need themselves: they come last, and run alone as well.
+API server, then mass_sync, and on what it made live push_to_synced, monorepo_noop and
+noisy_neighbour. The far end's benchmarks open what they need themselves: they come last, and run
+alone as well.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from benchmarks import (
     mass_sync,
     memory,
     monorepo_noop,
+    noisy_neighbour,
     push_to_synced,
 )
 from benchmarks.alone import Alone, report_of
@@ -43,6 +45,7 @@ class Benchmark(StrEnum):
     MASS_SYNC = "mass_sync"
     PUSH_TO_SYNCED = "push_to_synced"
     MONOREPO_NOOP = "monorepo_noop"
+    NOISY_NEIGHBOUR = "noisy_neighbour"
     MEMORY = "memory"
     FAN_OUT = "fan_out"
     CATCH_UP = "catch_up"
@@ -69,6 +72,7 @@ _WORK = {
     Benchmark.MASS_SYNC: mass_sync.WORK,
     Benchmark.PUSH_TO_SYNCED: push_to_synced.WORK,
     Benchmark.MONOREPO_NOOP: monorepo_noop.WORK,
+    Benchmark.NOISY_NEIGHBOUR: noisy_neighbour.WORK,
 }
 
 
@@ -142,6 +146,9 @@ async def _measured(plan: Plan, house: House, work: Work, screen: Screen) -> Fig
         Benchmark.MASS_SYNC: lambda say: mass_sync.mass_sync(house, work, say),
         Benchmark.PUSH_TO_SYNCED: lambda say: push_to_synced.push_to_synced(house, work.count, say),
         Benchmark.MONOREPO_NOOP: lambda _: monorepo_noop.monorepo_noop(house, work.count),
+        Benchmark.NOISY_NEIGHBOUR: lambda say: noisy_neighbour.noisy_neighbour(
+            house, work.count, say
+        ),
     }
     found: dict[Benchmark, Sequence[Figure]] = {}
     for benchmark, run in runs.items():

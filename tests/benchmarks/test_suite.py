@@ -31,7 +31,7 @@ async def test_three_applications_through_the_whole_suite(sandbox_binary: Path) 
         plan(sandbox_binary), QUIET, lambda one: reports.update({one.benchmark: one})
     )
 
-    assert list(reports) == ["mass_sync", "push_to_synced", "monorepo_noop"]
+    assert list(reports) == ["mass_sync", "push_to_synced", "monorepo_noop", "noisy_neighbour"]
     mass = by_name(reports["mass_sync"])
     assert mass["all Synced, wall"].ratio is not None
     assert mass["renders"].value == 3
@@ -48,6 +48,7 @@ async def test_three_applications_through_the_whole_suite(sandbox_binary: Path) 
     assert (noop["renders"].value, noop["applies"].value, noop["writes, all"].value) == (1, 1, 2)
     untouched = (noop["touching none: renders"].value, noop["touching none: writes"].value)
     assert untouched == (0, 0)
+    assert by_name(reports["noisy_neighbour"])["the same beside them, longest"].aim == 2000
 
 
 def test_memory_is_measured_in_processes_of_its_own(tmp_path: Path) -> None:
