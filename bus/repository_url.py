@@ -69,6 +69,10 @@ class RepositoryUrl(msgspec.Struct, frozen=True, order=True):
         return msgspec.structs.replace(self, path=self.path.removesuffix(_SUFFIX))
 
     @property
+    def with_suffix(self) -> RepositoryUrl:
+        return msgspec.structs.replace(self, path=self.without_suffix.path + _SUFFIX)
+
+    @property
     def identities(self) -> tuple[str, ...]:
         """The texts that rules know it by: with and without `.git`, with and without SSH user."""
         bare = msgspec.structs.replace(self, user="")

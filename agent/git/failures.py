@@ -38,11 +38,7 @@ _BROKEN_OFF = ("non-properly terminated", "unexpected eof", "reset by peer", "ge
 _DISK_FULL = ("no space left on device", "disk quota exceeded", "no free inodes")
 """Of our own disk: the server is well, and nothing about it needs looking at."""
 _ABSENT = ("not found", "does not appear to be a git repository", "returned error: 404")
-
-
 _REDIRECTED = tuple(f"returned error: {code}" for code in (301, 302, 303, 307, 308))
-
-
 _REMEDIES = (
     (_REFUSED, "Check user name and password or token of the Secret, and its rights"),
     (_REDIRECTED, "The server sends elsewhere, which is not followed: write that address as URL"),
@@ -55,6 +51,10 @@ _REMEDIES = (
 def has_no_head(complaint: str) -> bool:
     """The remote is empty, or its HEAD names a branch that is not there."""
     return "couldn't find remote ref HEAD" in complaint
+
+
+def is_redirected(complaint: str) -> bool:
+    return any(word in complaint.lower() for word in _REDIRECTED)
 
 
 def failure(remote: Remote, complaint: str) -> RepositoryError:

@@ -20,7 +20,7 @@ import pygit2
 from agent.git.changes import changed_paths
 from agent.git.command import Ended, run_git
 from agent.git.commits import commit_of
-from agent.git.failures import failure, has_no_head, overdue
+from agent.git.failures import failure, has_no_head, is_redirected, overdue
 from agent.git.refs import branches_and_tags, nearby, resolve
 from agent.git.transport import (
     ALL_REFS,
@@ -54,6 +54,8 @@ class Mirror:
         self.succeeded = 0
         """The number of the last one that succeeded."""
         self._looked_at = -float("inf")
+        self._wants_suffix = False
+        """The server has the repository under its URL with `.git` only."""
 
     async def fetch(self, remote: Remote) -> None:
         """All branches, tags and HEAD. Raises RepositoryError; call it under `lock`."""
@@ -114,6 +116,21 @@ class Mirror:
         return str(found.tree_id) if isinstance(found, pygit2.Commit) else ""
 
     async def _run(self, remote: Remote, refspecs: tuple[str, ...]) -> Ended:
+        """A redirect is not followed; where there is a form of the URL with `.git`, it is tried.
+
+        GitLab sends there whoever leaves `.git` away. The form is made here, so that the server
+        cannot choose where the credential goes.
+        """
+        if self._wants_suffix:
+            return await self._fetch_refs(remote.with_suffix, refspecs)
+        ended = await self._fetch_refs(remote, refspecs)
+        if remote.with_suffix == remote or not is_redirected(ended.complaint):
+            return ended
+        again = await self._fetch_refs(remote.with_suffix, refspecs)
+        self._wants_suffix = again.code == 0 or has_no_head(again.complaint)
+        return again if self._wants_suffix else ended
+
+    async def _fetch_refs(self, remote: Remote, refspecs: tuple[str, ...]) -> Ended:
         return await self._git(remote, fetch_arguments(str(self._folder), remote, refspecs))
 
     async def _tidy(self, remote: Remote) -> None:

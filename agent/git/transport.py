@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.git.credentials import Credential
 from agent.git.papers import Papers, papers
@@ -48,6 +48,11 @@ class Remote:
     @property
     def host(self) -> str:
         return self.url.origin.host
+
+    @property
+    def with_suffix(self) -> Remote:
+        """The same by its URL with `.git`, as some hosts ask for it."""
+        return replace(self, url=self.url.with_suffix)
 
 
 def fetch_arguments(folder: str, remote: Remote, refspecs: tuple[str, ...]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pygit2
 import pytest
-from aiohttp import web
+from aiohttp import ClientSession, web
 from aiohttp.test_utils import TestServer
 
 from agent.git.credentials import SECRET_TYPE, Secret, SecretCredentials
@@ -28,6 +28,7 @@ from playground.githost import GitHost, Login
 pytestmark = pytest.mark.flow
 
 PASSWORD = "a-password-nobody-may-see"
+_PASSED_ON = {"Content-Type", "Content-Encoding", "Git-Protocol"}
 
 
 @dataclass(slots=True)
@@ -61,6 +62,34 @@ async def listening(listener: Listener, port: int = 0) -> AsyncIterator[Listener
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", listener.answer)
     async with TestServer(application, port=port or None) as server:
+        listener.port = int(server.port or 0)
+        yield listener
+
+
+@asynccontextmanager
+async def wanting_suffix(behind: str) -> AsyncIterator[Listener]:
+    """A server that redirects what has no `.git` and passes the rest on to a real Git host."""
+    listener = Listener()
+
+    async def answer(request: web.Request) -> web.Response:
+        listener.asked.append(request)
+        head, *rest = request.path.removeprefix("/").split("/")
+        if not head.endswith(".git"):
+            there = "/".join((f"/{head}.git", *rest))
+            return web.Response(status=301, headers={"Location": f"{there}?{request.query_string}"})
+        kept = {name: value for name, value in request.headers.items() if name in _PASSED_ON}
+        async with (
+            ClientSession() as session,
+            session.request(
+                request.method, behind + request.path_qs, data=await request.read(), headers=kept
+            ) as answer,
+        ):
+            kind = {"Content-Type": answer.headers["Content-Type"]}
+            return web.Response(status=answer.status, body=await answer.read(), headers=kind)
+
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", answer)
+    async with TestServer(application) as server:
         listener.port = int(server.port or 0)
         yield listener
 
@@ -161,6 +190,26 @@ async def test_a_redirect_reaches_nobody_else(tmp_path: Path) -> None:
         await refused(git, f"{good.url}/a.git")
     assert good.logins
     assert not evil.asked
+
+
+async def test_a_host_that_wants_git_at_the_end_is_asked_so_with_the_credential(
+    tmp_path: Path, git_host: GitHost, name: str
+) -> None:
+    """GitLab answers `/team/app` with 301 to `/team/app.git`; later fetches go there at once."""
+    repository = git_host.create(f"team-{name}")
+    commit = repository.commit({"a": b"1"})
+    async with (
+        wanting_suffix(repository.url.rpartition("/")[0]) as host,
+        mirrors(tmp_path, secret("repository", f"{host.url}/team-{name}")) as git,
+    ):
+        access = git.access(f"{host.url}/team-{name}")
+        await git.fetch(access)
+        assert await git.resolve(access, "main") == commit
+        redirected = [one for one in host.asked if ".git" not in one.path]
+        await git.fetch(access)
+        assert [one for one in host.asked if ".git" not in one.path] == redirected
+    assert len(redirected) == 1
+    assert len(host.logins) == len(host.asked)
 
 
 async def test_an_alternate_that_a_server_names_is_not_asked(tmp_path: Path) -> None:
