@@ -6,7 +6,7 @@ need. Errors are those of the ports (`agent.kube.errors`), deadlines and throttl
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 from urllib.parse import quote
@@ -20,6 +20,7 @@ from agent.kube.throttle import Limit, Throttle
 from agent.kube.transport import JSON, Observer, Query, Request, Transport
 
 _APPLY_PATCH = "application/apply-patch+yaml"
+_JSON_PATCH = "application/json-patch+json"
 _MERGE_PATCH = "application/merge-patch+json"
 
 
@@ -86,6 +87,20 @@ class KubeClient:
                 query=query or {},
                 body=orjson.dumps(patch),
                 content_type=_MERGE_PATCH,
+            )
+        )
+
+    async def json_patch(
+        self, path: str, patch: Sequence[Mapping[str, Any]], query: Query | None = None
+    ) -> bytes:
+        return await self._transport.call(
+            Request(
+                verb="patch",
+                method="PATCH",
+                path=path,
+                query=query or {},
+                body=orjson.dumps(patch),
+                content_type=_JSON_PATCH,
             )
         )
 

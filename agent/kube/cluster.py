@@ -1,5 +1,6 @@
 """Writes to the destination cluster: the port Cluster. One request a call.
 
+Two more follow where fields of an earlier tool are taken over, once for each object.
 What the API server answers goes into the index before the call returns, so that the next look sees
 our own write and its watch event is no news. An apply without force tells who else owns a field
 (ConflictError names manager and fields); whether to force it then is the room's decision.
@@ -7,20 +8,26 @@ our own write and its watch event is no news. An apply without force tells who e
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import orjson
 
 from agent.kube.client import ApplyQuery, KubeClient
 from agent.kube.discretion import discreet
-from agent.kube.errors import NotFoundError, read_status
+from agent.kube.errors import ConflictError, NotFoundError, read_status
 from agent.kube.live import Live
 from agent.kube.paths import collection, item
 from agent.kube.summary import MANAGER, summarise
 from bus.identity import ResourceKey
+from handlers.compare.earlier_managers import taken_over
 from handlers.manifest import access
 from handlers.manifest.kinds import KindInfo
 from handlers.ports import ApplyOptions, ApplyRefusedError, LiveObject, Manifest
+
+_TRIES = 5
+_WRITTEN_BY_US = {"fieldManager": MANAGER}
 
 
 class KubeCluster:
@@ -33,10 +40,38 @@ class KubeCluster:
     async def apply(self, manifest: Manifest, options: ApplyOptions) -> LiveObject:
         kind = self._kind(manifest)
         with self._live.index.writing(_key(kind, manifest)):
-            live = summarise(await self._sent(kind, manifest, options), whole=True)
+            answer = await self._sent(kind, manifest, options)
+            if _takes_over(manifest, options):
+                answer = await self._take_over(kind, manifest, options, answer)
+            live = summarise(answer, whole=True)
             if not options.dry_run:
                 self._live.index.put(live, ours=True)
         return live
+
+    async def _take_over(
+        self, kind: KindInfo, manifest: Manifest, options: ApplyOptions, answer: bytes
+    ) -> bytes:
+        """Make earlier tools' fields ours, then apply again: what Git does not have of them goes.
+
+        Our first apply has already said what Git has. A sudden end between the two requests leaves
+        the fields ours, so that the next comparison sees them.
+        """
+        for _ in range(_TRIES):
+            live = orjson.loads(answer)
+            managed = taken_over(live)
+            if managed is None:
+                return answer
+            with suppress(ConflictError):  # somebody wrote meanwhile: the next answer shows it
+                await self._client.json_patch(
+                    _path(kind, manifest), _managed_fields_patch(live, managed), _WRITTEN_BY_US
+                )
+            answer = await self._sent(kind, manifest, options)
+        raise ConflictError(
+            f"{kind.kind} {access.name(manifest)} was changed {_TRIES} times while the fields of "
+            "an earlier manager were taken over; the sync tries it again",
+            code=409,
+            permanent=False,
+        )
 
     async def _sent(self, kind: KindInfo, manifest: Manifest, options: ApplyOptions) -> bytes:
         try:
@@ -117,6 +152,22 @@ class KubeCluster:
             code=404,
             permanent=False,
         )
+
+
+def _takes_over(manifest: Manifest, options: ApplyOptions) -> bool:
+    applied = bool(access.name(manifest)) and not options.replace
+    return applied and options.take_over and not options.dry_run
+
+
+def _managed_fields_patch(
+    live: Manifest, managed: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Of exactly this version of the object: else the API server answers with a conflict."""
+    version = access.resource_version(live)
+    return [
+        {"op": "replace", "path": "/metadata/managedFields", "value": managed},
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": version},
+    ]
 
 
 def _key(kind: KindInfo, manifest: Manifest) -> ResourceKey:

@@ -225,7 +225,14 @@ def _says_something(before: LiveObject | None, after: LiveObject | None) -> bool
 def _meaning(live: LiveObject) -> LiveObject:
     """Who wrote, the bytes whose fingerprint is there, a pod's images and symptoms add nothing."""
     return msgspec.structs.replace(
-        live, resource_version="", body=b"", owned=b"", written_by="", pod=None, symptom=None
+        live,
+        resource_version="",
+        body=b"",
+        owned=b"",
+        inherited=b"",
+        written_by="",
+        pod=None,
+        symptom=None,
     )
 
 

@@ -2,8 +2,8 @@
 
 Kept of everything: identity, owners, health; of a pod also what it runs. Kept of what an
 application tracks (and of definitions, which are never tracked): the body without managedFields,
-our own field set, and a fingerprint of what a person could have changed. Bodies may be Secrets:
-nothing here is ever logged.
+our own field set and that of the tools before us, and a fingerprint of what a person could have
+changed. Bodies may be Secrets: nothing here is ever logged.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import orjson
 
 from bus.identity import ResourceKey
 from bus.status import HealthStatus
+from handlers.compare.earlier_managers import inherited_fields
 from handlers.health.assess import assess
 from handlers.manifest import access
 from handlers.manifest.kinds import CUSTOM_RESOURCE_DEFINITION, GroupKind
@@ -70,6 +71,7 @@ def summarise(
         fingerprint=_fingerprint(manifest, metadata) if tracked else "",
         body=_body(manifest, metadata) if tracked else b"",
         owned=_owned(metadata) if tracked else b"",
+        inherited=_inherited(manifest) if tracked else b"",
         written_by=_written_by(metadata) if tracked else "",
         pod=pod_state(manifest),
         symptom=symptom_of(manifest) if status in _ILL else None,
@@ -106,6 +108,11 @@ def _owned(metadata: Mapping[str, Any]) -> bytes:
         if _is_ours(entry):
             return _kept(access.mapping(entry, "fieldsV1"))
     return b""
+
+
+def _inherited(manifest: access.Manifest) -> bytes:
+    fields = inherited_fields(manifest)
+    return _kept(fields) if fields else b""
 
 
 def _written_by(metadata: Mapping[str, Any]) -> str:

@@ -17,7 +17,8 @@ from bus.status import SyncStatus
 from handlers.compare.change import ChangeKind, Difference, Outcome, Verdict
 from handlers.compare.desired import Desired
 from handlers.compare.diff import diff
-from handlers.compare.fields import parse_fields
+from handlers.compare.fields import field_set, parse_fields
+from handlers.compare.left_over import left_over
 from handlers.manifest import access, tracking
 from handlers.manifest.access import Manifest
 from handlers.manifest.hooks import is_hook
@@ -44,6 +45,8 @@ class ResourceState(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict = Verdict.SAME
     differences: tuple[Difference, ...] = ()
     doubts: tuple[str, ...] = ()
+    left_over: bool = False
+    """Holds fields of earlier tools that Git does not have, which no dry run shows."""
     shared_with: str = ""
     """The identity of another application that the live object says it belongs to."""
 
@@ -66,15 +69,26 @@ class Comparison(msgspec.Struct, frozen=True):
         return tuple(
             state.key
             for state in self.resources
-            if state.live and state.verdict is not Verdict.SAME and not state.requires_pruning
+            if state.live
+            and state.verdict is not Verdict.SAME
+            and not state.requires_pruning
+            and not state.left_over
         )
 
 
-def compare(desired: Desired, live: LiveObjects, identity: str) -> Comparison:
-    """`live`: all with a desired key or tracked by `identity`."""
+def compare(
+    desired: Desired, live: LiveObjects, identity: str, *, takes_over: bool = True
+) -> Comparison:
+    """`live`: all with a desired key or tracked by `identity`.
+
+    `takes_over`: a sync takes over the fields of earlier tools, so they count as Git's.
+    """
     states = [
         _wanted(key, manifest, live.get(key), identity) for key, manifest in desired.wanted.items()
     ]
+    if takes_over:
+        wanted = desired.wanted
+        states = [_with_left_over(state, wanted[state.key], live) for state in states]
     states.extend(_hook(manifest, live) for manifest in desired.hooks if access.name(manifest))
     known = {state.key for state in states}
     states.extend(_extraneous(live, known, identity))
@@ -102,6 +116,19 @@ def _wanted(
         shared_with=_other_app(found, identity),
     )
     return _judged(state, _outcome(manifest, found))
+
+
+def _with_left_over(state: ResourceState, manifest: Manifest, live: LiveObjects) -> ResourceState:
+    found = live.get(state.key)
+    if found is None or not found.body or not found.inherited:
+        return state
+    extra = left_over(manifest, found.manifest, field_set(found.inherited))
+    if not extra:
+        return state
+    known = {one.path for one in state.differences}
+    together = (*state.differences, *(one for one in extra if one.path not in known))
+    outcome = Outcome(verdict=Verdict.DIFFERENT, differences=together, doubts=state.doubts)
+    return msgspec.structs.replace(_judged(state, outcome), left_over=True)
 
 
 def _outcome(manifest: Manifest, found: LiveObject | None) -> Outcome:

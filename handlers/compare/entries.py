@@ -44,7 +44,7 @@ class Entries:
     ) -> Entries | None:
         """None where entries lack their keys or repeat them: the list is compared as a whole."""
         each = place.shape.each or PLAIN
-        left, right = _index(desired, keys, each), _index(live, keys, each)
+        left, right = index_of(desired, keys, each), index_of(live, keys, each)
         if left is None or right is None:
             return None
         return cls(left, right, owned_entries(place.owned), place.owned)
@@ -65,7 +65,7 @@ class Entries:
         return None if wanted == found else (_names(wanted), _names(found))
 
 
-def _index(entries: list[Any], keys: tuple[str, ...], each: Shape) -> dict[EntryKey, Any] | None:
+def index_of(entries: list[Any], keys: tuple[str, ...], each: Shape) -> dict[EntryKey, Any] | None:
     found: dict[EntryKey, Any] = {}
     for entry in entries:
         if not isinstance(entry, dict):

@@ -31,7 +31,12 @@ def owned_fields(live: Manifest, manager: str = MANAGER) -> Fields | None:
 
 def parse_fields(owned: bytes) -> Fields | None:
     """The field set as the index of live objects keeps it; empty: we never applied the object."""
-    fields: Fields | None = msgspec.json.decode(owned, type=dict[str, Any]) if owned else None
+    return field_set(owned) if owned else None
+
+
+def field_set(encoded: bytes) -> Fields:
+    """FieldsV1 as JSON; empty: no field."""
+    fields: Fields = msgspec.json.decode(encoded, type=dict[str, Any]) if encoded else {}
     return fields
 
 

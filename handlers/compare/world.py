@@ -99,11 +99,13 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     identity: str
     denied: Mapping[ResourceKey, str] = {}
     """What the project does not permit, and why: neither applied nor pruned."""
+    takes_over: bool = True
+    """Whether a sync takes over the fields of earlier tools (`ClientSideApplyMigration`)."""
 
 
 def compared(found: Found, answers: Answers) -> Comparison:
     """Locally, and with what the server has said before."""
-    comparison = compare(found.desired, found.lives, found.identity)
+    comparison = compare(found.desired, found.lives, found.identity, takes_over=found.takes_over)
     known = {
         key: answers[question]
         for key, question in questions(comparison, found).items()

@@ -15,6 +15,8 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
     force_conflicts: bool = True
     replace: bool = False
     validate: bool = True
+    take_over: bool = True
+    """Make the fields that kubectl, Helm or Argo CD applied before us ours."""
 
 
 class Cluster(Protocol):

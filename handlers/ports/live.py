@@ -35,6 +35,8 @@ class LiveObject(msgspec.Struct, frozen=True, kw_only=True):
     """JSON without managedFields; empty for objects that no application tracks."""
     owned: bytes = b""
     """fieldsV1 (JSON) of our own field manager; empty when we never applied it."""
+    inherited: bytes = b""
+    """Likewise of the tools that applied it before us, as far as we did not take it over."""
     written_by: str = ""
     """The field manager that wrote after our last apply; empty where nobody did."""
     pod: PodState | None = None

@@ -9,6 +9,7 @@ import msgspec
 from bus.identity import ResourceKey
 from bus.status import ResultStatus
 from handlers.application.application import Application
+from handlers.application.options import sync_options_of_app
 from handlers.application.spec import SyncOperation, SyncResource
 from handlers.application.status import ResourceResult
 from handlers.compare.world import Pair, State, World
@@ -30,9 +31,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 
 def options_of(app: Application, sync: SyncOperation | None = None) -> SyncOptions:
     """Of the operation where it names any, else of the application."""
-    policy = app.spec.sync_policy
     own = sync.sync_options if sync else ()
-    return parse_sync_options(own or (policy.sync_options if policy else ()))
+    return parse_sync_options(own) if own else sync_options_of_app(app)
 
 
 def work_of(world: World, sync: SyncOperation, options: SyncOptions) -> Work:

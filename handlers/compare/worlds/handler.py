@@ -18,6 +18,7 @@ from bus.identity import ResourceKey
 from bus.status import OperationPhase
 from handlers.application.application import Application
 from handlers.application.denials import denial_of, no_project
+from handlers.application.options import sync_options_of_app
 from handlers.compare.change import Outcome, Verdict
 from handlers.compare.desired import Desired, desired_of
 from handlers.compare.diff import changes_after_dry_run, same_after_dry_run
@@ -102,6 +103,7 @@ class Worlds:
             lives=lives,
             identity=app_identity(app.key, self.control_namespace),
             denied={**self._denied(app, desired.keys | lives.keys()), **held},
+            takes_over=sync_options_of_app(app).client_side_apply_migration,
         )
 
     def _desired(self, content: bytes) -> Desired:

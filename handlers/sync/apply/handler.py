@@ -11,6 +11,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from bus.status import ResultStatus
 from handlers.application.application import Application
 from handlers.application.status import ResourceResult
@@ -109,6 +111,7 @@ class Applier:
             force_conflicts=False,
             replace=options.replace,
             validate=options.validate,
+            take_over=options.client_side_apply_migration,
         )
         manifest = self.governance.sent(orders.app, task.key, sent(task.manifest))
         try:
@@ -116,7 +119,7 @@ class Applier:
         except ApplyRefusedError as error:
             if error.code != _CONFLICT or not error.permanent or options.replace:
                 raise
-            forced = ApplyOptions(dry_run=orders.dry_run, validate=options.validate)
+            forced = replace(how, force_conflicts=True)
             await self.cluster.apply(manifest, forced)
             return f", took fields over: {error.message}"
         return ""

@@ -1,0 +1,139 @@
+"""What kubectl, Helm or Argo CD applied before us: what Git drops of it goes, others' stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.flows.house import House, is_synced
+
+pytestmark = pytest.mark.flow
+
+HEALING = {"automated": {"prune": True, "selfHeal": True}}
+GIT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - {name: web, image: "registry.example/web:1.0", env: [{name: COLOUR, value: blue}]}
+"""
+MORE = GIT.replace(
+    "{name: COLOUR, value: blue}", "{name: COLOUR, value: blue}, {name: OLD, value: x}"
+)
+
+
+def deployment(destination: str, *, replicas: int | None = None, paused: bool = True) -> Any:
+    """As an earlier tool has written it: with a variable and a pause that Git does not have."""
+    env = [{"name": "COLOUR", "value": "blue"}, {"name": "OLD", "value": "x"}]
+    container = {"name": "web", "image": "registry.example/web:1.0", "env": env}
+    labels = {"app": "web"}
+    count = {} if replicas is None else {"replicas": replicas}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": destination},
+        "spec": {
+            **count,
+            "paused": paused,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        },
+    }
+
+
+def variables(live: dict[str, Any] | None) -> list[str]:
+    assert live is not None
+    container = live["spec"]["template"]["spec"]["containers"][0]
+    return [one["name"] for one in container.get("env", [])]
+
+
+async def written_by(house: House, manager: str, **parts: Any) -> None:
+    path = f"/apis/apps/v1/namespaces/{house.destination}/deployments"
+    body = orjson.dumps(deployment(house.destination, **parts))
+    await house.parts.client.create(path, body, {"fieldManager": manager})
+
+
+@pytest.mark.parametrize("manager", ["kubectl-client-side-apply", "helm", "argocd-controller"])
+async def test_a_field_of_an_earlier_tool_goes_at_the_first_sync(
+    house: House, manager: str
+) -> None:
+    await written_by(house, manager)
+    house.commit({"web/web.yaml": GIT})
+    await house.apply_app("web", "web", syncPolicy=HEALING)
+
+    await house.until_synced("web")
+
+    live = await house.get("apps/v1/deployments/web")
+    assert variables(live) == ["COLOUR"]
+    assert live is not None
+    assert "paused" not in live["spec"]
+
+
+async def test_an_adopted_object_is_out_of_sync_until_what_git_drops_is_gone(house: House) -> None:
+    """A person applies by hand between two syncs, with what Git does not have."""
+    house.commit({"web/web.yaml": GIT})
+    await house.apply_app("web", "web", syncPolicy={"automated": {}})
+    await house.until_synced("web")
+    path = f"/apis/apps/v1/namespaces/{house.destination}/deployments/web"
+    env = [{"name": "COLOUR", "value": "blue"}, {"name": "OLD", "value": "x"}]
+    pod = {"containers": [{"name": "web", "image": "registry.example/web:1.0", "env": env}]}
+    patch = {"spec": {"template": {"spec": pod}}}
+    await house.parts.client.merge_patch(path, patch, {"fieldManager": "kubectl-client-side-apply"})
+
+    await house.until(lambda app: app["status"]["sync"]["status"] == "OutOfSync", app="web")
+
+    await house.apply_app("web", "web", syncPolicy=HEALING)
+    await house.until_synced("web")
+    assert variables(await house.get("apps/v1/deployments/web")) == ["COLOUR"]
+
+
+async def test_a_field_that_kubectl_created_and_git_had_goes_when_git_drops_it(
+    house: House,
+) -> None:
+    await written_by(house, "kubectl-create", paused=False)
+    house.commit({"web/web.yaml": MORE})
+    await house.apply_app("web", "web", syncPolicy=HEALING)
+    await house.until_synced("web")
+
+    sha = house.commit({"web/web.yaml": GIT})
+    await house.patch_app(
+        "web", {"metadata": {"annotations": {"argocd.argoproj.io/refresh": "normal"}}}
+    )
+
+    await house.until(
+        lambda app: is_synced(app) and app["status"]["sync"]["revision"] == sha, app="web"
+    )
+    assert variables(await house.get("apps/v1/deployments/web")) == ["COLOUR"]
+
+
+async def test_the_count_of_an_autoscaler_stays(house: House) -> None:
+    await written_by(house, "kubectl-client-side-apply", replicas=2)
+    path = f"/apis/apps/v1/namespaces/{house.destination}/deployments/web/scale"
+    scale = {"spec": {"replicas": 3}}
+    await house.parts.client.merge_patch(path, scale, {"fieldManager": "kube-controller-manager"})
+    house.commit({"web/web.yaml": GIT})
+    await house.apply_app("web", "web", syncPolicy=HEALING)
+
+    await house.until_synced("web")
+
+    live = await house.get("apps/v1/deployments/web")
+    assert live is not None
+    assert (live["spec"]["replicas"], variables(live)) == (3, ["COLOUR"])
+
+
+async def test_a_sync_without_the_migration_leaves_the_fields(house: House) -> None:
+    await written_by(house, "helm", paused=False)
+    house.commit({"web/web.yaml": GIT})
+    policy = {**HEALING, "syncOptions": ["ClientSideApplyMigration=false"]}
+    await house.apply_app("web", "web", syncPolicy=policy)
+
+    await house.until_synced("web")
+
+    assert variables(await house.get("apps/v1/deployments/web")) == ["COLOUR", "OLD"]
