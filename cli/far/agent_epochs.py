@@ -12,6 +12,7 @@ import typer
 
 from cli.far import agent_care, calling
 from cli.far.agents import AgentArgument
+from cli.far.confirmation import YesOption
 
 app = calling.new_app()
 
@@ -26,10 +27,18 @@ def accept_epoch(
     epoch: EpochArgument = "",
     context: calling.ContextOption = "",
     *,
+    yes: YesOption = False,
     as_json: calling.JsonOption = False,
 ) -> None:
-    """Believe a quarantined epoch: what it says replaces what was known."""
-    agent_care.done(agent, "accept", context, epoch=epoch, as_json=as_json)
+    """Accept a quarantined epoch: it replaces what was known. A person is asked first."""
+    decision = agent_care.Decision(
+        verb="accept",
+        consequence="what was known of it is replaced by what the quarantined epoch reports",
+        yes=yes,
+        as_json=as_json,
+        epoch=epoch,
+    )
+    agent_care.carry_out(decision, agent, context)
 
 
 @app.command(name="reject", epilog=agent_care.EXITS)
@@ -38,7 +47,15 @@ def reject_epoch(
     epoch: EpochArgument = "",
     context: calling.ContextOption = "",
     *,
+    yes: YesOption = False,
     as_json: calling.JsonOption = False,
 ) -> None:
-    """Forget a quarantined epoch: what was known stays."""
-    agent_care.done(agent, "reject", context, epoch=epoch, as_json=as_json)
+    """Reject a quarantined epoch: what was known stays. A person is asked first."""
+    decision = agent_care.Decision(
+        verb="reject",
+        consequence="what the quarantined epoch reports is forgotten",
+        yes=yes,
+        as_json=as_json,
+        epoch=epoch,
+    )
+    agent_care.carry_out(decision, agent, context)

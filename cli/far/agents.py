@@ -12,6 +12,7 @@ import typer
 from cli import say
 from cli.far import calling, find, shapes, show
 from cli.far.client import Far
+from cli.far.confirmation import YesOption, confirm
 from cli.far.errors import FarError
 from cli.far.secret_file import write_secret
 from cli.far.text import age, day
@@ -113,12 +114,15 @@ def revoke(
     agent: AgentArgument,
     context: calling.ContextOption = "",
     *,
+    yes: YesOption = False,
     as_json: calling.JsonOption = False,
 ) -> None:
-    """Cut its link now; its key opens nothing any more."""
+    """Cut an agent's link now; its key is never accepted again. A person is asked first."""
 
     async def work(far: Far) -> say.Exit:
         found = await find.agent(far, agent)
+        lost = f"its link is cut and its key is never accepted again; {found.applications}"
+        confirm(f"agent {found.name} will be revoked: {lost} applications stay", yes=yes)
         plain = await far.post(f"{find.path('agents', found.id)}/revoke")
         if as_json:
             say.line(plain)

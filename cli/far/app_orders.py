@@ -15,6 +15,7 @@ import typer
 from cli import say
 from cli.far import auto_sync, calling, choosing, find, ordering, previewing, shapes
 from cli.far.client import Far
+from cli.far.confirmation import YesOption, confirm
 from cli.far.errors import FarError
 from cli.far.given import takes
 
@@ -133,6 +134,7 @@ class Rollback:
         ),
     ] = False
     preview: PreviewOption = False
+    yes: YesOption = False
     wait: ordering.WaitOption = False
     timeout: calling.TimeoutOption = "10m"
     context: calling.ContextOption = ""
@@ -142,7 +144,10 @@ class Rollback:
 @app.command(epilog=ordering.EXITS)
 @takes(Rollback)
 def rollback(given: Rollback) -> None:
-    """Sync to what was deployed before; see gitops app history."""
+    """Sync to what was deployed before; see gitops app history.
+
+    An application that syncs by itself is refused unless --auto-sync-off; a person is asked first.
+    """
 
     async def work(far: Far) -> say.Exit:
         body = {"historyId": given.history_id, "prune": given.prune}
@@ -151,7 +156,9 @@ def rollback(given: Rollback) -> None:
             seconds = calling.seconds("--timeout", given.timeout)
             path = f"{find.path('applications', found.id)}/rollback/preview"
             return await previewing.told(far, path, body, seconds, as_json=given.as_json)
-        if given.auto_sync_off:
+        if found.automated:
+            await _check_known(far, found, given.history_id)
+            _confirm_auto_sync_off(found, given)
             seconds = calling.seconds("--timeout", given.timeout)
             await auto_sync.switch_off(far, found.id, seconds)
         return await ordering.told(far, await _ordered(far, [found], "rollback", body), given)
@@ -178,6 +185,25 @@ def terminate(given: Terminate) -> None:
         return await ordering.told(far, await _ordered(far, [found], "terminate", {}), given)
 
     calling.call(given.context, work)
+
+
+async def _check_known(far: Far, found: shapes.App, history_id: int) -> None:
+    """Asked before automated sync is switched off for a rollback that then is none."""
+    history = await far.get(f"{find.path('applications', found.id)}/history")
+    known = [shapes.read(it, shapes.Deployment).id for it in history["items"]]
+    if history_id not in known:
+        there = f"there are {', '.join(map(str, known))}" if known else "nothing was deployed yet"
+        text = f"{found.full_name} has no history entry {history_id}; {there}"
+        raise FarError(text, say.Exit.BAD_INPUT)
+
+
+def _confirm_auto_sync_off(found: shapes.App, given: Rollback) -> None:
+    """Automated sync would undo the rollback, and nobody switches it on again by itself."""
+    if not given.auto_sync_off:
+        text = f"{found.full_name}: automated sync is on and would undo the rollback"
+        raise FarError(f"{text}. Switch it off with --auto-sync-off", say.Exit.BAD_INPUT)
+    text = f"automated sync of {found.full_name} will be switched off and stays off until somebody"
+    confirm(f"{text} switches it on again", yes=given.yes)
 
 
 async def _ordered(

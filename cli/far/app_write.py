@@ -10,11 +10,14 @@ import typer
 from cli import say
 from cli.far import calling, find, ordering, writing
 from cli.far.client import Far
+from cli.far.confirmation import YesOption, confirm
 from cli.far.given import takes
 
 app = calling.new_app()
 
-KIND = writing.Kind(name="Application", noun="applications", find=find.application)
+KIND = writing.Kind(
+    name="Application", noun="applications", word="application", find=find.application
+)
 
 
 @app.command(epilog=ordering.EXITS)
@@ -35,6 +38,7 @@ def apply(given: writing.Write) -> None:
 class Delete:
     application: calling.AppArgument
     keep: Annotated[bool, typer.Option("--keep-objects", help="Leave what it deployed.")] = False
+    yes: YesOption = False
     wait: ordering.WaitOption = False
     timeout: calling.TimeoutOption = "5m"
     context: calling.ContextOption = ""
@@ -44,12 +48,14 @@ class Delete:
 @app.command(epilog=ordering.EXITS)
 @takes(Delete)
 def delete(given: Delete) -> None:
-    """Delete an Application and what it deployed."""
+    """Delete an Application and what it deployed; a person is asked first."""
 
     async def work(far: Far) -> say.Exit:
         found = await find.application(far, given.application)
+        kept = "what it deployed stays" if given.keep else "what it deployed is deleted with it"
+        confirm(f"application {found.full_name} will be deleted; {kept}", yes=given.yes)
         path = f"{find.path('applications', found.id)}?cascade={str(not given.keep).lower()}"
         task = await ordering.ordered(far, path, None, "DELETE")
-        return await ordering.told(far, [task], given)
+        return await ordering.told(far, [task], given, KIND.change("deleted"))
 
     calling.call(given.context, work)

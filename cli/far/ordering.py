@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
 import typer
@@ -31,6 +32,14 @@ class Told(Protocol):
     def as_json(self) -> bool: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What a task changes, in words for its end: `application argocd/shop created`."""
+
+    noun: str
+    participle: str
+
+
 async def ordered(far: Far, path: str, body: object, method: str = "POST") -> dict[str, Any]:
     """The task. Whoever writes last wins: what is written stands whole in the caller's file."""
     headers = {} if method == "POST" else _ANY_VERSION
@@ -39,21 +48,30 @@ async def ordered(far: Far, path: str, body: object, method: str = "POST") -> di
     return task
 
 
-async def told(far: Far, tasks: Sequence[dict[str, Any]], given: Told) -> say.Exit:
-    """One line per task; with `wait` when all have ended."""
+async def told(
+    far: Far, tasks: Sequence[dict[str, Any]], given: Told, change: Change | None = None
+) -> say.Exit:
+    """One line per task; with `wait` when all have ended. `change`: where one thing is written."""
     if given.wait:
         tasks = await ended(far, tasks, calling.seconds("--timeout", given.timeout))
     for plain in tasks:
         if given.as_json:
             say.line(plain)
         else:
-            _line(shapes.read(plain, shapes.Task))
+            _line(shapes.read(plain, shapes.Task), change)
     return say.Exit.NO if any(_failed(it) for it in tasks) else say.Exit.FINE
 
 
-def _line(task: shapes.Task) -> None:
+def _line(task: shapes.Task, change: Change | None) -> None:
     where = f"task {task.id}" if task.ended else f"see: gitops task get {task.id}"
-    show.line(task.kind, task.subject, show.status(task.phase), task.message, where)
+    state = show.status(task.phase)
+    if change is None:
+        show.line(task.kind, task.subject, state, task.message, where)
+    elif task.succeeded:
+        show.line(change.noun, task.subject, change.participle)
+    else:
+        verdict = f"was not {change.participle}:" if task.ended else f"will be {change.participle}:"
+        show.line(change.noun, task.subject, verdict, state, task.message, where)
 
 
 def _failed(plain: Mapping[str, Any]) -> bool:

@@ -12,12 +12,15 @@ import typer
 from cli import say
 from cli.far import calling, find, ordering, shapes, show, writing
 from cli.far.client import Far
+from cli.far.confirmation import YesOption, confirm
 from cli.far.given import takes
 from cli.far.text import age
 
 app = calling.new_app()
 
-KIND = writing.Kind(name="AppProject", noun="appprojects", find=find.project)
+KIND = writing.Kind(
+    name="AppProject", noun="appprojects", word="project", find=find.project
+)
 
 ProjectArgument = Annotated[
     str,
@@ -83,6 +86,7 @@ def apply(given: writing.Write) -> None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delete:
     project: ProjectArgument
+    yes: YesOption = False
     wait: ordering.WaitOption = False
     timeout: calling.TimeoutOption = "5m"
     context: calling.ContextOption = ""
@@ -92,12 +96,13 @@ class Delete:
 @app.command(epilog=ordering.EXITS)
 @takes(Delete)
 def delete(given: Delete) -> None:
-    """Delete a project; refused while an application is of it."""
+    """Delete a project; refused while an application is of it. A person is asked first."""
 
     async def work(far: Far) -> say.Exit:
         found = await find.project(far, given.project)
+        confirm(f"project {found.full_name} will be deleted", yes=given.yes)
         task = await ordering.ordered(far, find.path("appprojects", found.id), None, "DELETE")
-        return await ordering.told(far, [task], given)
+        return await ordering.told(far, [task], given, KIND.change("deleted"))
 
     calling.call(given.context, work)
 

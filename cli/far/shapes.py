@@ -34,6 +34,7 @@ class App(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     health: str = "Unknown"
     health_message: str = ""
     phase: str = ""
+    automated: bool = False
     conditions: list[dict[str, Any]] = []
     sync_since: str | None = None
     health_since: str | None = None

@@ -37,11 +37,15 @@ class Named(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """`noun`: of the REST API; `find`: the one with this full name."""
+    """`noun`: of the REST API; `word`: for people; `find`: the one with this full name."""
 
     name: str
     noun: str
+    word: str
     find: Callable[[Far, str], Awaitable[Named]]
+
+    def change(self, participle: str) -> ordering.Change:
+        return ordering.Change(noun=self.word, participle=participle)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +64,7 @@ async def create(far: Far, kind: Kind, given: Write) -> say.Exit:
     """Refused by the agent where one is there already."""
     agent = await find.one_agent(far, given.agent)
     tasks = [await _created(far, kind, agent.id, it) for it in await _read(kind, given.file)]
-    return await ordering.told(far, tasks, given)
+    return await ordering.told(far, tasks, given, kind.change("created"))
 
 
 async def apply(far: Far, kind: Kind, given: Write) -> say.Exit:
@@ -76,7 +80,7 @@ async def apply(far: Far, kind: Kind, given: Write) -> say.Exit:
             tasks.append(await _created(far, kind, agent.id, it))
         else:
             tasks.append(await ordering.ordered(far, path, {"manifest": it}, "PUT"))
-    return await ordering.told(far, tasks, given)
+    return await ordering.told(far, tasks, given, kind.change("applied"))
 
 
 async def _created(far: Far, kind: Kind, agent: str, manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,11 +39,11 @@ async def test_a_quarantined_epoch_is_told_and_judged(far: FarWorld) -> None:
     await far.log_in()
     async with answering(far.world) as agent:
         mine = agent.outbox.epoch
-    nothing = await far.run("agent", "epochs", "accept", "prod")
+    nothing = await far.run("agent", "epochs", "accept", "prod", "--yes")
     await quarantined(far, "new")
     listed = await far.run("agent", "list")
-    rejected = await far.run("agent", "epochs", "reject", "prod", "--json")
-    other = await far.run("agent", "epochs", "accept", "prod", "other")
+    rejected = await far.run("agent", "epochs", "reject", "prod", "--yes", "--json")
+    other = await far.run("agent", "epochs", "accept", "prod", "other", "--yes")
     assert (nothing.code, rejected.code, other.code) == (2, 0, 2), rejected.err
     assert "no epoch is quarantined" in nothing.err
     assert "quarantined: gitops agent epochs accept or reject" in listed.out
@@ -56,7 +56,7 @@ async def test_an_epoch_that_is_accepted_becomes_the_view(far: FarWorld) -> None
     async with answering(far.world) as agent:
         mine = agent.outbox.epoch
     await quarantined(far, "new")
-    ran = await far.run("agent", "epochs", "accept", "prod", "new")
+    ran = await far.run("agent", "epochs", "accept", "prod", "new", "--yes")
     assert ran.code == 0, ran.err
     assert await states(far) == {mine: "retired", "new": "active"}
 
@@ -64,9 +64,9 @@ async def test_an_epoch_that_is_accepted_becomes_the_view(far: FarWorld) -> None
 async def test_an_agent_is_rebuilt_while_it_is_connected(far: FarWorld) -> None:
     await far.log_in()
     async with answering(far.world):
-        ran = await far.run("agent", "rebuild", "prod", "--json")
+        ran = await far.run("agent", "rebuild", "prod", "--yes", "--json")
     await far.log_in("viewer")
-    denied = await far.run("agent", "rebuild", "prod")
+    denied = await far.run("agent", "rebuild", "prod", "--yes")
     assert (ran.code, denied.code) == (0, 4), ran.err
     assert ran.answers[0]["rebuildingSince"]
 
@@ -74,12 +74,12 @@ async def test_an_agent_is_rebuilt_while_it_is_connected(far: FarWorld) -> None:
 async def test_held_deletions_are_told_and_accepted(far: FarWorld) -> None:
     await far.log_in()
     async with answering(far.world):
-        nothing = await far.run("agent", "deletions", "accept", "prod")
+        nothing = await far.run("agent", "deletions", "accept", "prod", "--yes")
         doubted = {"Application": {"count": 40, "since": now().isoformat()}}
         async with far.world.service.parts.engine.begin() as connection:
             await connection.execute(update(tables.agents).values(doubted=doubted))
         listed = await far.run("agent", "list")
-        accepted = await far.run("agent", "deletions", "accept", "prod")
+        accepted = await far.run("agent", "deletions", "accept", "prod", "--yes")
     assert (nothing.code, accepted.code) == (2, 0), accepted.err
     assert "deletions held (40 Application)" in listed.out
 
@@ -112,7 +112,7 @@ async def test_projects_are_written_by_who_may_edit_the_agent(
     async with answering(far.world, project("default")) as agent:
         applied = await far.run("project", "apply", "--file", file, "--wait")
         as_app = await far.run("app", "apply", "--file", file)
-        deleted = await far.run("project", "delete", "default", "--wait", "--json")
+        deleted = await far.run("project", "delete", "default", "--yes", "--wait", "--json")
         await far.log_in("deployer")
         denied = await far.run("project", "create", "--file", file)
     assert (applied.code, as_app.code, deleted.code, denied.code) == (0, 2, 0, 4), applied.err

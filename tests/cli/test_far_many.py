@@ -110,7 +110,7 @@ async def test_an_application_is_created_replaced_and_deleted(
         created = await far.run("app", "create", "-f", file, "--wait")
         file.write_text(json.dumps({"kind": "List", "items": [manifest("shop"), manifest("more")]}))
         applied = await far.run("app", "apply", "-f", file, "--agent", "prod", "--json")
-        deleted = await far.run("app", "delete", "shop", "--keep-objects", "--wait")
+        deleted = await far.run("app", "delete", "shop", "--keep-objects", "--yes", "--wait")
     assert (created.code, applied.code, deleted.code) == (0, 0, 0), created.err + deleted.err
     first, *both, last = [it.task for it in agent.offered]
     assert first.kind is TaskKind.PUT

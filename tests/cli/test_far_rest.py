@@ -76,10 +76,10 @@ async def test_a_manifest_is_for_kubectl_and_says_what_was_chosen(far: FarWorld)
 async def test_a_revoked_agent_is_cut_and_a_viewer_may_not_do_it(far: FarWorld) -> None:
     await far.world.agent("prod")
     await far.log_in("viewer")
-    denied = await far.run("agent", "revoke", "prod")
+    denied = await far.run("agent", "revoke", "prod", "--yes")
     created = await far.run("agent", "create", "mine")
     await far.log_in()
-    done = await far.run("agent", "revoke", "prod")
+    done = await far.run("agent", "revoke", "prod", "--yes")
     assert (denied.code, created.code, done.code) == (4, 4, 0), done.err
     assert "✗ revoked" in done.out
 

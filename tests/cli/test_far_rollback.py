@@ -24,7 +24,7 @@ def automated() -> StateBody:
 async def test_automated_sync_is_switched_off_first_and_the_rest_stays(far: FarWorld) -> None:
     await far.log_in()
     async with answering(far.world, automated()) as agent:
-        ran = await far.run("app", "rollback", "shop", 3, "--auto-sync-off", "--wait")
+        ran = await far.run("app", "rollback", "shop", 3, "--auto-sync-off", "--yes", "--wait")
     assert ran.code == 0, ran.err
     put, back = (offer.task for offer in agent.offered)
     assert (put.kind, back.kind) == (TaskKind.PUT, TaskKind.ROLLBACK)
@@ -41,7 +41,7 @@ async def test_where_it_cannot_be_switched_off_nothing_is_rolled_back(far: FarWo
     await far.log_in()
     refused = {"phase": TaskPhase.FAILED, "code": "not_allowed", "message": "read-only here"}
     async with answering(far.world, automated(), put=refused) as agent:
-        ran = await far.run("app", "rollback", "shop", 3, "--auto-sync-off")
+        ran = await far.run("app", "rollback", "shop", 3, "--auto-sync-off", "--yes")
     assert ran.code == 1
     assert "still on, nothing was rolled back: read-only here" in ran.err
     assert [offer.task.kind for offer in agent.offered] == [TaskKind.PUT]
@@ -50,7 +50,7 @@ async def test_where_it_cannot_be_switched_off_nothing_is_rolled_back(far: FarWo
 async def test_what_is_synced_by_hand_is_rolled_back_as_it_is(far: FarWorld) -> None:
     await far.log_in()
     async with answering(far.world, deployed(application("shop"), 3)) as agent:
-        ran = await far.run("app", "rollback", "shop", 3, "--auto-sync-off", "--wait")
+        ran = await far.run("app", "rollback", "shop", 3, "--auto-sync-off", "--yes", "--wait")
     assert ran.code == 0, ran.err
     assert [offer.task.kind for offer in agent.offered] == [TaskKind.ROLLBACK]
 
@@ -61,4 +61,15 @@ async def test_an_entry_that_is_not_in_the_history_is_refused_at_once(far: FarWo
         ran = await far.run("app", "rollback", "shop", 99)
     assert ran.code != 0
     assert "has no history entry 99; there are 2, 3" in ran.err
+    assert agent.offered == []
+
+
+async def test_automated_sync_stays_on_where_there_is_nothing_to_roll_back_to(
+    far: FarWorld,
+) -> None:
+    await far.log_in()
+    async with answering(far.world, automated()) as agent:
+        ran = await far.run("app", "rollback", "shop", 99, "--auto-sync-off", "--yes")
+    assert ran.code == 2
+    assert "prod/argocd/shop has no history entry 99; there are 3" in ran.err
     assert agent.offered == []
