@@ -18,9 +18,7 @@ from cli.far.text import age
 
 app = calling.new_app()
 
-KIND = writing.Kind(
-    name="AppProject", noun="appprojects", word="project", find=find.project
-)
+KIND = writing.Kind(name="AppProject", noun="appprojects", word="project", find=find.project)
 
 ProjectArgument = Annotated[
     str,
