@@ -65,6 +65,7 @@ class Agent:
                 http.host,
                 http.port,
                 trusted=http.trusted_proxies,
+                registry=self.parts.metrics.registry,
             ) as self.port,
         ):
             log.info("listening", host=http.host, port=self.port, metrics_port=self.metrics_port)

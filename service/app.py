@@ -113,6 +113,7 @@ class Service:
             settings.port,
             limits=LIMITS,
             trusted=settings.trusted_proxies,
+            registry=parts.registry,
         )
         self.port = await stack.enter_async_context(public)
         log.info("service open", host=settings.host, port=self.port, replica=parts.replica)

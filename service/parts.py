@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from prometheus_client import CollectorRegistry
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from service.audit.denials import Denials
@@ -43,3 +44,5 @@ class Parts:
     """What was refused and is not recorded yet."""
     hub: Hub = field(default_factory=Hub)
     """Who listens to the change feed in this process."""
+    registry: CollectorRegistry = field(default_factory=CollectorRegistry)
+    """The metrics of this service; those of the process are prometheus_client's own."""

@@ -14,6 +14,7 @@ from aiohttp import web
 from bus.http.body import prepare_bodies
 from bus.http.forwarded import forwarded
 from bus.http.limits import HttpLimits
+from bus.http.refusals import prepare_refusals
 from service.api import routes as api
 from service.api.process import metrics_routes
 from service.gateway import routes as gateway
@@ -29,6 +30,7 @@ def application(parts: Parts) -> web.Application:
     wares = (believed, *api.middlewares(parts))
     app = web.Application(client_max_size=BODY_LIMIT, middlewares=wares)
     prepare_bodies(app, HttpLimits())
+    prepare_refusals(app)
     app.on_shutdown.append(_leaving(parts))
     if parts.settings.is_https:
         app.on_response_prepare.append(_https_only)

@@ -31,11 +31,9 @@ from agent.observe.health import Readiness
 from agent.observe.metrics import CONTENT_TYPE, Metrics
 from bus.http.body import BodyError, BodyProblem, read_body
 from bus.http.forwarded import Network, forwarded
+from bus.http.refusals import REFUSALS, prepare_refusals
 
 log = structlog.get_logger()
-
-_WARN = frozenset({Outcome.UNAUTHORIZED, Outcome.MALFORMED, Outcome.TOO_LARGE, Outcome.UNAVAILABLE})
-
 
 _BODY_OUTCOMES = {
     BodyProblem.LATE: Outcome.MALFORMED,
@@ -55,6 +53,7 @@ class WebhookServer:
 
     def application(self) -> web.Application:
         app = web.Application(middlewares=[forwarded(self.trusted_proxies)])
+        prepare_refusals(app)
         app.router.add_post("/api/webhook", self.webhook)
         return app
 
@@ -62,9 +61,9 @@ class WebhookServer:
         headers = {name.lower(): value for name, value in request.headers.items()}
         begun = self.take.begin(headers)
         if isinstance(begun, Received):
-            return self._end(begun, answer(begun))
+            return self._end(request, begun, answer(begun))
         received, told = await self.take(headers, await self._received(request, begun))
-        return self._end(received, told)
+        return self._end(request, received, told)
 
     async def _received(self, request: web.Request, delivery: Delivery) -> Received:
         try:
@@ -79,20 +78,23 @@ class WebhookServer:
             )
         return delivery.end(body)
 
-    def _end(self, received: Received, told: Answer) -> web.Response:
+    def _end(self, request: web.Request, received: Received, told: Answer) -> web.Response:
         """The same outcome in metric, log and answer."""
         outcome = received.outcome
         self.metrics.webhooks.labels(received.provider or "unknown", outcome).inc()
-        say = log.warning if outcome in _WARN else log.info
-        say(
-            "webhook",
-            outcome=outcome.value,
-            provider=received.provider,
-            message=received.message,
-            delivery=told.delivery,
-            ref=told.ref,
-            repositories=told.repositories,
-        )
+        about = {
+            "outcome": outcome.value,
+            "provider": received.provider,
+            "message": received.message,
+            "delivery": told.delivery,
+            "ref": told.ref,
+            "repositories": told.repositories,
+        }
+        if outcome.is_refusal:
+            refuse, reason = request.app[REFUSALS], f"{received.provider} {outcome}".strip()
+            refuse(log.warning, "webhook", address=request.remote, reason=reason, about=about)
+        else:
+            log.info("webhook", **about)
         return web.Response(
             status=outcome.status,
             body=msgspec.json.encode(told),

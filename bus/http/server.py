@@ -16,11 +16,14 @@ from aiohttp import StreamReader, hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_parser import RawRequestMessage
 from aiohttp.web_protocol import ERROR, RequestHandler
+from prometheus_client import CollectorRegistry
 
 from bus.http.body import BODIES, prepare_bodies
 from bus.http.connections import Connection, Connections, clocked
 from bus.http.forwarded import Network
 from bus.http.limits import HttpLimits, affordable, open_files
+from bus.http.metrics import HttpCollector, measured
+from bus.http.refusals import REFUSALS, prepare_refusals
 
 log = structlog.get_logger()
 
@@ -38,21 +41,29 @@ async def serving(
     *,
     limits: HttpLimits | None = None,
     trusted: Sequence[Network] = (),
+    registry: CollectorRegistry | None = None,
 ) -> AsyncIterator[int]:
-    """The port that is listened to as long as the block lasts (a free one for 0)."""
+    """The port that is listened to as long as the block lasts (a free one for 0).
+
+    `registry`: where to show what was refused and cut off.
+    """
     limits = _affordable(limits or HttpLimits())
     if BODIES not in app:
         prepare_bodies(app, limits)
+    if REFUSALS not in app:
+        prepare_refusals(app)
     app.middlewares.insert(0, clocked)
     app.on_response_prepare.append(_without_server)
     connections = Connections(limits=limits, trusted=trusted)
+    collector = HttpCollector(connections=connections, refusals=app[REFUSALS].refusals)
     async with _handlers(app, limits) as handlers:
         loop = asyncio.get_running_loop()
         server = await loop.create_server(
             lambda: Connection(handlers, connections), host, port, backlog=_BACKLOG
         )
         try:
-            yield int(server.sockets[0].getsockname()[1])
+            with measured(registry, collector):
+                yield int(server.sockets[0].getsockname()[1])
         finally:
             server.close()
 

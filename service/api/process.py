@@ -35,19 +35,19 @@ def metrics_routes(parts: Parts) -> list[web.RouteDef]:
             content_type="application/json",
         )
 
+    async def metrics(_request: web.Request) -> web.Response:
+        body = generate_latest() + generate_latest(parts.registry)
+        return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_LATEST})
+
     return [
         web.get("/healthz", _alive),
         web.get("/readyz", ready),
-        web.get("/metrics", _metrics),
+        web.get("/metrics", metrics),
     ]
 
 
 async def _alive(_request: web.Request) -> web.Response:
     return web.Response(text="alive\n")
-
-
-async def _metrics(_request: web.Request) -> web.Response:
-    return web.Response(body=generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
 async def _answers(engine: AsyncEngine) -> bool:

@@ -16,6 +16,7 @@ from asyncpg import DataError
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
+from bus.http.refusals import REFUSALS
 from bus.ids import new_id
 from service.access.decide import holds
 from service.access.permissions import Permission
@@ -100,8 +101,18 @@ def _log(endpoint: Endpoint, request: web.Request, refused: ProblemError) -> Non
     """Which route and which rule: nothing that was sent, which may hold a secret."""
     problem = refused.problem
     if problem.status in _LOGGED:
-        about = {"method": endpoint.method, "route": endpoint.path, "rule": problem.rule}
-        log.info("request refused", status=problem.status, address=request.remote, **about)
+        request.app[REFUSALS](
+            log.info,
+            "request refused",
+            address=request.remote,
+            reason=f"{problem.status} {problem.rule}".strip(),
+            about={
+                "status": problem.status,
+                "method": endpoint.method,
+                "route": endpoint.path,
+                "rule": problem.rule,
+            },
+        )
 
 
 def _conflict(state: str) -> ProblemError:

@@ -9,6 +9,8 @@ import msgspec
 import structlog
 from aiohttp import web
 
+from bus.http.refusals import REFUSALS
+
 log = structlog.get_logger()
 
 
@@ -23,7 +25,8 @@ class LinkRefusedError(Exception):
         self.remedy = remedy
 
 
-def refusal(error: LinkRefusedError) -> web.Response:
+def refusal(request: web.Request, error: LinkRefusedError) -> web.Response:
+    """The answer to the request, which is logged too."""
     body = {
         "type": f"urn:gitops-house:link:{error.rule}",
         "title": "The link was refused",
@@ -32,7 +35,13 @@ def refusal(error: LinkRefusedError) -> web.Response:
         "rule": error.rule,
         "remedy": error.remedy,
     }
-    log.warning("link refused", rule=error.rule, detail=error.detail)
+    request.app[REFUSALS](
+        log.warning,
+        "link refused",
+        address=request.remote,
+        reason=error.rule,
+        about={"rule": error.rule, "detail": error.detail},
+    )
     return web.Response(
         status=error.status,
         body=msgspec.json.encode(body),

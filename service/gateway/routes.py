@@ -24,7 +24,7 @@ from service.gateway.enrolment import Enrolment
 from service.gateway.limits import Doorman
 from service.gateway.link import Terms, new_link
 from service.gateway.problems import LinkRefusedError, refusal
-from service.gateway.sessions import ChallengeRequest, Sessions
+from service.gateway.sessions import Caller, ChallengeRequest, Sessions
 from service.gateway.socket import AgentSocket, new_socket
 from service.gateway.streams import Streams
 from service.gateway.sweep import sweeping
@@ -60,13 +60,10 @@ class Gateway:
         return await self._answer(request, SessionRequest, self.sessions.open)
 
     async def connect(self, request: web.Request) -> web.StreamResponse:
-        said = request.headers.get("Authorization", "")
-        given = request.headers.get(PROOF_HEADER, "")
-        caller = await self.sessions.caller(said.removeprefix(_BEARER), given)
-        if caller is None or not said.startswith(_BEARER):
-            detail = "The session token is missing, over, used, not proven, or of a revoked agent."
-            remedy = "Open a session with POST /api/v1/link/session."
-            return refusal(LinkRefusedError(401, "session", detail, remedy))
+        try:
+            caller = await self._caller(request)
+        except LinkRefusedError as e:
+            return refusal(request, e)
         vouch(request)
         socket = new_socket()
         await socket.prepare(request)
@@ -78,12 +75,32 @@ class Gateway:
             await held.run()
         return socket
 
+    async def _caller(self, request: web.Request) -> Caller:
+        """Who opens the connection; raises LinkRefusedError.
+
+        The bucket of the address comes before the database; who proves itself gets back what it
+        took, so that many agents behind one address may all come at once.
+        """
+        address, now = request.remote or "", self.carrier.clock().timestamp()
+        self.doorman.admit(address, now)
+        said = request.headers.get("Authorization", "")
+        given = request.headers.get(PROOF_HEADER, "")
+        caller = None
+        if said.startswith(_BEARER):
+            caller = await self.sessions.caller(said.removeprefix(_BEARER), given)
+        if caller is None:
+            detail = "The session token is missing, over, used, not proven, or of a revoked agent."
+            remedy = "Open a session with POST /api/v1/link/session."
+            raise LinkRefusedError(401, "session", detail, remedy)
+        self.doorman.give_back(address)
+        return caller
+
     async def _answer(self, request: web.Request, ask: type[T], answer: Any) -> web.Response:
         try:
             self.doorman.admit(request.remote or "", self.carrier.clock().timestamp())
             told = await answer(await _body(request, ask))
         except LinkRefusedError as e:
-            return refusal(e)
+            return refusal(request, e)
         return web.Response(body=msgspec.json.encode(told), content_type="application/json")
 
 
@@ -102,7 +119,7 @@ async def _body(request: web.Request, kind: type[T]) -> T:
 
 
 def routes(parts: Parts) -> Sequence[web.RouteDef]:
-    gateway = _gateway(parts)
+    gateway = gateway_of(parts)
     return (
         web.post("/api/v1/link/enrol", gateway.enrol),
         web.post("/api/v1/link/challenge", gateway.challenge),
@@ -115,7 +132,8 @@ def workers(parts: Parts) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
     yield "sweep of tasks and epochs", sweeping(parts.engine, parts.clock)
 
 
-def _gateway(parts: Parts) -> Gateway:
+def gateway_of(parts: Parts) -> Gateway:
+    """The gateway of the service that has these parts."""
     settings, engine, clock = parts.settings, parts.engine, parts.clock
     return Gateway(
         enrolment=Enrolment(engine=engine, clock=clock),

@@ -16,6 +16,7 @@ from bus.link import Offer, Task, TaskKind, TaskPhase
 from playground.kubernetes import ControlPlane
 from tests.bridge.farend import FarEnd, quiet
 from tests.flows.house import House, config_map
+from tests.flows.near import allow
 from tests.support import eventually
 
 pytestmark = [pytest.mark.flow, pytest.mark.timeout(240)]
@@ -37,6 +38,7 @@ async def process(
 ) -> AsyncIterator[Child]:
     token, port, settings = tmp_path / "token", free_port(), quiet_house.settings
     token.write_text(far.token)
+    await allow(quiet_house)
     assert settings.nats.url is not None
     program = Program(
         name="gitops-agent",

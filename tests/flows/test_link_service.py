@@ -15,6 +15,7 @@ from service.gateway.enrolment import revoke
 from service.gateway.tasks import Ended, NewTask
 from service.store.tables import agents, applications, epochs, facts, metadata
 from tests.flows.house import House, config_map, is_synced
+from tests.flows.near import allow
 from tests.service.world import World, open_service, settings
 from tests.support import eventually
 
@@ -32,6 +33,7 @@ async def world(database_url: str) -> AsyncIterator[World]:
 async def linked(quiet_house: House, world: World, tmp_path: Path) -> House:
     token = tmp_path / "token"
     token.write_text(await world.token(await world.agent()))
+    await allow(quiet_house)
     return at(quiet_house, world.service, token)
 
 

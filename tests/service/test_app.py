@@ -8,14 +8,26 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from sqlalchemy import select
+from sqlalchemy import insert, select
+from sqlalchemy.ext.asyncio import AsyncEngine
 
-from service.app import open_service
+from bus.ids import new_id
+from service.app import Service, open_service
 from service.auth.passwords import hash_password
+from service.auth.secrets import API_TOKEN, hash_of, new_secret
 from service.bootstrap import bootstrap
 from service.settings import InvalidServiceSettingsError, load
 from service.store.database import open_engine
-from service.store.tables import accounts, bindings, organisations, principals, projects, roles
+from service.store.tables import (
+    accounts,
+    api_tokens,
+    audit,
+    bindings,
+    organisations,
+    principals,
+    projects,
+    roles,
+)
 from tests.databases import new_database
 from tests.service.world import World, settings
 
@@ -74,6 +86,47 @@ async def test_it_serves_until_it_is_closed(database_url: str) -> None:
     async with aiohttp.ClientSession() as http:
         with pytest.raises(aiohttp.ClientConnectionError):
             await http.get(url)
+
+
+async def test_what_was_denied_is_recorded_when_the_service_ends(database_url: str) -> None:
+    async with open_service(settings(database_url)) as service:
+        token = await without_a_role(World(service))
+        for _ in range(5):
+            assert await made_agent(service, token) == 403
+        assert await denied(service.parts.engine) == [1]
+    async with open_engine(database_url) as engine:
+        assert await denied(engine) == [1, 4]
+
+
+async def without_a_role(world: World) -> str:
+    """The token of a new principal who may do nothing."""
+    token, who = new_secret(API_TOKEN), new_id()
+    (account,) = await world.rows(accounts)
+    mine = {"account_id": account.id, "principal_id": who}
+    async with world.service.parts.engine.begin() as connection:
+        person = {"id": who, "account_id": account.id, "kind": "service", "name": "nobody"}
+        await connection.execute(insert(principals).values(person))
+        made = {"id": new_id(), "name": "test", "hash": hash_of(token), **mine}
+        await connection.execute(insert(api_tokens).values(made))
+    return token
+
+
+async def made_agent(service: Service, token: str) -> int:
+    """The status of an attempt to create an agent."""
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        aiohttp.ClientSession(headers=headers) as http,
+        http.post(f"{service.url}/api/v1/agents", json={"name": "prod"}) as answer,
+    ):
+        return answer.status
+
+
+async def denied(engine: AsyncEngine) -> list[int]:
+    """How many each record of a denial stands for."""
+    async with engine.connect() as connection:
+        mine = select(audit.c.detail).where(audit.c.decision == "denied")
+        found = (await connection.execute(mine.order_by(audit.c.sequence))).scalars()
+        return [detail.get("count", 1) for detail in found]
 
 
 def test_all_wrong_settings_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

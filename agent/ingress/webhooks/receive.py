@@ -34,6 +34,11 @@ class Outcome(StrEnum):
         """The HTTP status of the answer."""
         return _STATUS.get(self, 200)
 
+    @property
+    def is_refusal(self) -> bool:
+        """Say whether the sender is told that nothing comes of the delivery because of it or us."""
+        return self in _STATUS
+
 
 _STATUS = {
     Outcome.UNAUTHORIZED: 401,

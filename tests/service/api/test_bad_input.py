@@ -235,6 +235,8 @@ async def test_writers_at_once_make_one_chain(world: World) -> None:
         "ok": True,
         "entries": 20,
         "head": verdict["head"],
+        "signed": True,
+        "anchors": 0,
         "brokenAt": None,
         "reason": "",
     }

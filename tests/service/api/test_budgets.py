@@ -10,7 +10,6 @@ import pytest
 from aiohttp import ClientSession, CookieJar, web
 from aiohttp.test_utils import TestServer
 from argon2 import PasswordHasher
-from sqlalchemy import event
 
 from bus.http.budget import Budget
 from service.api.endpoint import Endpoint
@@ -19,6 +18,7 @@ from service.api.serve import route
 from service.auth.passwords import Passwords
 from service.auth.turns import Turns
 from tests.service.api.world import CHEAP, PASSWORD, Answered, Person, World
+from tests.service.statements import Statements
 
 pytestmark = pytest.mark.flow
 
@@ -137,17 +137,6 @@ async def test_who_finds_no_place_for_a_hash_comes_again_and_was_not_counted(wor
     assert (await log_in(world, mira.name)).status == 200
 
 
-class Statements:
-    """What the database was asked."""
-
-    def __init__(self, world: World) -> None:
-        self.count = 0
-        event.listen(world.engine.sync_engine, "before_cursor_execute", self._seen)
-
-    def _seen(self, *_: object) -> None:
-        self.count += 1
-
-
 async def test_a_stranger_over_the_rate_costs_the_database_nothing(world: World) -> None:
     mira = await world.person("viewer")
     assert (await mira.get("/me")).status == 200
@@ -155,7 +144,7 @@ async def test_a_stranger_over_the_rate_costs_the_database_nothing(world: World)
     world.tools.buckets.burst = 3
     for _ in range(10):
         await world.call("GET", "/me", headers={"Authorization": "Bearer gt_guess"})
-    asked = Statements(world)
+    asked = Statements(world.engine)
 
     strangers = [
         (await world.call("GET", "/me", headers={"Authorization": f"Bearer gt_{n}"})).status
@@ -169,7 +158,7 @@ async def test_a_stranger_over_the_rate_costs_the_database_nothing(world: World)
 
 
 async def test_what_is_no_credential_is_not_looked_up(world: World) -> None:
-    asked = Statements(world)
+    asked = Statements(world.engine)
     headers = [{}, {"Authorization": "Bearer x"}, {"Authorization": "Basic YTpi"}]
     said = [(await world.call("GET", "/me", headers=it)).status for it in headers]
 

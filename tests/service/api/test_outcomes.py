@@ -67,7 +67,7 @@ async def test_a_rolled_back_record_leaves_no_hole(world: World) -> None:
         for number in range(20):
             group.create_task(write(fails=number % 3 == 0))
     async with world.engine.connect() as connection:
-        verdict = await verify(connection, world.account)
+        verdict = await verify(connection, world.account, world.parts.keys.ring)
     assert verdict.intact
     assert verdict.records == 13
 
@@ -86,8 +86,8 @@ async def test_each_account_has_a_chain_of_its_own(world: World) -> None:
         async with world.engine.begin() as connection:
             await book.record(connection, mine)
     async with world.engine.connect() as connection:
-        assert (await verify(connection, world.account)).records == 2
-        assert (await verify(connection, other)).records == 1
+        assert (await verify(connection, world.account, world.parts.keys.ring)).records == 2
+        assert (await verify(connection, other, world.parts.keys.ring)).records == 1
 
 
 async def test_a_change_is_recorded_with_what_was_before_and_after(world: World) -> None:

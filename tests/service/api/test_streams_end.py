@@ -19,6 +19,8 @@ from sqlalchemy import update
 
 from service.store.tables import api_tokens, projects
 from tests.service.api.world import API, PASSWORD, Person, World
+from tests.service.statements import Statements
+from tests.support import eventually
 
 pytestmark = pytest.mark.flow
 _WITHIN = 15.0
@@ -200,3 +202,17 @@ async def test_a_log_ends_when_its_application_leaves_the_readers_project(
                 update(projects).where(mine).values(app_projects=["something-else"])
             )
         assert await end_of(response) == ACCESS
+
+
+async def test_a_stream_renews_its_access_without_its_principals_bucket(reader: Reader) -> None:
+    buckets = reader.world.tools.buckets
+    async with opened(reader, "/events") as response:
+        buckets.rate = 0.001
+        while buckets.wait(reader.who.id) == 0:
+            pass
+        asked = Statements(reader.world.engine, "api_tokens")
+        await take_binding_of(reader, "nobody else")
+        await eventually(lambda: asked.count, within=_WITHIN)
+        assert not response.content.at_eof()
+        await revoke_token(reader)
+        assert await end_of(response) == LOGIN

@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bus.http.body import prepare_bodies
 from bus.http.limits import HttpLimits
+from bus.http.refusals import prepare_refusals
 from bus.ids import new_id
 from bus.link import StateBody
 from service.access.permissions import BUILT_IN_ROLES
@@ -215,6 +216,7 @@ async def open_world(database_url: str) -> AsyncIterator[World]:
         tools = Tools.of(parts, Passwords(hasher=CHEAP))
         app = web.Application(middlewares=middlewares(parts))
         prepare_bodies(app, HttpLimits())
+        prepare_refusals(app)
         app.router.add_routes([route(tools, it) for it in table()])
         async with (
             TestServer(app) as server,

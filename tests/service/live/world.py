@@ -15,6 +15,7 @@ from aiohttp.test_utils import TestServer
 
 from bus.http.body import prepare_bodies
 from bus.http.limits import HttpLimits
+from bus.http.refusals import prepare_refusals
 from service.api.serve import route
 from service.api.tools import Tools
 from service.app import now
@@ -59,6 +60,7 @@ async def replica(database_url: str) -> AsyncIterator[Replica]:
         owned = [group.create_task(it) for it in (signals.run(), feed.run())]
         app = web.Application()
         prepare_bodies(app, HttpLimits())
+        prepare_refusals(app)
         tools = Tools.of(parts)
         rows = (*live.ENDPOINTS, *history.ENDPOINTS)
         app.router.add_routes([route(tools, it) for it in rows])
