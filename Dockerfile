@@ -1,23 +1,32 @@
 # syntax=docker/dockerfile:1
 # Two images from one file. `docker build .` makes the agent's: its Python environment and the sandbox
 # worker, run as nobody. `docker build --target service .` makes the control plane's: its environment
-# and the built dashboard.
+# and the built dashboard. The three base images are arguments: the public ones by default; `make images`
+# can give ones made from Debian's packages, where no registry of images can be reached.
+ARG GO_IMAGE=golang:1.26-bookworm
+ARG NODE_IMAGE=node:24-bookworm-slim
+ARG PYTHON_IMAGE=python:3.11-slim-bookworm
 
-FROM golang:1.26-bookworm AS sandbox
+FROM ${GO_IMAGE} AS sandbox
 WORKDIR /src
 COPY sandbox/go.mod sandbox/go.sum ./
-RUN go mod download
+RUN --mount=type=cache,target=/root/go/pkg/mod GOMODCACHE=/root/go/pkg/mod go mod download
 COPY sandbox/ ./
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /out/gitops-sandbox .
+RUN --mount=type=cache,target=/root/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
+    GOMODCACHE=/root/go/pkg/mod CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /out/gitops-sandbox .
 
-FROM node:24-bookworm-slim AS dashboard
+FROM ${NODE_IMAGE} AS dashboard
 WORKDIR /src/web
 COPY web/package.json web/package-lock.json ./
-RUN npm ci
+RUN --mount=type=cache,target=/root/.npm npm ci
 COPY web/ ./
 RUN npm run build
 
-FROM python:3.11-slim-bookworm AS sources
+# An environment without pip in it, filled by the pip of another one: what runs cannot install.
+FROM ${PYTHON_IMAGE} AS sources
+RUN python -m venv /opt/build && python -m venv --without-pip /opt/gitops
+ENV PATH=/opt/build/bin:$PATH \
+    PIP_PYTHON=/opt/gitops/bin/python
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY bus/ bus/
@@ -27,26 +36,24 @@ COPY cli/ cli/
 
 FROM sources AS wheel
 COPY requirements.image.lock ./
-RUN python -m venv /opt/gitops \
- && /opt/gitops/bin/pip install --no-cache-dir --require-hashes -r requirements.image.lock
-RUN python -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels . \
- && /opt/gitops/bin/pip install --no-cache-dir --no-deps /wheels/*.whl
+RUN --mount=type=cache,target=/root/.cache/pip \
+    pip install --require-hashes -r requirements.image.lock && pip install --no-deps .
 
 FROM sources AS service-wheel
 COPY requirements.service.lock ./
-RUN python -m venv /opt/gitops \
- && /opt/gitops/bin/pip install --no-cache-dir --require-hashes -r requirements.service.lock
+RUN --mount=type=cache,target=/root/.cache/pip \
+    pip install --require-hashes -r requirements.service.lock
 COPY service/ service/
 COPY --from=dashboard /src/service/static service/static
-RUN python -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels . \
- && /opt/gitops/bin/pip install --no-cache-dir --no-deps /wheels/*.whl
+RUN --mount=type=cache,target=/root/.cache/pip \
+    pip install --no-deps .
 
-FROM python:3.11-slim-bookworm AS service
+FROM ${PYTHON_IMAGE} AS service
 # Debian's stable release has one version of it, and its security updates must get in.
 # hadolint ignore=DL3008
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends ca-certificates \
- && rm -rf /var/lib/apt/lists/* \
+ && apt-get clean && rm -rf /var/lib/apt/lists/* \
  && groupadd --gid 10001 gitops \
  && useradd --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin gitops
 COPY --from=service-wheel /opt/gitops /opt/gitops
@@ -63,12 +70,12 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
 ENTRYPOINT ["gitops"]
 CMD ["service", "run"]
 
-FROM python:3.11-slim-bookworm AS agent
+FROM ${PYTHON_IMAGE} AS agent
 # Debian's stable release has one version of these, and its security updates must get in.
 # hadolint ignore=DL3008
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends ca-certificates git \
- && rm -rf /var/lib/apt/lists/* \
+ && apt-get clean && rm -rf /var/lib/apt/lists/* \
  && groupadd --gid 10001 gitops \
  && useradd --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin gitops \
  && install -d -o 10001 -g 10001 /var/lib/gitops

@@ -16,12 +16,13 @@ WEB_BUILT := service/static/.built
 WEB_SOURCES := $(shell find web/src web/public -type f) $(wildcard web/*.ts web/*.json web/*.html)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup parts web demo browser test bench lint fmt docs lock clean
+.PHONY: help setup parts web demo browser image-tools images test bench lint fmt docs lock clean
 
 help:
 	@echo "make demo    the whole house on real parts, live in this terminal (Ctrl-C ends it)"
 	@echo "make test    everything that is checked: lint, types, directions, Go, pure, flows"
 	@echo "make web     the dashboard, built into the service (make parts does it where it is missing)"
+	@echo "make images  both container images on Debian's packages, with sizes and bills of materials (root)"
 	@echo "make bench   the benchmarks, each with its floor (N=1000 REPEAT=1)"
 	@echo "make lint    ruff, mypy, import-linter, gofmt, go vet"
 	@echo "make fmt     format everything"
@@ -60,7 +61,18 @@ browser:
 		$(STAGE) "looking for Debian's chromium, for the browser tests" 15 -- apt-get update -qq && \
 		DEBIAN_FRONTEND=noninteractive $(STAGE) "installing chromium" 60 -- apt-get install -qq -y --no-install-recommends chromium; }
 
-test: parts browser lint
+# What builds and starts the images where there is no engine; Debian's packages, so no registry of images.
+image-tools:
+	@command -v buildah >/dev/null && command -v mmdebstrap >/dev/null && command -v bwrap >/dev/null || { \
+		test "$$(id -u)" = 0 && command -v apt-get >/dev/null || { echo "install as root: apt-get install buildah mmdebstrap bubblewrap"; exit 1; }; \
+		$(STAGE) "looking for Debian's buildah, for the images" 15 -- apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive $(STAGE) "installing buildah, mmdebstrap and bubblewrap" 60 -- \
+			apt-get install -qq -y --no-install-recommends buildah mmdebstrap bubblewrap; }
+
+images: $(STAMP) image-tools
+	@$(BIN)/python -m playground.images
+
+test: parts browser image-tools lint
 	@$(STAGE) "testing the sandbox (Go)" 60 --in sandbox -- $(GO) test ./...
 	@$(STAGE) "testing the dashboard's parts" 20 --in web -- $(NPM) run --silent test
 	@echo "testing the house, on real parts"

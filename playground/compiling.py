@@ -10,10 +10,10 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 import msgspec
 
@@ -66,29 +66,37 @@ def run_builds(builds: Sequence[Build], watch: Watcher) -> None:
 
     Blocking: from an event loop, run it in a thread.
     """
-    gauge = _Gauge([step for build in builds for step in build.steps], watch)
+    gauge = Gauge([step for build in builds for step in build.steps], watch)
     for build in builds:
         build.folder.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(build.folder, gauge):
+        with locked(build.folder, gauge):
             if build.folder.is_dir():
-                gauge.skip(build)
+                gauge.skip(len(build.steps))
             else:
                 _build(build, gauge)
     if builds:
         gauge.tell("done")
 
 
-class _Gauge:
+class Timed(Protocol):
+    """A step that knows how many seconds it takes on two cores from nothing."""
+
+    @property
+    def seconds(self) -> float: ...
+
+
+class Gauge:
     """Turns steps that end into seconds that are left. A step never counts as done before it is."""
 
-    def __init__(self, steps: Sequence[Step], watch: Watcher) -> None:
+    def __init__(self, steps: Sequence[Timed], watch: Watcher) -> None:
         self._steps = steps
         self._watch = watch
         self._at = 0
         self._began = time.monotonic()
 
-    def skip(self, build: Build) -> None:
-        self._at += len(build.steps)
+    def skip(self, steps: int = 1) -> None:
+        self._at += steps
+        self._began = time.monotonic()
 
     def next(self) -> None:
         self._at += 1
@@ -109,7 +117,7 @@ class _Gauge:
         )
 
 
-def _build(build: Build, gauge: _Gauge) -> None:
+def _build(build: Build, gauge: Gauge) -> None:
     partial = Path(tempfile.mkdtemp(prefix="partial-", dir=build.folder.parent))
     try:
         gauge.tell("looking for Go")
@@ -123,20 +131,34 @@ def _build(build: Build, gauge: _Gauge) -> None:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _compile(go: str, step: Step, target: Path, gauge: _Gauge) -> None:
+def _compile(go: str, step: Step, target: Path, gauge: Gauge) -> None:
     flags = ("-trimpath", "-buildvcs=false", "-ldflags", step.link_flags, "-o", str(target))
+    run_watched((go, "build", *flags, step.package), step.module, gauge, f"building {step.program}")
+
+
+def run_watched(
+    command: Sequence[str],
+    folder: Path,
+    gauge: Gauge,
+    doing: str,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Run a program in `folder` and tell the gauge meanwhile.
+
+    Raises BuildError with the end of what it printed where it fails. `environment` replaces ours.
+    """
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
-            [go, "build", *flags, step.package], cwd=step.module, stdout=said, stderr=said
+            list(command), cwd=folder, stdout=said, stderr=said, env=environment
         )
         try:
             while process.poll() is None:
-                gauge.tell(f"building {step.program}")
+                gauge.tell(doing)
                 time.sleep(_LOOK_EVERY)
         finally:
             _end(process)
         if process.returncode != 0:
-            raise BuildError(f"go build of {step.program} failed:\n{_end_of(said)}")
+            raise BuildError(f"{doing} failed:\n{_end_of(said)}")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -151,7 +173,7 @@ def _end_of(said: BinaryIO) -> str:
 
 
 @contextmanager
-def _locked(folder: Path, gauge: _Gauge) -> Iterator[None]:
+def locked(folder: Path, gauge: Gauge) -> Iterator[None]:
     with folder.with_name(f"{folder.name}.lock").open("w") as lock:
         while not _taken(lock.fileno()):
             gauge.tell("waiting for another process that builds the same")

@@ -1,4 +1,4 @@
-"""No engine builds the images here: a linter judges their file, and these tests what they copy.
+"""What the Dockerfile says and copies, without a build; `test_built_images` builds and starts it.
 
 What pip would install is built and looked into: a wheel, of exactly the copied files.
 """
@@ -104,7 +104,17 @@ def test_an_images_variables_are_settings(image: str) -> None:
 
 
 def test_no_secret_is_given_while_building() -> None:
-    assert not re.search(r"^ARG|(?i:password|secret|token)\S*=", DOCKERFILE, re.MULTILINE)
+    """The only arguments are the base images, and every one of them has a public default."""
+    arguments = dict(re.findall(r"^ARG (\w+)=?(.*)$", DOCKERFILE, re.MULTILINE))
+    assert {*arguments} == {"GO_IMAGE", "NODE_IMAGE", "PYTHON_IMAGE"}
+    assert all(":" in default for default in arguments.values())
+    assert not re.search(r"(?i:password|secret|token)\S*=", DOCKERFILE)
+
+
+def test_every_stage_begins_with_a_given_base_or_another_stage() -> None:
+    begins = re.findall(r"^FROM (\S+) AS", DOCKERFILE, re.MULTILINE)
+    given = {"${GO_IMAGE}", "${NODE_IMAGE}", "${PYTHON_IMAGE}"}
+    assert {*begins} <= given | {*STAGES}
 
 
 def lock_of(image: str) -> str:
