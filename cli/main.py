@@ -140,6 +140,11 @@ SERVICE = Group(
             command="sign-audit",
             summary="Vouch for an audit that is not signed to its end.",
         ),
+        "bind-agents": Verb(
+            module="cli.service_keys",
+            command="bind-agents",
+            summary="Vouch for agents' keys that the service did not write.",
+        ),
         "grant-role": Verb(
             module="cli.service_keys",
             command="grant-role",

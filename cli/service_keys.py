@@ -1,4 +1,4 @@
-"""`gitops service new-key|rotate-key|sign-audit|grant-role`: what makes the audit provable.
+"""`gitops service new-key|rotate-key|sign-audit|bind-agents|grant-role`: what can be proven.
 
 The keys stand in a file outside the database, and the tables may belong to another role than the
 one that the service uses: so neither a copy of the database nor the service's own login is enough
@@ -22,7 +22,7 @@ from service.app import now
 from service.keys import key_file
 from service.keys.key_ring import KeyFileError
 from service.keys.root_key import SealedValueError
-from service.rotation import rotate, sign_audits
+from service.rotation import bind_agents, rotate, sign_audits, unbound_agents
 from service.settings import ServiceSettings, owner_url
 from service.store.roles import grant
 
@@ -79,6 +79,29 @@ def sign_audit() -> None:
     """
     signed = _run(sign_audits(_settings(), now()))
     sys.stdout.write(f"signed: {', '.join(signed) or 'nothing, all are signed to their end'}\n")
+
+
+@app.command(name="bind-agents", epilog=_CODES)
+def bind_keys_of_agents(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Agents; without any, they are only listed.")
+    ] = None,
+    *,
+    every: Annotated[bool, typer.Option("--all", help="All agents that are listed.")] = False,
+) -> None:
+    """Vouch for keys of agents that the service did not write, as after an upgrade.
+
+    Such keys open no link: an earlier version wrote them, or somebody with the database's password.
+    A record in the audit names each agent.
+    """
+    settings = _settings()
+    if not names and not every:
+        found = ", ".join(_run(unbound_agents(settings)))
+        told = f"{found}\nvouch for them by name, or with --all" if found else "none"
+        sys.stdout.write(f"agents with keys that the service did not write: {told}\n")
+        return
+    done = _run(bind_agents(settings, now(), None if every else names))
+    sys.stdout.write(f"bound: {', '.join(done) or 'nothing'}\n")
 
 
 @app.command(name="grant-role", epilog=_CODES)

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from bus.ids import new_id
 from service.audit import book
 from service.audit.record import Entry, Source
-from service.auth import credentials
+from service.auth import attempts, credentials
 from service.auth.administrators import ADMINISTRATOR, take_turn
 from service.auth.passwords import hash_password
 from service.keys.adoption import open_signing_engine
@@ -48,12 +48,16 @@ async def grant_administrator(settings: ServiceSettings, name: str, now: datetim
 async def reset_password(
     settings: ServiceSettings, name: str, password: str, now: datetime
 ) -> None:
-    """Set a user's password; sessions and API tokens end. Raises UnknownUserError, KeyFileError."""
+    """Set a user's password; sessions and API tokens end, and no attempt before it counts.
+
+    Raises UnknownUserError, KeyFileError.
+    """
     hashed = hash_password(password)
     async with open_signing_engine(settings) as engine, engine.begin() as connection:
         user = await _user(connection, settings.account, name)
         await connection.execute(_one(user).values(password_hash=hashed))
         await credentials.end_all(connection, user["id"], now)
+        await attempts.clear(connection, user["id"])
         await _record(connection, user, now, "password.reset")
 
 

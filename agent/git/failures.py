@@ -89,6 +89,15 @@ def overdue(remote: Remote, seconds: float) -> RepositoryError:
     return _error(Reason.REPOSITORY_UNREACHABLE, remote, cause, remedy)
 
 
+def not_made(remote: Remote, complaint: str) -> RepositoryError:
+    """What to tell a person about a mirror that cannot be made on the agent's own disk."""
+    if _disk_full(complaint):
+        return failure(remote, complaint)
+    cause = f"its mirror cannot be made: {_plain(complaint)}"
+    remedy = "Check that the agent may write in its GITOPS_STATE_DIR; it is tried again"
+    return _error(Reason.REPOSITORY_UNREACHABLE, remote, cause, remedy)
+
+
 def unusable(remote: Remote, problem: str) -> RepositoryError:
     return _error(Reason.CREDENTIALS_REFUSED, remote, problem, "Mend the Secret")
 

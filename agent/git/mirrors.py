@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+import pygit2
 import structlog
 
 from agent.clock import SystemClock
 from agent.git.credentials import Credential, CredentialSource
-from agent.git.failures import unusable
+from agent.git.failures import not_made, unusable
 from agent.git.mirror import Mirror, mark_of, open_mirror
 from agent.git.outcomes import FetchOutcomes
 from agent.git.refs import is_commit, is_range
@@ -157,9 +158,15 @@ class Mirrors:
         return self._mirrors[repository]
 
     def _open(self, repository: RepositoryAccess) -> Mirror:
+        """Blocking. Raises RepositoryError: what fails here is the agent's own disk."""
         token = _token(repository)
         folder = self._settings.folder / f"{token}.git"
-        return open_mirror(folder, f"{token} {repository.url}", self._settings.fetch_seconds)
+        mark = f"{token} {repository.url}"
+        try:
+            return open_mirror(folder, mark, self._settings.fetch_seconds)
+        except (pygit2.GitError, OSError) as error:
+            remote = self._remote(repository, self._credential(repository))
+            raise not_made(remote, str(error)) from error
 
     def _credential(self, repository: RepositoryAccess) -> Credential | None:
         found = self._credentials.for_url(repository.url, repository.project)

@@ -13,9 +13,10 @@ from service.api.endpoint import Answer, Endpoint, Nothing
 from service.api.fields import Text, text_of
 from service.api.pages import Order, Page, rows_of
 from service.api.places import PlaceQuery, in_place
-from service.api.problem import DeniedError, not_found
+from service.api.problem import DeniedError, ProblemError, not_found
 from service.api.sight import agent_place, visible_agents
 from service.api.status import AgentStatus, status_of, upgrade_for
+from service.keys.bound_rows import is_bound
 from service.projection.rebuild import rebuilding
 from service.store.tables import agent_keys, agents, applications, epochs
 
@@ -99,15 +100,21 @@ async def get_sealing_key(call: Call, _given: Nothing) -> SealingKey:
     """The public key that credentials for this agent are sealed to."""
     row = await find(call, VIEW)
     query = (
-        select(agent_keys.c.sealing_key)
+        select(agent_keys)
         .where(agent_keys.c.agent_id == row["id"], agent_keys.c.retired_at.is_(None))
         .order_by(agent_keys.c.created_at.desc())
         .limit(1)
     )
-    key = await call.connection.scalar(query)
+    key = (await call.connection.execute(query)).mappings().one_or_none()
     if key is None:
         raise not_found(f"key of agent {row['name']}: it is not enrolled")
-    return SealingKey(public_key=key)
+    if not is_bound(call.tools.parts.keys.ring, agent_keys, key):
+        detail = (
+            f"the service did not write the key of agent {row['name']}: nothing is sealed to it"
+        )
+        remedy = "Revoke the agent and enrol it again; an operator finds more in the service's log."
+        raise ProblemError(409, detail, rule="unbound-key", remedy=remedy)
+    return SealingKey(public_key=key["sealing_key"])
 
 
 async def find(call: Call, permission: Permission) -> RowMapping:

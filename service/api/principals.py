@@ -19,7 +19,7 @@ from service.api.pages import Order, Page, PageQuery, rows_of
 from service.api.problem import DeniedError, ProblemError, invalid
 from service.api.sight import visible_principals
 from service.audit.redact import changed
-from service.auth import credentials
+from service.auth import attempts, credentials
 from service.auth.caller import bindings_of
 from service.auth.passwords import LONGEST, SHORTEST
 from service.store.tables import principals
@@ -112,6 +112,8 @@ async def change_principal(call: Call, given: PrincipalChange) -> PrincipalDetai
         after = await versions.change(call, principals, locked, values, given.version)
     if "password_hash" in values or values.get("disabled"):
         await credentials.end_all(call.connection, row["id"], call.now)
+    if "password_hash" in values:
+        await attempts.clear(call.connection, row["id"])
     detail = changed({it: row[it] for it in values}, values)
     await call.audit("principal.changed", f"principal/{row['name']}", detail=detail)
     return _principal(after)

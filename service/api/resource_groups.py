@@ -6,11 +6,12 @@ from sqlalchemy import select
 
 from service.access.permissions import Permission
 from service.api import rows
+from service.api.access_visibility import visible_groups
 from service.api.call import Call
 from service.api.endpoint import Answer, Endpoint, Given, Nothing
 from service.api.fields import Labels, Name, Version
 from service.api.pages import Order, Page, PageQuery, rows_of
-from service.api.problem import ProblemError
+from service.api.problem import ProblemError, not_found
 from service.api.versioned import Versioned, shown
 from service.store.tables import bindings, resource_groups
 
@@ -39,8 +40,8 @@ class Group(Answer, frozen=True, kw_only=True):
 
 
 async def list_groups(call: Call, given: PageQuery) -> Page[Group]:
-    """All of the account."""
-    query = select(resource_groups).where(resource_groups.c.account_id == call.account)
+    """List the resource groups that one may see."""
+    query = select(resource_groups).where(visible_groups(call.caller))
     order = Order(columns=(resource_groups.c.name,))
     found = await rows_of(call.connection, query, order, given, f"{call.account}/groups")
     return Page(items=[shown(Group, row) for row in found.rows], next=found.next)
@@ -48,7 +49,12 @@ async def list_groups(call: Call, given: PageQuery) -> Page[Group]:
 
 async def get_group(call: Call, _given: Nothing) -> Group:
     """One group."""
-    return shown(Group, await NOUN.one(call))
+    row = await NOUN.one(call)
+    mine = resource_groups.c.id == row["id"]
+    query = select(resource_groups.c.id).where(mine, visible_groups(call.caller))
+    if await call.connection.scalar(query) is None:
+        raise not_found(f"resource group {call.id}")
+    return shown(Group, row)
 
 
 async def create_group(call: Call, given: NewGroup) -> Group:

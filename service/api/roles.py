@@ -11,12 +11,13 @@ from service.access.decide import exceeds
 from service.access.permissions import Permission
 from service.access.values import Scope
 from service.api import rows
+from service.api.access_visibility import visible_roles
 from service.api.call import Call
 from service.api.endpoint import Answer, Endpoint, Given, Nothing
 from service.api.fields import Name, Version
 from service.api.last_administrator import administrator_stays
 from service.api.pages import Order, Page, PageQuery, rows_of
-from service.api.problem import DeniedError, ProblemError
+from service.api.problem import DeniedError, ProblemError, not_found
 from service.api.versioned import Versioned, shown
 from service.store.tables import bindings, roles
 
@@ -45,8 +46,8 @@ class Role(Answer, frozen=True, kw_only=True):
 
 
 async def list_roles(call: Call, given: PageQuery) -> Page[Role]:
-    """All of the account."""
-    query = select(roles).where(roles.c.account_id == call.account)
+    """List the roles that one may see: the built-in ones, those bound here, those one may give."""
+    query = select(roles).where(visible_roles(call.caller))
     order = Order(columns=(roles.c.name,))
     found = await rows_of(call.connection, query, order, given, f"{call.account}/roles")
     return Page(items=[shown(Role, row) for row in found.rows], next=found.next)
@@ -54,7 +55,11 @@ async def list_roles(call: Call, given: PageQuery) -> Page[Role]:
 
 async def get_role(call: Call, _given: Nothing) -> Role:
     """One role."""
-    return shown(Role, await NOUN.one(call))
+    row = await NOUN.one(call)
+    query = select(roles.c.id).where(roles.c.id == row["id"], visible_roles(call.caller))
+    if await call.connection.scalar(query) is None:
+        raise not_found(f"role {call.id}")
+    return shown(Role, row)
 
 
 async def create_role(call: Call, given: NewRole) -> Role:

@@ -23,7 +23,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.audit.record import START, Entry, Record, Source, chained, signed, statement_of
 from service.keys.key_file import KeyFile
-from service.store.database import KEY_FILE
+from service.store.database import keys_of
 from service.store.tables import audit
 
 log = structlog.get_logger()
@@ -54,7 +54,7 @@ async def record_all(connection: AsyncConnection, entries: Sequence[Entry]) -> S
             known.add(entry.id)
             made.append(chained(entry, sequence + 1, previous))
             sequence, previous = made[-1].sequence, made[-1].hash
-    made = _signed(made, tail, _key_file(connection))
+    made = _signed(made, tail, keys_of(connection))
     if made:
         await connection.execute(insert(audit), [_row(it) for it in made])
     return made
@@ -65,7 +65,7 @@ async def sign_from_here(connection: AsyncConnection, entry: Entry) -> None:
     await turn(connection, entry.account)
     tail = await _tail(connection, entry.account)
     made = chained(entry, tail.sequence + 1, tail.hash)
-    keys = _key_file(connection)
+    keys = keys_of(connection)
     row = _row(made if keys is None else signed(made, keys.ring.current))
     await connection.execute(insert(audit).values(row))
 
@@ -156,13 +156,6 @@ def _signed(made: Sequence[Record], tail: _Tail, keys: KeyFile | None) -> list[R
         )
         return list(made)
     return [signed(it, ring.current) for it in made]
-
-
-def _key_file(connection: AsyncConnection) -> KeyFile | None:
-    """The keys of the engine that this connection is of; None in tools that vouch for nothing."""
-    opened = connection.sync_connection
-    found: KeyFile | None = opened.get_execution_options().get(KEY_FILE) if opened else None
-    return found
 
 
 def _lock_of(account: str) -> Any:

@@ -27,7 +27,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bus.http.budget import holder_of
-from service.store.tables import login_failures
+from service.store.tables import accounts, known_devices, login_failures, principals
 
 _FORGOTTEN_AFTER = timedelta(days=1)
 
@@ -53,10 +53,10 @@ def locks_of(account: str, name: str, address: str) -> tuple[AttemptLock, ...]:
     Of the name only a hash is kept: some type their password where the name belongs.
     """
     holder = holder_of(address)
-    hashed = _hash(f"{account}/{name.lower()}")
+    hashed = _name_hash(account, name)
     pair = _hash(f"{account}/{name.lower()}/{holder}")
     return (
-        AttemptLock(key=f"pair:{pair}", allowance=5, longest=900.0, forgiven=True),
+        AttemptLock(key=f"pair:{hashed}:{pair}", allowance=5, longest=900.0, forgiven=True),
         AttemptLock(key=f"name:{hashed}", allowance=50, longest=60.0),
         AttemptLock(key=f"address:{holder[:200]}", allowance=20, longest=2.0),
     )
@@ -105,6 +105,27 @@ async def forgive(connection: AsyncConnection, locks: Sequence[AttemptLock], now
     await connection.execute(delete(login_failures).where(or_(login_failures.c.key.in_(mine), old)))
 
 
+async def clear(connection: AsyncConnection, principal: str) -> None:
+    """Forget all failures of a user's name, devices and logins: a new password was set by others.
+
+    Those of an address stay: they are other people's too, and hold nobody up for long.
+    """
+    query = (
+        select(accounts.c.name.label("account"), principals.c.name)
+        .join(principals, principals.c.account_id == accounts.c.id)
+        .where(principals.c.id == principal)
+    )
+    user = (await connection.execute(query)).one()
+    hashed = _name_hash(user.account, user.name)
+    devices = select(known_devices.c.hash).where(known_devices.c.principal_id == principal)
+    mine = [f"name:{hashed}", *(lock.key for lock in locks_of_principal(principal))]
+    for device in (await connection.execute(devices)).scalars():
+        mine += [lock.key for lock in locks_of_device(device)]
+    key = login_failures.c.key
+    of_name = key.startswith(f"pair:{hashed}:", autoescape=True)
+    await connection.execute(delete(login_failures).where(or_(key.in_(mine), of_name)))
+
+
 async def _counted(connection: AsyncConnection, lock: AttemptLock, now: datetime) -> int | None:
     """The attempts with this one; None where it has to wait. The row stays locked meanwhile."""
     old = login_failures.c.until < now - _FORGOTTEN_AFTER
@@ -126,6 +147,10 @@ async def _wait(connection: AsyncConnection, lock: AttemptLock, now: datetime) -
     query = select(login_failures.c.until).where(login_failures.c.key == lock.key)
     until = (await connection.execute(query)).scalar_one_or_none()
     return max((until - now).total_seconds(), 0.001) if until is not None else 0.001
+
+
+def _name_hash(account: str, name: str) -> str:
+    return _hash(f"{account}/{name.lower()}")
 
 
 def _hash(text: str) -> str:

@@ -3,7 +3,8 @@
 The token is burnt in the transaction that stores the key, so two agents with one token cannot both
 succeed. Who has lost the answer asks again: the same key with the same token is told the same, for
 as long as the token lives. The signature is checked before the database is asked: an unknown token
-takes as long as a known one. Keys of an earlier enrolment are retired.
+takes as long as a known one. Keys of an earlier enrolment are retired. Tokens and keys are bound by
+a key outside the database: who writes a row of his own there enrols nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ from service.gateway.ladder import AgentStatus
 from service.gateway.links import Wish, wish
 from service.gateway.problems import LinkRefusedError
 from service.gateway.proofs import is_key, signed, token_hash
+from service.keys.bound_rows import UNBOUND, bound, is_bound
+from service.keys.key_file import KeyFile
 from service.store.changes import note
+from service.store.database import keys_of
 from service.store.tables import accounts, agent_keys, agents, enrolment_tokens
 
 log = structlog.get_logger()
@@ -41,12 +45,18 @@ _VERSION_LENGTH = 64
 async def new_token(
     connection: AsyncConnection, agent_id: str, expires_at: datetime, cluster_uid: str = ""
 ) -> str:
-    """Shown once; only its hash is kept. Tokens made before for this agent stop working."""
+    """Shown once; only its hash is kept. Tokens made before for this agent stop working.
+
+    Raises LookupError where the engine of `connection` was opened without keys.
+    """
+    keys = keys_of(connection)
+    if keys is None:
+        raise LookupError("no enrolment token without the key file: open_engine(keys=...)")
     token = _TOKEN_PREFIX + secrets.token_urlsafe(32)
     older = update(enrolment_tokens).where(
         enrolment_tokens.c.agent_id == agent_id, enrolment_tokens.c.used_at.is_(None)
     )
-    await connection.execute(older.values(used_at=expires_at - timedelta(days=1)))
+    await connection.execute(older.values(used_at=expires_at - timedelta(days=1), **UNBOUND))
     row = {
         "id": new_id(),
         "agent_id": agent_id,
@@ -54,13 +64,16 @@ async def new_token(
         "cluster_uid": cluster_uid,
         "expires_at": expires_at,
     }
-    await connection.execute(insert(enrolment_tokens).values(row))
+    await connection.execute(
+        insert(enrolment_tokens).values(bound(keys.ring, enrolment_tokens, row))
+    )
     return token
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enrolment:
     engine: AsyncEngine
+    keys: KeyFile
     clock: Callable[[], datetime]
 
     async def __call__(self, ask: Enrol, address: str = "") -> Enrolled:
@@ -69,7 +82,7 @@ class Enrolment:
         async with self.engine.begin() as connection:
             found = await _find(connection, ask)
             key_id = await _key_given(connection, found, ask, self.clock())
-            problem = None if key_id else _problem(found, ask, self.clock())
+            problem = None if key_id else self._problem(found, ask)
             if problem is None:
                 key_id = key_id or await self._store(connection, found, ask, address)
             else:
@@ -84,10 +97,16 @@ class Enrolment:
     ) -> str:
         now, agent_id, key_id = self.clock(), found.agent_id, new_id()
         token = update(enrolment_tokens).where(enrolment_tokens.c.id == found.id)
-        await connection.execute(token.values(used_at=now, used_by=ask.public_key))
+        await connection.execute(token.values(used_at=now, used_by=ask.public_key, **UNBOUND))
         await retire_keys(connection, agent_id, now)
-        key = {"public_key": ask.public_key, "sealing_key": ask.sealing_key}
-        await connection.execute(insert(agent_keys).values(id=key_id, agent_id=agent_id, **key))
+        key = {
+            "id": key_id,
+            "agent_id": agent_id,
+            "public_key": ask.public_key,
+            "sealing_key": ask.sealing_key,
+        }
+        row = bound(self.keys.ring, agent_keys, key)
+        await connection.execute(insert(agent_keys).values(row))
         values = {
             "state": "enrolled",
             "cluster_uid": ask.cluster_uid[:_UID_LENGTH],
@@ -99,6 +118,24 @@ class Enrolment:
         name = found.agent_name
         await note(connection, found.account_id, "agent.changed", name, "", agent_id, body)
         return key_id
+
+    def _problem(self, found: Row[Any], ask: Enrol) -> LinkRefusedError | None:
+        """Why this token does not serve this agent."""
+        if found.used_at is not None or found.expires_at <= self.clock():
+            return _unusable()
+        if found.cluster_uid and found.cluster_uid != ask.cluster_uid:
+            detail = "The token was made for another cluster."
+            return LinkRefusedError(403, "cluster", detail, _REMEDY)
+        if not is_bound(self.keys.ring, enrolment_tokens, found._asdict()):
+            log.error(
+                "enrolment token refused: the service did not write it",
+                agent=found.agent_name,
+                token=found.id,
+                remedy="find out who writes to the database; make a new token for the agent",
+            )
+            detail = "The service did not make this token, or made it with a key that is retired."
+            return LinkRefusedError(403, "unbound", detail, _REMEDY)
+        return None
 
     async def _record(
         self,
@@ -126,7 +163,7 @@ class Enrolment:
 async def revoke(connection: AsyncConnection, agent_id: str, now: datetime) -> None:
     """Its keys, its tokens and its live link end; a new token enrols it again."""
     mine = enrolment_tokens.c.agent_id == agent_id
-    await connection.execute(update(enrolment_tokens).where(mine).values(used_at=now))
+    await connection.execute(update(enrolment_tokens).where(mine).values(used_at=now, **UNBOUND))
     await retire_keys(connection, agent_id, now)
     ended = {"state": "revoked", "connected": False, "status": AgentStatus.REVOKED}
     query = update(agents).where(agents.c.id == agent_id).values(ended)
@@ -139,7 +176,7 @@ async def revoke(connection: AsyncConnection, agent_id: str, now: datetime) -> N
 
 async def retire_keys(connection: AsyncConnection, agent_id: str, now: datetime) -> None:
     mine = (agent_keys.c.agent_id == agent_id) & agent_keys.c.retired_at.is_(None)
-    await connection.execute(update(agent_keys).where(mine).values(retired_at=now))
+    await connection.execute(update(agent_keys).where(mine).values(retired_at=now, **UNBOUND))
 
 
 def _check_proof(ask: Enrol) -> None:
@@ -173,16 +210,6 @@ async def _key_given(
     return (await connection.execute(query)).scalar_one_or_none() or ""
 
 
-def _problem(found: Row[Any], ask: Enrol, now: datetime) -> LinkRefusedError | None:
-    """Why this token does not serve this agent."""
-    if found.used_at is not None or found.expires_at <= now:
-        return _unusable()
-    if found.cluster_uid and found.cluster_uid != ask.cluster_uid:
-        detail = "The token was made for another cluster."
-        return LinkRefusedError(403, "cluster", detail, _REMEDY)
-    return None
-
-
 def _unusable() -> LinkRefusedError:
     detail = "The token is unknown, used already, expired, or older than a revocation."
     return LinkRefusedError(403, "token", detail, _REMEDY)
@@ -202,6 +229,8 @@ def _token_query(digest: str) -> Any:
             tokens.c.used_at,
             tokens.c.used_by,
             tokens.c.agent_id,
+            tokens.c.key_id,
+            tokens.c.mac,
             agents.c.account_id,
             agents.c.name.label("agent_name"),
             accounts.c.name.label("account_name"),

@@ -136,11 +136,12 @@ def gateway_of(parts: Parts) -> Gateway:
     """The gateway of the service that has these parts."""
     settings, engine, clock = parts.settings, parts.engine, parts.clock
     return Gateway(
-        enrolment=Enrolment(engine=engine, clock=clock),
+        enrolment=Enrolment(engine=engine, keys=parts.keys, clock=clock),
         sessions=Sessions(
             engine=engine,
             keys=parts.keys,
             clock=clock,
+            denials=parts.denials,
             lifetime=settings.session_seconds,
             account=settings.account,
         ),

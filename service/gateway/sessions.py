@@ -4,7 +4,7 @@ A nonce is used once, and so is a session's token: it holds the nonce of one con
 that speaks protocol 2 has to sign that nonce when it connects; from an older one the token, which
 nothing in the database can make, is enough. The key may be rotated on the way: the next one is
 accepted beside the old from now on, and alone after its own first use, so an answer that is lost
-locks nobody out.
+locks nobody out. A key in the database that the service did not write there opens nothing.
 """
 
 from __future__ import annotations
@@ -16,17 +16,24 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
+import structlog
 from sqlalchemy import Row, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from bus.ids import new_id
 from bus.link import PROVEN, Challenge, Session, SessionRequest, connection_proof, proof
+from service.audit import book
+from service.audit.denials import Denials
+from service.audit.record import Entry, Source
 from service.gateway import tickets
 from service.gateway.links import Wish, wish
 from service.gateway.problems import LinkRefusedError
 from service.gateway.proofs import is_key, signed
+from service.keys.bound_rows import UNBOUND, bound, is_bound
 from service.keys.key_file import KeyFile
 from service.store.tables import accounts, agent_keys, agents, challenges
+
+log = structlog.get_logger()
 
 NONCE_SECONDS = 60.0
 _AUDIENCE = "gitops-house link"
@@ -53,6 +60,7 @@ class Sessions:
     engine: AsyncEngine
     keys: KeyFile
     clock: Callable[[], datetime]
+    denials: Denials
     lifetime: float
     """Seconds."""
     account: str
@@ -70,7 +78,14 @@ class Sessions:
         return Challenge(nonce=nonce, expires_at=expires_at.timestamp())
 
     async def open(self, ask: SessionRequest) -> Session:
-        """Raises LinkRefusedError, the same for every reason but a revoked agent."""
+        """Raises LinkRefusedError, the same for all reasons but a revoked agent, an unbound key."""
+        try:
+            return await self._opened(ask)
+        except UnboundKeyError as error:
+            await self._record(error.key)
+            raise
+
+    async def _opened(self, ask: SessionRequest) -> Session:
         expires_at = self.clock() + timedelta(seconds=self.lifetime)
         async with self.engine.begin() as connection:
             key = await self._proven(connection, ask)
@@ -139,11 +154,13 @@ class Sessions:
     ) -> bool:
         """`given`: key id and signature, of a key of this agent that is not retired."""
         key_id, _, signature = given.partition(" ")
-        query = select(agent_keys.c.public_key, agent_keys.c.retired_at).where(
+        query = select(agent_keys).where(
             agent_keys.c.id == key_id[:36], agent_keys.c.agent_id == agent.id
         )
         key = (await connection.execute(query)).one_or_none()
         if key is None or (key.retired_at is not None and key.retired_at <= self.clock()):
+            return False
+        if not is_bound(self.keys.ring, agent_keys, key._asdict()):
             return False
         message = connection_proof(agent.account, agent.name, key_id, nonce)
         return signed(key.public_key, signature, message)
@@ -170,14 +187,43 @@ class Sessions:
         retired = key.retired_at is not None and key.retired_at <= self.clock()
         if known != (key.agent_id, key.agent, key.account) or retired:
             raise _refused("proof", "The key is not known, or the signature or nonce is not valid.")
+        if not is_bound(self.keys.ring, agent_keys, key._asdict()):
+            raise UnboundKeyError(key)
         return key
+
+    async def _record(self, key: Row[Any]) -> None:
+        """Say in log and audit that a key was refused which somebody else put there."""
+        log.error(
+            "link refused: the service did not write this agent's key",
+            agent=key.agent,
+            key=key.id,
+            remedy="gitops service bind-agents after an upgrade; otherwise find out who writes to"
+            " the database, revoke the agent and enrol it again",
+        )
+        entry = Entry(
+            account=key.account_id,
+            id=new_id(),
+            time=self.clock(),
+            actor=f"agent/{key.agent}",
+            action="agent.link",
+            resource=f"agent/{key.agent}",
+            decision="denied",
+            outcome="refused",
+            source=Source.AGENT,
+            detail={"rule": "unbound", "key": key.id},
+        )
+        noted = self.denials.note(entry, "unbound")
+        if noted is not None:
+            async with self.engine.begin() as connection:
+                await book.record(connection, noted)
 
     async def _rotate(self, connection: AsyncConnection, key: Row[Any], following: str) -> str:
         """Retire what this key replaces, and take up its successor; the key to use next."""
         now = self.clock()
         if key.used_at is None:
             older = (agent_keys.c.agent_id == key.agent_id) & (agent_keys.c.id < key.id)
-            await connection.execute(update(agent_keys).where(older).values(retired_at=now))
+            retired = {"retired_at": now, **UNBOUND}
+            await connection.execute(update(agent_keys).where(older).values(retired))
         mine = agent_keys.c.id == key.id
         await connection.execute(update(agent_keys).where(mine).values(used_at=now))
         if not following:
@@ -185,12 +231,28 @@ class Sessions:
         if not is_key(following):
             raise LinkRefusedError(400, "next-key", "The next key is not an Ed25519 key.", _REMEDY)
         key_id = new_id()
-        made = {"id": key_id, "agent_id": key.agent_id, "public_key": following}
-        await connection.execute(insert(agent_keys).values(**made, sealing_key=key.sealing_key))
+        made = {
+            "id": key_id,
+            "agent_id": key.agent_id,
+            "public_key": following,
+            "sealing_key": key.sealing_key,
+        }
+        row = bound(self.keys.ring, agent_keys, made)
+        await connection.execute(insert(agent_keys).values(row))
         return key_id
 
 
 _REMEDY = "Ask for a new challenge; if this goes on, enrol the agent again with a new token."
+
+
+class UnboundKeyError(LinkRefusedError):
+    """The agent holds a key whose row in the database is not the service's own."""
+
+    def __init__(self, key: Row[Any]) -> None:
+        detail = "The service did not write this agent's key into its database."
+        remedy = "Ask the service's operator to look at its log: gitops service bind-agents."
+        super().__init__(401, "unbound", detail, remedy)
+        self.key = key
 
 
 def _refused(rule: str, detail: str) -> LinkRefusedError:
@@ -217,6 +279,7 @@ def _key_query(key_id: str) -> Any:
         select(
             agent_keys,
             agents.c.state,
+            agents.c.account_id,
             agents.c.name.label("agent"),
             accounts.c.name.label("account"),
         )

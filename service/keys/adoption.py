@@ -1,8 +1,11 @@
-"""At each start the keys are held against the database, and what is in clear is encrypted.
+"""At each start the keys are compared with the database, and what is in clear is encrypted.
 
 A database that was used with other keys is refused: a service that went on with a new key could not
-read what the old one encrypted, and would vouch for an audit that it cannot check. The first start
-with keys encrypts what earlier versions left in clear, and signs the audit from there on.
+read what the old one encrypted, and would vouch for an audit that it cannot check.
+
+Nothing in the database decides whether the service vouches for what stands there: who can write it
+could make each start look like the first. Only a key file that was made at this very start does; in
+all other cases a person has to look, and what nobody vouches for is named in the log.
 """
 
 from __future__ import annotations
@@ -19,11 +22,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from bus.ids import new_id
 from service.audit import book
-from service.audit.record import Entry, Source
+from service.audit.record import Entry, Record, Source
 from service.keys import key_file
+from service.keys.bound_rows import rebind
 from service.keys.columns import reseal
 from service.keys.key_file import KeyFile
 from service.keys.key_ring import KeyFileError, KeyRing
+from service.keys.unbound_keys import bind_keys, unbound_keys
 from service.settings import ServiceSettings
 from service.store.database import open_engine
 from service.store.tables import accounts, service_keys
@@ -31,18 +36,21 @@ from service.store.tables import accounts, service_keys
 log = structlog.get_logger()
 
 _LOCK = 0x67740005
+_SHOWN = 20
+_FIRST_START = "the service's first start with keys"
 
 
 def open_keys(path: Path, *, generate: bool) -> KeyFile:
     """Raises KeyFileError. `generate`: make the file where there is none."""
+    fresh = False
     try:
-        if generate and not path.exists() and key_file.generate(path):
+        if generate and not path.exists() and (fresh := key_file.generate(path)):
             log.warning("key file made: keep a copy apart from the database", file=str(path))
     except OSError as error:
         raise KeyFileError(
             f"GITOPS_SERVICE_KEY_FILE: {path} cannot be made: {error.strerror}"
         ) from error
-    return key_file.open_key_file(path)
+    return key_file.open_key_file(path, fresh=fresh)
 
 
 @asynccontextmanager
@@ -67,8 +75,12 @@ async def adopt(engine: AsyncEngine, keys: KeyFile, now: datetime) -> None:
         written = await reseal(connection, ring)
         if written:
             log.info("columns encrypted", rows=written, key=ring.current.id)
-        if not known:
-            await sign_all(connection, now, "the service's first start with keys")
+        await rebind(connection, ring)
+        if keys.fresh:
+            await sign_all(connection, now, _FIRST_START)
+            await bind_keys(connection, ring, now, _FIRST_START)
+        else:
+            await _name_unproven(connection, ring)
 
 
 async def note_keys(connection: AsyncConnection, ring: KeyRing) -> None:
@@ -80,12 +92,9 @@ async def note_keys(connection: AsyncConnection, ring: KeyRing) -> None:
 async def sign_all(connection: AsyncConnection, now: datetime, reason: str) -> list[str]:
     """Vouch for the audits that are not signed to their end; the accounts' names."""
     signed: list[str] = []
-    for account in (await connection.execute(select(accounts).order_by(accounts.c.id))).all():
-        head = await book.newest(connection, account.id)
-        if head is None or head.signature:
-            continue
+    for name, head in await _unsigned(connection):
         entry = Entry(
-            account=account.id,
+            account=head.entry.account,
             id=new_id(),
             time=now,
             actor="service",
@@ -96,8 +105,38 @@ async def sign_all(connection: AsyncConnection, now: datetime, reason: str) -> l
             detail={"through": head.sequence, "reason": reason},
         )
         await book.sign_from_here(connection, entry)
-        signed.append(account.name)
+        signed.append(name)
     return signed
+
+
+async def _unsigned(connection: AsyncConnection) -> list[tuple[str, Record]]:
+    """Names of accounts whose newest record is not signed, with that record."""
+    found: list[tuple[str, Record]] = []
+    for account in (await connection.execute(select(accounts).order_by(accounts.c.id))).all():
+        head = await book.newest(connection, account.id)
+        if head is not None and not head.signature:
+            found.append((account.name, head))
+    return found
+
+
+async def _name_unproven(connection: AsyncConnection, ring: KeyRing) -> None:
+    """Say in the log what nobody vouches for."""
+    for name, head in await _unsigned(connection):
+        log.error(
+            "audit is not signed to its end",
+            account=name,
+            sequence=head.sequence,
+            remedy="look at it; then gitops service sign-audit",
+        )
+    names = dict.fromkeys(row["agent"] for row in await unbound_keys(connection, ring))
+    if names:
+        log.error(
+            "keys of agents are not the service's own: they open no link",
+            agents=list(names)[:_SHOWN],
+            count=len(names),
+            remedy="gitops service bind-agents after an upgrade; otherwise find out who writes to"
+            " the database, and enrol these agents again",
+        )
 
 
 def _check(known: set[str], ring: KeyRing, path: Path) -> None:

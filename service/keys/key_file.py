@@ -31,6 +31,8 @@ class KeyFile:
     path: Path
     _ring: KeyRing
     _mark: tuple[int, int, int] = field(default=(0, 0, 0))
+    fresh: bool = False
+    """Made at this start, so no database was ever used with it."""
 
     @property
     def ring(self) -> KeyRing:
@@ -43,10 +45,10 @@ class KeyFile:
         return self._ring
 
 
-def open_key_file(path: Path) -> KeyFile:
+def open_key_file(path: Path, *, fresh: bool = False) -> KeyFile:
     """Raises KeyFileError."""
     try:
-        return KeyFile(path, read_ring(path), _mark_of(path))
+        return KeyFile(path, read_ring(path), _mark_of(path), fresh)
     except FileNotFoundError:
         raise KeyFileError(
             f"GITOPS_SERVICE_KEY_FILE: there is no file {path}. Restore it; on a database that was"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hmac
 from dataclasses import dataclass
 
 from service.keys.root_key import KEY_BYTES, PublicKey, RootKey, SealedValueError
@@ -41,6 +42,11 @@ class KeyRing:
     def verifies(self, key_id: str, signature: str, message: bytes) -> bool:
         key = self.public(key_id)
         return key is not None and key.verifies(signature, message)
+
+    def verifies_mac(self, key_id: str, mac: str, message: bytes) -> bool:
+        """By a secret key of the file: a retired one makes no MAC."""
+        key = next((key for key in self.secret if key.id == key_id), None)
+        return key is not None and hmac.compare_digest(key.mac(message).encode(), mac.encode())
 
     def unseal(self, key_id: str, sealed: str, place: str) -> str:
         """Raises SealedValueError."""

@@ -1,8 +1,9 @@
-"""One root key of the service, and the three keys that are derived from it. Pure.
+"""One root key of the service, and the four keys that are derived from it. Pure.
 
     Ed25519      signs the records of the audit
     AES-256-GCM  encrypts columns; bound to the row, so that no value can be moved to another row
     HMAC-SHA256  signs the one-time tickets of agents' links
+    HMAC-SHA256  binds the rows that say which agent is trusted
 
 A root key is 32 random bytes. Its id is made of its public half, so a file can say which key it is
 about without the key.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import hmac
 import secrets
 from functools import cached_property
 
@@ -99,6 +101,9 @@ class RootKey:
                 f"{place} cannot be decrypted with key {self.id}: it was changed or moved"
             ) from error
 
+    def mac(self, message: bytes) -> str:
+        return base64.b64encode(hmac.digest(self._binding, message, "sha256")).decode()
+
     @cached_property
     def ticket_key(self) -> bytes:
         return self._derived("agent link tickets")
@@ -110,6 +115,10 @@ class RootKey:
     @cached_property
     def _sealing(self) -> bytes:
         return self._derived("encrypted columns")
+
+    @cached_property
+    def _binding(self) -> bytes:
+        return self._derived("bound rows")
 
     def _derived(self, purpose: str) -> bytes:
         info = f"gitops service {purpose}".encode()

@@ -11,14 +11,14 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from service.keys.key_file import KeyFile
 
 CONNECT_SECONDS = 10.0
 STATEMENT_SECONDS = 30.0
 KEY_FILE = "key_file"
-"""The engine's option that holds the keys that sign the audit."""
+"""The engine's option that holds the keys that sign the audit and bind rows."""
 
 
 @asynccontextmanager
@@ -51,6 +51,13 @@ async def open_engine(
         yield engine
     finally:
         await engine.dispose()
+
+
+def keys_of(connection: AsyncConnection) -> KeyFile | None:
+    """The keys of the engine that this connection is of; None in tools that vouch for nothing."""
+    opened = connection.sync_connection
+    found: KeyFile | None = opened.get_execution_options().get(KEY_FILE) if opened else None
+    return found
 
 
 def driver_url(url: str) -> str:

@@ -49,6 +49,14 @@ def _time(name: str, *, default: bool = False) -> Column[object]:
     return Column(name, DateTime(timezone=True))
 
 
+def _bound() -> tuple[Column[str], Column[str]]:
+    """Of a row that carries a MAC: see service/keys/bound_rows.py."""
+    return (
+        Column("key_id", String(16), nullable=False, server_default=""),
+        Column("mac", String(44), nullable=False, server_default=""),
+    )
+
+
 def _json(name: str, empty: str = "{}") -> Column[object]:
     return Column(name, JSONB, nullable=False, server_default=text(f"'{empty}'::jsonb"))
 
@@ -257,7 +265,8 @@ enrolment_tokens = Table(
     _time("used_at"),
     Column("used_by", String(64), nullable=False, server_default=""),
     _time("created_at", default=True),
-    comment="used_by: the public key that it was given for",
+    *_bound(),
+    comment="used_by: the public key that it was given for; mac: binds the row, until it is used",
 )
 
 agent_keys = Table(
@@ -270,7 +279,9 @@ agent_keys = Table(
     _time("created_at", default=True),
     _time("used_at"),
     _time("retired_at"),
-    comment="public keys only; retired_at: not accepted from this moment",
+    *_bound(),
+    comment="public keys only; retired_at: not accepted from this moment;"
+    " mac: binds the row with key `key_id`, which stands outside the database",
 )
 
 challenges = Table(

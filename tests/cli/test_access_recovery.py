@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import pytest
 from argon2 import PasswordHasher
+from sqlalchemy import insert
 
+from service.app import now
 from service.auth.administrators import has_administrator
+from service.auth.attempts import locks_of, locks_of_device, locks_of_principal
+from service.store.tables import known_devices, login_failures
 from tests.cli.conftest import Gitops
 from tests.service.api.world import World, open_world
 from tests.service.world import key_path
@@ -61,6 +66,32 @@ async def test_a_reset_password_is_shown_once_and_ends_what_was_open(
     assert (await mira.get("/me")).status == 401
     (record,) = await world.rows("audit")
     assert (record.action, password in str(record)) == ("password.reset", False)
+
+
+async def test_a_reset_password_lets_in_who_was_held_off(
+    world: World, gitops: Gitops, database_url: str
+) -> None:
+    """Also from the address that failed too often; a stranger's failures stay."""
+    mira = await world.person("viewer", name="mira")
+    held = (
+        *locks_of("default", "mira", "192.0.2.7")[:2],
+        *locks_of_device("known"),
+        *locks_of_principal(mira.id),
+    )
+    other = locks_of("default", "tom", "192.0.2.7")
+    later = now() + timedelta(hours=1)
+    async with world.engine.begin() as connection:
+        device = {"account_id": world.account, "principal_id": mira.id, "expires_at": later}
+        await connection.execute(insert(known_devices).values(hash="known", **device))
+        for lock in (*held, *other):
+            row = {"key": lock.key, "count": 99, "until": later}
+            await connection.execute(insert(login_failures).values(row))
+    ran = await asyncio.to_thread(
+        gitops, "service", "reset-password", "mira", **given(database_url)
+    )
+    assert ran.code == 0, ran.err
+    left = {it.key for it in await world.rows("login_failures")}
+    assert left == {lock.key for lock in other}
 
 
 @pytest.mark.parametrize(("password", "code"), [(b"correct horse\n", 0), (b"short\n", 2)])

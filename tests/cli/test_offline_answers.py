@@ -237,7 +237,7 @@ def test_webhook_parse_answers_what_a_push_says(gitops: Gitops, tmp_path: Path) 
             "file": str(body),
             "provider": "github",
             "event": "push",
-            "repositories": ["https://github.com/octo/shop"],
+            "repositories": ["https://github.com/Octo/Shop.git"],
             "ref": "refs/heads/main",
             "before": "a" * 40,
             "after": "b" * 40,

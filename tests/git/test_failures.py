@@ -1,11 +1,15 @@
 """What is told about a fetch that failed."""
 
+from pathlib import Path
+
 import pytest
 
-from agent.git.credentials import Credential
-from agent.git.failures import failure
+from agent.git.credentials import Credential, SecretCredentials
+from agent.git.failures import failure, not_made
+from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.git.transport import Remote
 from bus.status import Reason
+from handlers.ports import RepositoryAccess, RepositoryError
 from tests.git.test_transport import HEADER, REMOTE
 
 
@@ -45,6 +49,28 @@ def test_a_full_disk_of_ours_is_told_as_such(complaint: str) -> None:
     assert error.reason is Reason.DISK_FULL
     assert "GITOPS_STATE_DIR" in error.message
     assert "that the server is up" not in error.message
+
+
+def test_a_mirror_that_cannot_be_made_is_not_the_server_s_fault() -> None:
+    """libgit2's words on a file system that is full, and on one that is not ours to write."""
+    template = "failed to initialize repository with template 'info/exclude'"
+    error = not_made(REMOTE, f"{template}: No space left on device")
+    assert error.reason is Reason.DISK_FULL
+    assert "GITOPS_STATE_DIR" in error.message
+    error = not_made(REMOTE, "failed to make directory '/x/y.git': Permission denied")
+    assert "Permission denied" in error.message
+    assert "GITOPS_STATE_DIR" in error.message
+
+
+async def test_a_folder_that_cannot_be_written_is_told_of_the_repository(tmp_path: Path) -> None:
+    (tmp_path / "git").mkdir()
+    settings = MirrorSettings(folder=tmp_path / "git")
+    async with Mirrors(settings, SecretCredentials(tuple)) as mirrors:
+        (tmp_path / "git").rmdir()
+        (tmp_path / "git").write_text("in the way")
+        with pytest.raises(RepositoryError, match="its mirror cannot be made") as raised:
+            await mirrors.fetch(RepositoryAccess(url=REMOTE.url))
+    assert str(REMOTE.url) in raised.value.message
 
 
 def test_another_protocol_is_refused_with_a_remedy() -> None:

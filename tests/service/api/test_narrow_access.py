@@ -160,3 +160,57 @@ async def test_who_gives_roles_finds_a_person_by_the_exact_name(world: World) ->
     found = (await boss.get(f"/principals?name={stranger.name}")).body["items"]
     assert [it["id"] for it in found] == [stranger.id]
     assert (await boss.get("/principals?name=tom")).body["items"] == []
+
+
+async def member(world: World, *permissions: str) -> Person:
+    """Of the project, with a role of these permissions; the role has the member's name."""
+    who = await world.person()
+    role = await custom_role(world, f"role-{who.name}", *permissions)
+    await bind(world, who, role, world.project)
+    return who
+
+
+async def custom_role(world: World, name: str, *permissions: str) -> str:
+    values = {"name": name, "permissions": list(permissions)}
+    return await world.put("roles", account_id=world.account, **values)
+
+
+async def bind(
+    world: World, who: Person, role: str, project: str, group: str | None = None
+) -> None:
+    scope = {"project_id": project, "resource_group_id": group}
+    values = {"account_id": world.account, "principal_id": who.id, "role_id": role, **scope}
+    await world.put("bindings", **values)
+
+
+async def names(who: Person, path: str) -> set[str]:
+    return {it["name"] for it in (await who.get(path)).body["items"]}
+
+
+async def test_roles_and_groups_are_seen_within_what_one_may_view(world: World) -> None:
+    place = {"account_id": world.account, "organisation_id": world.organisation}
+    elsewhere = await world.put("projects", name="elsewhere", **place)
+    someone, ids = await world.person(), {}
+    for name, project in (("near", world.project), ("far", elsewhere)):
+        labels = {"account_id": world.account, "labels": {"team": name}}
+        group = await world.put("resource_groups", name=name, **labels)
+        role = await custom_role(world, name, "gitops_agent_delete")
+        await bind(world, someone, role, project, group)
+        ids[name] = (role, group)
+    await custom_role(world, "light", "gitops_application_view")
+    views = await member(world, "access_view")
+    gives = await member(world, "access_view", "access_edit", "gitops_application_view")
+    admin = await world.person("administrator")
+    built_in = {"viewer", "deployer", "editor", "administrator"}
+    here = built_in | {"near", f"role-{views.name}", f"role-{gives.name}"}
+
+    assert await names(views, "/roles?limit=50") == here
+    assert await names(gives, "/roles?limit=50") == here | {"light"}
+    assert await names(admin, "/roles?limit=50") == here | {"light", "far"}
+    assert await names(views, "/resource-groups") == {"near"}
+    assert await names(gives, "/resource-groups") == {"near", "far"}
+    assert await names(admin, "/resource-groups") == {"near", "far"}
+    for name, status in (("near", 200), ("far", 404)):
+        role, group = ids[name]
+        assert (await views.get(f"/roles/{role}")).status == status
+        assert (await views.get(f"/resource-groups/{group}")).status == status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import stat
 from pathlib import Path
 from typing import Any
@@ -11,16 +12,17 @@ import aiohttp
 import asyncpg
 import pytest
 from sqlalchemy import select, update
+from structlog.testing import capture_logs
 
 from service.app import now
 from service.keys.columns import sealed, unsealed
 from service.keys.key_file import generate, open_key_file, read_ring, replace
 from service.keys.key_ring import KeyFileError, KeyRing, parse, render, with_new_key
 from service.keys.root_key import SealedValueError, new_root_key
-from service.rotation import rotate
+from service.rotation import bind_agents, rotate, sign_audits, unbound_agents
 from service.store import tables
 from service.store.tables import audit, service_keys, webhooks
-from tests.service.client import connect, open_session
+from tests.service.client import Identity, RefusedError, connect, open_session
 from tests.service.world import World, open_service, settings
 
 SECRET = "whsec_"
@@ -37,6 +39,11 @@ async def make_webhook(world: World) -> str:
         told = await answer.json()
         assert told["url"] == URL
         return str(told["secret"])
+
+
+def replace_url(identity: Identity, url: str) -> Identity:
+    """The same agent, and the service after a restart."""
+    return dataclasses.replace(identity, url=url)
 
 
 async def dumped(world: World) -> str:
@@ -179,20 +186,54 @@ async def test_the_key_of_another_database_is_refused(database_url: str, tmp_pat
             pass
 
 
-async def test_an_older_audit_is_vouched_for_at_the_first_start_with_keys(
-    database_url: str,
-) -> None:
-    async with open_service(settings(database_url)) as service:
-        await World(service).call("GET", "/audit/export")
+async def as_before_keys(database_url: str) -> None:
+    """Make the database look as an earlier version left it: its owner can always do that."""
     connection = await asyncpg.connect(database_url, timeout=10)
     await connection.execute("ALTER TABLE audit DISABLE TRIGGER audit_append_only")
     await connection.execute("UPDATE audit SET signature = '', key_id = ''")
+    await connection.execute("UPDATE agent_keys SET mac = '', key_id = ''")
     await connection.execute("DELETE FROM service_keys")
     await connection.close()
+
+
+async def test_what_an_older_version_left_is_vouched_for_by_a_key_that_is_made_at_the_start(
+    database_url: str, tmp_path: Path
+) -> None:
     async with open_service(settings(database_url)) as service:
+        await World(service).enrolled()
+    await as_before_keys(database_url)
+    file = tmp_path / "service.key"
+    async with open_service(settings(database_url, key_file=file, key_generate=True)) as service:
         world = World(service)
-        assert (await world.rows(audit))[-1].action == "audit.signed"
+        actions = [it.action for it in await world.rows(audit)]
+        assert actions[-2:] == ["audit.signed", "agent-key.bound"]
         assert (await world.call("GET", "/audit/verify"))[1]["ok"]
+
+
+async def test_a_key_that_was_used_vouches_for_nothing_however_new_the_database_looks(
+    database_url: str,
+) -> None:
+    given = settings(database_url)
+    async with open_service(given) as service:
+        identity = await World(service).enrolled()
+    await as_before_keys(database_url)
+    with capture_logs() as logs:
+        async with open_service(given) as service:
+            world = World(service)
+            assert not (await world.call("GET", "/audit/verify"))[1]["ok"]
+            with pytest.raises(RefusedError, match="unbound"):
+                await open_session(replace_url(identity, service.url))
+    assert await unbound_agents(given) == ["prod"]
+    assert await bind_agents(given, now(), ["other"]) == []
+    assert await bind_agents(given, now(), None) == ["prod"]
+    assert list(await sign_audits(given, now())) == ["default"]
+    async with open_service(given) as service:
+        world = World(service)
+        assert (await world.call("GET", "/audit/verify"))[1]["ok"]
+        await open_session(replace_url(identity, service.url))
+    said = {it["event"] for it in logs if it["log_level"] == "error"}
+    assert "audit is not signed to its end" in said
+    assert "keys of agents are not the service's own: they open no link" in said
 
 
 # --- rotation -------------------------------------------------------------------------------------
