@@ -63,6 +63,8 @@ class ConditionType(StrEnum):
     REPEATED_RESOURCE_WARNING = "RepeatedResourceWarning"
     EXCLUDED_RESOURCE_WARNING = "ExcludedResourceWarning"
     ORPHANED_RESOURCE_WARNING = "OrphanedResourceWarning"
+    AUTO_SYNC_HELD_WARNING = "AutoSyncHeldWarning"
+    """Ours: automated syncs wait for a person, because of something that is not acted on yet."""
     UNSUPPORTED_FIELD_WARNING = "UnsupportedFieldWarning"
     """Ours: the Application says something that this version does not act on yet."""
 
@@ -98,6 +100,7 @@ class Reason(StrEnum):
     # why a sync was not started
     ALREADY_SYNCED = "AlreadySynced"
     AUTO_SYNC_OFF = "AutoSyncOff"
+    AUTO_SYNC_HELD = "AutoSyncHeld"
     SELF_HEAL_OFF = "SelfHealOff"
     SELF_HEAL_BACK_OFF = "SelfHealBackOff"
     ONLY_PRUNE_NEEDED = "OnlyPruneNeeded"

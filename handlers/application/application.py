@@ -15,6 +15,11 @@ RESOURCES_FINALIZER = "resources-finalizer.argocd.argoproj.io"
 REFRESH_ANNOTATION = "argocd.argoproj.io/refresh"
 
 
+class OwnerReference(Value, frozen=True, kw_only=True):
+    kind: str = ""
+    name: str = ""
+
+
 class Metadata(Value, frozen=True, kw_only=True):
     name: str
     namespace: str = ""
@@ -26,6 +31,7 @@ class Metadata(Value, frozen=True, kw_only=True):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     finalizers: tuple[str, ...] = ()
+    owner_references: tuple[OwnerReference, ...] = ()
 
 
 class Application(Value, frozen=True, kw_only=True):
@@ -87,6 +93,9 @@ class AppProjectSpec(Value, frozen=True, kw_only=True):
     sync_windows: tuple[dict[str, Any], ...] = ()
     orphaned_resources: dict[str, Any] | None = None
     signature_keys: tuple[dict[str, Any], ...] = ()
+    source_integrity: dict[str, Any] | None = None
+    destination_service_accounts: tuple[dict[str, Any], ...] = ()
+    permit_only_project_scoped_clusters: bool = False
 
 
 class AppProject(Value, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from bus.repository_url import RepositoryUrl, RepositoryUrlError
 from bus.status import ConditionType
+from handlers.application.address_pattern import any_denied
 from handlers.application.application import Application, AppProject
 from handlers.application.destination import (
     IN_CLUSTER,
@@ -23,6 +24,7 @@ from handlers.application.destination import (
     DestinationCluster,
     DestinationError,
 )
+from handlers.application.globs import matches
 from handlers.application.policy import duration_problems
 from handlers.application.project import admits, destination_permitted, source_permitted
 from handlers.application.spec import Destination, Operation, Source
@@ -171,6 +173,7 @@ def _project_problems(app: Application, project: AppProject | None) -> Iterator[
             f"the AppProject {name!r} demands signed commits (spec.signatureKeys), which this "
             "version cannot verify; it deploys nothing rather than unverified commits"
         )
+    yield from _unsafe_rules(app, project)
     yield from _source_denials(app, project)
     destination = app.spec.destination
     if any(_address_problems(destination)):
@@ -181,6 +184,38 @@ def _project_problems(app: Application, project: AppProject | None) -> Iterator[
             f"{destination.namespace!r} is not permitted in project {name!r}; see "
             "spec.destinations of the project"
         )
+
+
+def _unsafe_rules(app: Application, project: AppProject) -> Iterator[str]:
+    """Rules of the project that protect something, and that this version cannot hold."""
+    name, spec = project.metadata.name, project.spec
+    if spec.source_integrity:
+        yield (
+            f"the AppProject {name!r} demands verified sources (spec.sourceIntegrity), which this "
+            "version cannot verify; it deploys nothing rather than unverified commits"
+        )
+    if any(_impersonates(rule, app.spec.destination) for rule in spec.destination_service_accounts):
+        yield (
+            f"the AppProject {name!r} wants syncs to this destination made as a ServiceAccount "
+            "(spec.destinationServiceAccounts); this version would use its own, wider rights and "
+            "deploys nothing instead: remove the entry, or narrow the project's destinations"
+        )
+    if spec.permit_only_project_scoped_clusters:
+        yield (
+            f"the AppProject {name!r} permits only clusters of its own "
+            "(spec.permitOnlyProjectScopedClusters), which this version cannot tell from others; "
+            "it deploys nothing: remove the field and name the clusters in spec.destinations"
+        )
+
+
+def _impersonates(rule: Mapping[str, Any], destination: Destination) -> bool:
+    """A rule without a server or namespace is taken to mean all of them."""
+    try:
+        identities = DestinationCluster.of(destination).identities
+    except DestinationError:
+        return False
+    server, space = str(rule.get("server") or "*"), str(rule.get("namespace") or "*")
+    return any_denied(server, identities) and matches(space, destination.namespace)
 
 
 def _source_denials(app: Application, project: AppProject) -> Iterator[str]:

@@ -26,5 +26,5 @@ def _problems(words: tuple[str, ...]) -> Iterator[str]:
                 "write it into spec.syncPolicy.syncOptions"
             )
             continue
-        for _, consequence in unsupported_options((word,)):
-            yield f"sync option {word!r} is refused: this version cannot do it ({consequence})"
+        for one in unsupported_options((word,)):
+            yield f"sync option {word!r} is refused: this version cannot do it ({one.consequence})"

@@ -7,7 +7,7 @@ comparison cannot tell, or says "different" about what the last sync applied, th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 import msgspec
@@ -76,6 +76,12 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
             return SyncStatus.OUT_OF_SYNC
         counted = (one.said for one in self.pairs if one.state is not State.LEAVING)
         return Comparison(tuple(counted)).status
+
+    @property
+    def manifests(self) -> Iterator[Manifest]:
+        """All that Git has, hooks too."""
+        yield from (one.desired for one in self.pairs if one.desired is not None)
+        yield from self.hooks
 
     def denying(self, denials: Mapping[ResourceKey, str]) -> World:
         """The same, with these objects not permitted; what was to be pruned of them stays."""

@@ -128,10 +128,15 @@ def weakened(options: SyncOptions, written: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name, weaker in changed if weaker)
 
 
+def is_object_option(word: str) -> bool:
+    """Whether the option has a meaning in the annotation of one object."""
+    return word.partition("=")[0] in _ON_RESOURCES
+
+
 def sync_options_of(manifest: Manifest, app: SyncOptions) -> SyncOptions:
     """The application's options with those of one object laid over them."""
     words = annotation_words(manifest, SYNC_OPTIONS)
-    allowed = [word for word in words if word.partition("=")[0] in _ON_RESOURCES]
+    allowed = [word for word in words if is_object_option(word)]
     options = parse_sync_options(allowed, app) if allowed else app
     if annotation(manifest, HELM_RESOURCE_POLICY) == "keep":
         return msgspec.structs.replace(options, delete=Consent.NO)

@@ -36,6 +36,8 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
     """Objects that Git no longer has, and that may be pruned."""
     denied: frozenset[str] = frozenset()
     """Why the project does not permit what Git has."""
+    held: tuple[str, ...] = ()
+    """What is not acted on though ignoring it could do harm, each with its consequence."""
 
 
 class Skip(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +67,7 @@ def decide(app: Application, outlook: Outlook, now: datetime) -> Skip | Start:
         or _needless(outlook, policy, last)
         or _dangerous(outlook, policy)
         or _too_soon(outlook, policy, last, now)
+        or _held(outlook)
         or Start(operation=_automated(app, outlook, policy, _heals(last, now)))
     )
 
@@ -117,6 +120,12 @@ def _needless(outlook: Outlook, policy: AutoSync, last: OperationState | None) -
         message = "all that differs are objects that are no longer in Git and may not be pruned"
         return _skip(Reason.ONLY_PRUNE_NEEDED, message)
     return None
+
+
+def _held(outlook: Outlook) -> Skip | None:
+    if not outlook.held:
+        return None
+    return _skip(Reason.AUTO_SYNC_HELD, "; ".join(outlook.held))
 
 
 def _dangerous(outlook: Outlook, policy: AutoSync) -> Skip | None:

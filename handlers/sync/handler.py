@@ -51,7 +51,8 @@ class Decide:
             raise Retry(str(error), after=_AWAY) from error
 
     async def _decide(self, app: Application, world: World) -> Sequence[Event]:
-        answer = decide(app, outlook(app, world), self.clock.now())
+        project = self.apps.project(app.spec.project)
+        answer = decide(app, outlook(app, project, world), self.clock.now())
         if isinstance(answer, Start):
             return (StepOperation(app=app.key),)
         status = self._status(app, world, answer)

@@ -23,7 +23,7 @@ from handlers.application.status import (
     Summary,
     SyncState,
 )
-from handlers.application.unsupported import unsupported
+from handlers.application.unsupported import conditions_of, unsupported
 from handlers.compare.world import Pair, State, World
 from handlers.health.aggregate import aggregate
 from handlers.health.members import health_state, member
@@ -33,6 +33,7 @@ _OWNED = (
     ConditionType.SYNC_ERROR,
     ConditionType.SHARED_RESOURCE_WARNING,
     ConditionType.UNSUPPORTED_FIELD_WARNING,
+    ConditionType.AUTO_SYNC_HELD_WARNING,
 )
 HEALTH_SOURCE = "appTree"
 
@@ -42,7 +43,7 @@ def observed(
 ) -> ApplicationStatus:
     """`error` is what keeps it from being synced; `app.status` itself where nothing is new."""
     before, at = app.status, times.written(now)
-    found = (*_shared(world), *unsupported(app, project, world.hooks), *_error(error))
+    found = (*_shared(world), *_unsupported(app, project, world), *_error(error))
     desired = [one for one in world.pairs if one.desired is not None]
     health = aggregate(member(one.key, one.live) for one in desired)
     after = replace(
@@ -57,6 +58,12 @@ def observed(
         controller_namespace=project.metadata.namespace if project else "",
     )
     return before if after == before else replace(after, reconciled_at=at)
+
+
+def _unsupported(
+    app: Application, project: AppProject | None, world: World
+) -> tuple[Condition, ...]:
+    return conditions_of(app, unsupported(app, project, world.manifests))
 
 
 def _sync(app: Application, world: World) -> SyncState:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from handlers.application.application import Application
+from handlers.application.application import Application, AppProject
+from handlers.application.unsupported import unsupported
 from handlers.compare.world import Pair, State, World
 from handlers.manifest.options import Consent, sync_options_of
 from handlers.sync.decide import Outlook
@@ -11,7 +12,7 @@ from handlers.sync.tasks import options_of
 _DIFFERING = (State.CHANGED, State.MISSING)
 
 
-def outlook(app: Application, world: World) -> Outlook:
+def outlook(app: Application, project: AppProject | None, world: World) -> Outlook:
     """What may not be pruned is no reason to sync: it would be one for ever."""
     return Outlook(
         status=world.status,
@@ -22,6 +23,9 @@ def outlook(app: Application, world: World) -> Outlook:
         ),
         denied=frozenset(one.denied for one in world.pairs if one.denied),
         extra=tuple(one.key for one in world.of(State.EXTRA) if _may_go(app, one)),
+        held=tuple(
+            one.message for one in unsupported(app, project, world.manifests) if one.harmful
+        ),
     )
 
 

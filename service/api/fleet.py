@@ -15,7 +15,7 @@ from service.api.fleet_cells import Cell, Counts, cells_of, counts_of
 from service.api.fleet_pushes import FleetPush, recent_pushes
 from service.api.places import PlaceFilter, in_place
 from service.api.sight import visible_applications
-from service.projection.attention import Attention, unreadable_condition
+from service.projection.attention import Attention, held_condition, unreadable_condition
 from service.store.tables import applications
 
 VIEW = Permission.APPLICATION_VIEW
@@ -91,7 +91,8 @@ def _why(row: RowMapping, one: Application) -> tuple[str | None, str]:
             condition = unreadable_condition({"conditions": row["conditions"]})
             return condition.get("since"), str(condition.get("message") or "")
         case Attention.OUT_OF_SYNC:
-            return one.sync_since, "It differs from Git, and auto-sync is off."
+            held = str(held_condition({"conditions": row["conditions"]}).get("message") or "")
+            return one.sync_since, held or "It differs from Git, and auto-sync is off."
         case _ if one.cause is not None:
             return one.cause.since or one.health_since, sentence(
                 one.cause.object, one.cause.reason, one.cause.message

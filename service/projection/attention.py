@@ -6,7 +6,7 @@ failing sync keeps the wanted state out; ill health is what users of the applica
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -28,7 +28,7 @@ class Attention(StrEnum):
     STUCK = "Stuck"
     """Progressing, and an object of it is degraded: it will not become healthy by waiting."""
     OUT_OF_SYNC = "OutOfSync"
-    """It differs from Git, and auto-sync is off."""
+    """It differs from Git, and auto-sync is off or held."""
     NONE = ""
 
 
@@ -46,18 +46,31 @@ def attention_of(body: StateBody, failure: SyncFailure | None, *, automated: boo
     health = mapping(status.get("health")).get("status")
     sync = mapping(status.get("sync")).get("status")
     stuck = health == "Progressing" and cause is not None and cause.health == "Degraded"
+    waits = not automated or bool(held_condition(status))
     reasons = (
         (Attention.DEGRADED, health == "Degraded"),
         (Attention.UNREADABLE, bool(unreadable_condition(status))),
         (Attention.SYNC_FAILED, failure is not None),
         (Attention.MISSING, health == "Missing"),
         (Attention.STUCK, stuck),
-        (Attention.OUT_OF_SYNC, sync == "OutOfSync" and not automated),
+        (
+            Attention.OUT_OF_SYNC,
+            sync == "OutOfSync" and waits,
+        ),
     )
     return next((attention for attention, holds in reasons if holds), Attention.NONE)
 
 
 def unreadable_condition(status: Mapping[str, Any]) -> Mapping[str, Any]:
     """The first condition that says so; empty where there is none."""
+    return _condition(status, _UNREADABLE)
+
+
+def held_condition(status: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The first condition for which automated syncs wait for a person; empty: they do not."""
+    return _condition(status, (ConditionType.AUTO_SYNC_HELD_WARNING,))
+
+
+def _condition(status: Mapping[str, Any], types: Collection[str]) -> Mapping[str, Any]:
     found = (mapping(one) for one in listed(status.get("conditions")))
-    return next((one for one in found if one.get("type") in _UNREADABLE), {})
+    return next((one for one in found if one.get("type") in types), {})

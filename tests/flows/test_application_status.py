@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.flows.house import APPLICATIONS, House, config_map
+from tests.flows.house import APPLICATIONS, House, conditions, config_map
 
 pytestmark = pytest.mark.flow
 
@@ -36,16 +36,68 @@ def warned(app: dict[str, Any]) -> str:
     return "; ".join(one["message"] for one in found if one["type"] == "UnsupportedFieldWarning")
 
 
+IGNORED = [{"kind": "Pod", "jsonPointers": ["/x"]}]
+
+
 async def test_what_is_not_acted_on_is_a_condition_and_the_rest_is_synced(house: House) -> None:
-    house.commit({"web/a.yaml": config_map("a"), "web/hook.yaml": HOOK})
-    policy = {**HEALING, "syncOptions": ["Magic=true"]}
-    await house.apply_app(
-        "web", "web", syncPolicy=policy, ignoreDifferences=[{"kind": "Pod", "jsonPointers": ["/x"]}]
-    )
+    house.commit({"web/a.yaml": config_map("a")})
+    policy = {"automated": {}, "syncOptions": ["Magic=true"]}
+    await house.apply_app("web", "web", syncPolicy=policy, ignoreDifferences=IGNORED)
     app = await house.until_synced("web")
-    for field in ("spec.ignoreDifferences", "Magic=true", "Job migrate"):
+    for field in ("spec.ignoreDifferences", "Magic=true"):
         assert field in warned(app)
+
+
+async def put_frozen(house: House, window: dict[str, Any]) -> None:
+    """Make or change the project `frozen`, which permits everything but what its window forbids."""
+    spec = {
+        "sourceRepos": ["*"],
+        "destinations": [{"server": "*", "namespace": "*"}],
+        "syncWindows": [window],
+    }
+    body = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "AppProject",
+        "metadata": {"name": "frozen", "namespace": house.namespace},
+        "spec": spec,
+    }
+    projects = f"/apis/argoproj.io/v1alpha1/namespaces/{house.namespace}/appprojects"
+    await house.api.apply(f"{projects}/frozen", body)
+
+
+def held(app: dict[str, Any]) -> str:
+    return conditions(app).get("AutoSyncHeldWarning", "")
+
+
+async def test_hooks_hold_automated_syncs_until_a_person_syncs(house: House) -> None:
+    house.commit({"web/a.yaml": config_map("a"), "web/hook.yaml": HOOK})
+    await house.apply_app("web", "web", syncPolicy=HEALING)
+    app = await house.until(held, app="web")
+    assert "Job migrate" in held(app)
+    assert await house.get("configmaps/a") is None
+
+    await house.patch_app("web", {"operation": {"sync": {}}})
+
+    app = await house.until_synced("web")
+    assert "Job migrate" in held(app)
     assert await house.get("batch/v1/jobs/migrate") is None
+
+
+async def test_a_window_holds_syncs_by_hand_too_unless_it_lets_them_through(house: House) -> None:
+    house.commit({"web/a.yaml": config_map("a")})
+    window = {"kind": "deny", "schedule": "0 0 1 1 *", "duration": "1h", "applications": ["*"]}
+    await put_frozen(house, window)
+    await house.apply_app("web", "web", project="frozen", syncPolicy=HEALING)
+    await house.until(held, app="web")
+
+    await house.patch_app("web", {"operation": {"sync": {}}})
+    app = await house.until(lambda app: app["status"].get("operationState"), app="web")
+    assert "manualSync: true" in app["status"]["operationState"]["message"]
+    assert await house.get("configmaps/a") is None
+
+    await put_frozen(house, {**window, "manualSync": True})
+    await house.patch_app("web", {"operation": {"sync": {}}})
+    await house.until_synced("web")
 
 
 async def test_several_sources_are_refused_by_a_condition(house: House) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from bus.identity import ResourceKey, Revision
@@ -191,3 +192,25 @@ def test_another_failure_is_not_forgiven_by_a_rule() -> None:
     status = denied("quota exceeded")
     answer = decide(app(status=status), outlook(denied=frozenset({RULE})), NOW)
     assert isinstance(answer, Skip)
+
+
+HELD = msgspec.structs.replace(outlook(), held=("hooks are not run",))
+
+
+def test_an_automated_sync_is_held_where_ignoring_a_field_could_do_harm() -> None:
+    answer = decide(app(), HELD, NOW)
+    assert isinstance(answer, Skip)
+    assert (answer.reason, answer.message) == (Reason.AUTO_SYNC_HELD, "hooks are not run")
+
+
+def test_a_heal_is_held_too() -> None:
+    answer = decide(app({"selfHeal": True}, status=last("Succeeded")), HELD, NOW)
+    assert isinstance(answer, Skip)
+    assert answer.reason is Reason.AUTO_SYNC_HELD
+
+
+def test_nothing_is_held_where_nothing_is_to_be_done() -> None:
+    synced = msgspec.structs.replace(SYNCED, held=("hooks are not run",))
+    answer = decide(app(status=last("Succeeded")), synced, NOW)
+    assert isinstance(answer, Skip)
+    assert answer.reason is Reason.ALREADY_SYNCED

@@ -70,10 +70,10 @@ def test_the_server_is_not_asked_about_what_is_the_same_missing_or_of_nobody() -
 
 def test_what_may_not_be_pruned_is_no_reason_to_sync() -> None:
     kept = manifest("b", sync_options="Prune=false")
-    seen = outlook(application(), world((A,), (live(A), live(kept))))
+    seen = outlook(application(), None, world((A,), (live(A), live(kept))))
     assert (seen.status, seen.differing, seen.extra) == (SyncStatus.OUT_OF_SYNC, (), ())
 
 
 def test_an_outlook_counts_what_differs() -> None:
-    seen = outlook(application(), world((A, manifest("c")), (live(OTHER), live(B))))
+    seen = outlook(application(), None, world((A, manifest("c")), (live(OTHER), live(B))))
     assert (seen.desired, seen.differing, seen.extra) == (2, (key("a"), key("c")), (key("b"),))

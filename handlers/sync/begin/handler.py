@@ -19,6 +19,7 @@ from handlers.application.application import Application
 from handlers.application.conditions import blocking
 from handlers.application.spec import Operation
 from handlers.application.status import OperationState
+from handlers.application.sync_windows import manual_sync_problem
 from handlers.application.validate import operation_problem
 from handlers.compare.world import World
 from handlers.compare.worlds.handler import Worlds
@@ -77,7 +78,8 @@ class Begin:
             state = superseded(failed, world.record.revision)
             known = replace(app, status=replace(app.status, operation_state=state))
             ends = after_failure(app, state)[:1]
-        answer = decide(known, outlook(app, world), self.clock.now())
+        project = self.apps.project(app.spec.project)
+        answer = decide(known, outlook(app, project, world), self.clock.now())
         if isinstance(answer, Start):
             run = self._begin(app, answer.operation, world, world.record.revision)
             return replace(run, facts=(*ends, *run.facts))
@@ -87,7 +89,8 @@ class Begin:
     async def _by_hand(
         self, app: Application, wanted: Operation, world: World
     ) -> Run | Sequence[Event]:
-        if problem := operation_problem(app, wanted):
+        problem = operation_problem(app, wanted) or self._window_problem(app, wanted)
+        if problem:
             return await self._cannot_start(app, problem, final=True)
         revision = world.record.revision
         source = as_wanted(app).source
@@ -106,6 +109,12 @@ class Begin:
             return await self._cannot_start(app, said, final=final)
         run = self._begin(app, wanted, world, revision)
         return replace(run, taken=wanted)
+
+    def _window_problem(self, app: Application, wanted: Operation) -> str:
+        """A dry run changes nothing, at any time."""
+        if wanted.sync is not None and wanted.sync.dry_run:
+            return ""
+        return manual_sync_problem(app, self.apps.project(app.spec.project))
 
     def _begin(
         self, app: Application, operation: Operation, world: World, revision: Revision

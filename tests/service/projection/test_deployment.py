@@ -99,6 +99,14 @@ CAUSE = Cause(object="/Pod/shop/p", health=HealthStatus.DEGRADED)
         pytest.param({"error": "OrphanedResourceWarning"}, None, True, "", id="a warning"),
         pytest.param({"health": "Progressing"}, None, True, "Stuck", id="will not get well"),
         pytest.param({"sync": "OutOfSync"}, None, True, "", id="synced in a moment"),
+        pytest.param(
+            {"sync": "OutOfSync", "error": "AutoSyncHeldWarning"},
+            None,
+            True,
+            "OutOfSync",
+            id="held",
+        ),
+        pytest.param({"error": "AutoSyncHeldWarning"}, None, True, "", id="nothing to hold"),
         pytest.param({"sync": "OutOfSync"}, None, False, "OutOfSync", id="waits for a person"),
     ],
 )

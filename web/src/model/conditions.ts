@@ -43,6 +43,10 @@ const WORDS: Record<string, Words> = {
     "Adopt or delete them.",
     false,
   ),
+  AutoSyncHeldWarning: words(
+    "Automated syncs are held: this version does not act on something that protects the application.",
+    "Remove what the message names, or sync by hand.",
+  ),
   UnsupportedFieldWarning: words(
     "The Application uses a field that this version does not act on.",
     "Upgrade the agent, or remove the field.",
