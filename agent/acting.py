@@ -41,6 +41,7 @@ async def act(parts: Parts, stop: asyncio.Event, acting: asyncio.Event) -> None:
         index=parts.live.index,
         pending=pending,
         policy=parts.policy,
+        settings=parts.argo_settings,
         governance=parts.governance,
         control_namespace=parts.settings.namespace,
         metrics=parts.metrics,

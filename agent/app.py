@@ -24,6 +24,7 @@ from agent.kube.watch import KindWatch
 from agent.observe.lag import watch_lag
 from agent.parts import Parts
 from agent.store import feeds
+from agent.store.argo_settings import argo_settings_of
 from agent.store.certificates import certificates_of
 from agent.store.policy import policy_of
 from bus.http.server import serving
@@ -112,6 +113,7 @@ class Agent:
         for listed in self._listed.values():
             await listed.wait()
         await self.parts.certificates.known.wait()
+        await self.parts.argo_settings.known.wait()
         warn_of_unproven(self._webhook_secrets())
         await self.parts.policy.known.wait()
         try:
@@ -156,6 +158,9 @@ class Agent:
         subject = certificates_of(namespace)
         trust = KindWatch(parts.client, subject, parts.certificates, parts.certificates.on_state)
         yield f"watch {subject.name}", trust.run()
+        subject = argo_settings_of(namespace)
+        argo = parts.argo_settings
+        yield f"watch {subject.name}", KindWatch(parts.client, subject, argo, argo.on_state).run()
         subject = policy_of(namespace)
         policy = KindWatch(parts.client, subject, parts.policy, parts.policy.on_state)
         yield f"watch {subject.name}", policy.run()

@@ -17,6 +17,7 @@ from agent.ingress.pending import PendingAsks
 from agent.kube.index import LiveChange, LiveIndex
 from agent.observe.metrics import Metrics
 from agent.store.applications import Applications
+from agent.store.argo_settings import ArgoSettingsWatch
 from agent.store.policy import PolicyWatch
 from bus.events import RefreshApp
 from bus.identity import AppKey
@@ -32,6 +33,7 @@ class Hearing:
     index: LiveIndex
     pending: PendingAsks
     policy: PolicyWatch
+    settings: ArgoSettingsWatch
     governance: Governance
     control_namespace: str
     metrics: Metrics
@@ -43,6 +45,7 @@ class Hearing:
         stored, apps.doubts.stored = apps.doubts.stored, self._stored
         apps.listener, apps.project_listener = self._app_changed, self._project_changed
         self.policy.listener, unheard = self._policy_changed, self.policy.listener
+        self.settings.listener, unsettled = self._settings_changed, self.settings.listener
         index.listener = self._live_changed
         for app in self.applications.all():
             self._app_changed(None, app)
@@ -51,6 +54,7 @@ class Hearing:
         finally:
             apps.doubts.stored = stored
             self.policy.listener = unheard
+            self.settings.listener = unsettled
             apps.listener, apps.project_listener, index.listener = listeners
 
     def _app_changed(self, before: Application | None, after: Application | None) -> None:
@@ -63,6 +67,11 @@ class Hearing:
         """What was not permitted may be now, and the other way round."""
         held = filter(self.governance.governs, self.applications.all())
         self.pending.put(*(RefreshApp(app=app.key) for app in held if not app.deleting))
+
+    def _settings_changed(self) -> None:
+        """Other kinds are left alone, or other syncs held."""
+        apps = self.applications.all()
+        self.pending.put(*(RefreshApp(app=app.key) for app in apps if not app.deleting))
 
     def _stored(self, app: Application) -> None:
         """Of a write whose answer was lost: nobody else knows that there is something to say."""

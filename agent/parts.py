@@ -38,6 +38,7 @@ from agent.sandbox.limits import SandboxLimits
 from agent.sandbox.pool import Sandbox
 from agent.settings import Settings
 from agent.store.applications import Applications
+from agent.store.argo_settings import ArgoSettingsWatch
 from agent.store.artifacts import ArtifactStore
 from agent.store.certificates import Certificates
 from agent.store.cipher import Cipher
@@ -74,6 +75,7 @@ class Parts:
     applications: Applications
     secrets: Secrets
     certificates: Certificates
+    argo_settings: ArgoSettingsWatch
     artifacts: RecentArtifacts
     renders: RenderStore
     worlds: Worlds
@@ -102,6 +104,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
         sandbox = await stack.enter_async_context(_sandbox(settings))
         warn_of_missing(sandbox.capabilities)
         certificates = Certificates()
+        argo_settings = ArgoSettingsWatch()
         mirrors = await stack.enter_async_context(_mirrors(state, secrets, certificates))
         index = LiveIndex(settings.namespace)
         known = _known_secrets(settings, index, secrets)
@@ -140,6 +143,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
             applications=applications,
             secrets=secrets,
             certificates=certificates,
+            argo_settings=argo_settings,
             artifacts=artifacts,
             renders=renders,
             worlds=Worlds(
@@ -150,6 +154,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
                 cluster=cluster,
                 governance=governance,
                 control_namespace=settings.namespace,
+                settings=lambda: argo_settings.now,
             ),
             policy=policy,
             governance=governance,

@@ -53,6 +53,7 @@ def open_rooms(parts: Parts) -> Rooms:
             renders=renders,
             governance=governance,
             clock=clock,
+            settings=lambda: parts.argo_settings.now,
         ),
         sync_now=SyncNow(apps=apps),
         refresh_this=RefreshThis(apps=apps),

@@ -6,7 +6,7 @@ are worked out together. The manifests are shared by whoever reads: nobody chang
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
@@ -22,6 +22,22 @@ class Desired(msgspec.Struct, frozen=True, kw_only=True):
     hooks: tuple[Manifest, ...] = ()
     keys: frozenset[ResourceKey] = frozenset()
     """Of both."""
+
+
+def without_excluded(
+    desired: Desired, is_excluded: Callable[[ResourceKey], bool]
+) -> tuple[Desired, tuple[ResourceKey, ...]]:
+    """The desired objects without those of excluded kinds, and the keys of these."""
+    excluded = tuple(sorted(filter(is_excluded, desired.keys)))
+    if not excluded:
+        return desired, ()
+    out = frozenset(excluded)
+    kept = Desired(
+        wanted={key: one for key, one in desired.wanted.items() if key not in out},
+        hooks=tuple(one for one in desired.hooks if access.key(one) not in out),
+        keys=desired.keys - out,
+    )
+    return kept, excluded
 
 
 def desired_of(manifests: Iterable[Manifest]) -> Desired:

@@ -14,6 +14,7 @@ import msgspec
 
 from bus.identity import Digest, ResourceKey, digest_of
 from bus.status import SyncStatus
+from handlers.application.unsupported import Unsupported
 from handlers.compare.change import Outcome, Verdict
 from handlers.compare.desired import Desired
 from handlers.compare.drift import Comparison, ResourceState, compare, resolve
@@ -65,6 +66,9 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     record: RenderRecord
     pairs: tuple[Pair, ...]
     hooks: tuple[Manifest, ...] = ()
+    excluded: tuple[ResourceKey, ...] = ()
+    """Objects of Git whose kind the settings exclude: they are left alone."""
+    held_by_settings: tuple[Unsupported, ...] = ()
 
     @property
     def status(self) -> SyncStatus:
@@ -105,6 +109,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     identity: str
     denied: Mapping[ResourceKey, str] = {}
     """What the project does not permit, and why: neither applied nor pruned."""
+    excluded: tuple[ResourceKey, ...] = ()
     takes_over: bool = True
     """Whether a sync takes over the fields of earlier tools (`ClientSideApplyMigration`)."""
 
@@ -156,7 +161,9 @@ def joined(comparison: Comparison, found: Found) -> World:
         for said in comparison.resources
         if not said.hook and (said.key in wanted or said.key not in found.denied)
     )
-    return World(record=found.record, pairs=pairs, hooks=found.desired.hooks)
+    return World(
+        record=found.record, pairs=pairs, hooks=found.desired.hooks, excluded=found.excluded
+    )
 
 
 def _question(desired: Manifest, live: LiveObject) -> Question:

@@ -6,7 +6,7 @@ again when an object has vanished.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -16,11 +16,14 @@ from bus.status import ConditionType
 from bus.verdicts import Retry
 from handlers.application import times
 from handlers.application.application import Application
+from handlers.application.argo_settings import ArgoSettings
 from handlers.application.conditions import revised
+from handlers.application.destination import IN_CLUSTER_SERVER
 from handlers.application.status import Condition
 from handlers.compare.worlds.handler import gathered
 from handlers.control_plane.governance import Governance, named
 from handlers.delete.cascade import Cascade, cascade, finalizers_of
+from handlers.manifest.exclusions import exclusion
 from handlers.ports import (
     ApplyRefusedError,
     Apps,
@@ -46,6 +49,7 @@ class Delete:
     renders: Renders
     governance: Governance
     clock: Clock
+    settings: Callable[[], ArgoSettings] = ArgoSettings
 
     async def __call__(self, ask: DeleteApp) -> Sequence[Event]:
         app = self.apps.get(ask.app)
@@ -61,13 +65,19 @@ class Delete:
             raise Retry(str(error), after=_AWAY) from error
 
     def _next(self, app: Application) -> Cascade:
-        lives = self.live.tracked(app.key) if finalizers_of(app) else ()
+        lives = self._lives(app)
         held = self.governance.denials(app, (one.key for one in lives))
         return cascade(app, (one for one in lives if one.key not in held), options_of(app))
 
+    def _lives(self, app: Application) -> tuple[LiveObject, ...]:
+        """Its objects, but for those of kinds that the settings exclude: they are left alone."""
+        is_excluded = exclusion(self.settings().resources, IN_CLUSTER_SERVER)
+        found = self.live.tracked(app.key) if finalizers_of(app) else ()
+        return tuple(one for one in found if not is_excluded(one.key))
+
     async def _hold(self, app: Application) -> None:
         """Objects that it may not remove are neither removed nor forgotten: a person decides."""
-        lives = self.live.tracked(app.key) if finalizers_of(app) else ()
+        lives = self._lives(app)
         whole = cascade(app, lives, options_of(app))
         if whole.wave:
             held = named(self.governance.denials(app, (one.key for one in whole.wave)))

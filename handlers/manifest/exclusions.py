@@ -1,14 +1,18 @@
-"""Which kinds the agent does not look at: Argo CD's own list, and the globs of its settings.
+"""Which kinds are left alone: Argo CD's own list, and the rules of its settings.
 
-Empty lists in a rule match everything. Exclusion wins; no inclusion means all are included.
+Groups and clusters are globs, kinds are exact or `*`. An empty list in a rule matches everything.
+Exclusion wins; where an inclusion concerns the cluster, everything that none includes is excluded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
+from functools import cache
 
 import msgspec
+
+from bus.identity import ResourceKey
 
 
 class ResourceRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -18,10 +22,13 @@ class ResourceRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     kinds: tuple[str, ...] = ()
     clusters: tuple[str, ...] = ()
 
-    def matches(self, group: str, kind: str, cluster: str) -> bool:
-        return (
-            _any(self.api_groups, group) and _any(self.kinds, kind) and _any(self.clusters, cluster)
+    def matches(self, group: str, kind: str) -> bool:
+        return _any(self.api_groups, group) and (
+            not self.kinds or bool({kind, "*"} & {*self.kinds})
         )
+
+    def concerns(self, cluster: str) -> bool:
+        return _any(self.clusters, cluster)
 
 
 ALWAYS_EXCLUDED = (
@@ -32,18 +39,32 @@ ALWAYS_EXCLUDED = (
 
 
 class ResourceFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """The exclusions and inclusions of one installation."""
+
     exclusions: tuple[ResourceRule, ...] = ()
     inclusions: tuple[ResourceRule, ...] = ()
 
     def excludes(self, group: str, kind: str, cluster: str = "") -> bool:
         """`cluster` is the API server's URL as the destination names it."""
-        if _matched((*ALWAYS_EXCLUDED, *self.exclusions), group, kind, cluster):
+        excluded = (one for one in (*ALWAYS_EXCLUDED, *self.exclusions) if one.concerns(cluster))
+        if any(rule.matches(group, kind) for rule in excluded):
             return True
-        return bool(self.inclusions) and not _matched(self.inclusions, group, kind, cluster)
+        included = [one for one in self.inclusions if one.concerns(cluster)]
+        return bool(included) and not _matched(included, group, kind)
 
 
-def _matched(rules: Iterable[ResourceRule], group: str, kind: str, cluster: str) -> bool:
-    return any(rule.matches(group, kind, cluster) for rule in rules)
+def exclusion(resources: ResourceFilter, cluster: str) -> Callable[[ResourceKey], bool]:
+    """Return the question whether an object is excluded; a kind is looked up once."""
+
+    @cache
+    def excludes(group: str, kind: str) -> bool:
+        return resources.excludes(group, kind, cluster)
+
+    return lambda key: excludes(key.group, key.kind)
+
+
+def _matched(rules: Iterable[ResourceRule], group: str, kind: str) -> bool:
+    return any(rule.matches(group, kind) for rule in rules)
 
 
 def _any(globs: tuple[str, ...], word: str) -> bool:

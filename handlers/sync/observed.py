@@ -34,6 +34,7 @@ _OWNED = (
     ConditionType.SHARED_RESOURCE_WARNING,
     ConditionType.UNSUPPORTED_FIELD_WARNING,
     ConditionType.AUTO_SYNC_HELD_WARNING,
+    ConditionType.EXCLUDED_RESOURCE_WARNING,
 )
 HEALTH_SOURCE = "appTree"
 
@@ -43,7 +44,7 @@ def observed(
 ) -> ApplicationStatus:
     """`error` is what keeps it from being synced; `app.status` itself where nothing is new."""
     before, at = app.status, times.written(now)
-    found = (*_shared(world), *_unsupported(app, project, world), *_error(error))
+    found = (*_shared(world), *_unsupported(app, project, world), *_excluded(world), *_error(error))
     desired = [one for one in world.pairs if one.desired is not None]
     health = aggregate(member(one.key, one.live) for one in desired)
     after = replace(
@@ -63,7 +64,8 @@ def observed(
 def _unsupported(
     app: Application, project: AppProject | None, world: World
 ) -> tuple[Condition, ...]:
-    return conditions_of(app, unsupported(app, project, world.manifests))
+    found = (*unsupported(app, project, world.manifests), *world.held_by_settings)
+    return conditions_of(app, found)
 
 
 def _sync(app: Application, world: World) -> SyncState:
@@ -104,6 +106,19 @@ def _shared(world: World) -> tuple[Condition, ...]:
         )
         for one in world.pairs
         if one.said.shared_with
+    )
+
+
+def _excluded(world: World) -> tuple[Condition, ...]:
+    return tuple(
+        Condition(
+            type=ConditionType.EXCLUDED_RESOURCE_WARNING,
+            message=(
+                f"{key.kind} {key.name} is excluded by the settings (resource.exclusions or "
+                "resource.inclusions of argocd-cm): it is neither compared, applied nor pruned"
+            ),
+        )
+        for key in world.excluded
     )
 
 

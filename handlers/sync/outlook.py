@@ -24,7 +24,9 @@ def outlook(app: Application, project: AppProject | None, world: World) -> Outlo
         denied=frozenset(one.denied for one in world.pairs if one.denied),
         extra=tuple(one.key for one in world.of(State.EXTRA) if _may_go(app, one)),
         held=tuple(
-            one.message for one in unsupported(app, project, world.manifests) if one.harmful
+            one.message
+            for one in (*unsupported(app, project, world.manifests), *world.held_by_settings)
+            if one.harmful
         ),
     )
 

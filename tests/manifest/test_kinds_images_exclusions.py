@@ -68,7 +68,8 @@ def test_argo_cds_own_exclusions(group: str, kind: str, *, excluded: bool) -> No
 
 
 def test_exclusion_globs_and_clusters() -> None:
-    rule = ResourceRule(api_groups=("*.cilium.io",), kinds=("Cilium*",), clusters=("https://a*",))
+    kinds = ("CiliumIdentity",)
+    rule = ResourceRule(api_groups=("*.cilium.io",), kinds=kinds, clusters=("https://a*",))
     chosen = ResourceFilter(exclusions=(rule,))
     assert chosen.excludes("x.cilium.io", "CiliumIdentity", "https://a.example")
     assert not chosen.excludes("x.cilium.io", "CiliumIdentity", "https://b.example")
@@ -79,3 +80,14 @@ def test_inclusions_exclude_the_rest() -> None:
     chosen = ResourceFilter(inclusions=(ResourceRule(api_groups=("apps",)),))
     assert not chosen.excludes("apps", "Deployment")
     assert chosen.excludes("", "Pod")
+
+
+@pytest.mark.parametrize(("kinds", "excluded"), [(("Cilium*",), False), (("*",), True)])
+def test_kinds_are_exact_or_all(kinds: tuple[str, ...], *, excluded: bool) -> None:
+    chosen = ResourceFilter(exclusions=(ResourceRule(api_groups=("cilium.io",), kinds=kinds),))
+    assert chosen.excludes("cilium.io", "CiliumIdentity") is excluded
+
+
+def test_inclusions_of_another_cluster_exclude_nothing_here() -> None:
+    rule = ResourceRule(api_groups=("apps",), clusters=("https://b*",))
+    assert not ResourceFilter(inclusions=(rule,)).excludes("", "Pod", "https://a.example")

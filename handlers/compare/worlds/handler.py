@@ -9,23 +9,28 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from bus.identity import ResourceKey
 from bus.status import OperationPhase
 from handlers.application.application import Application
+from handlers.application.argo_settings import ArgoSettings
 from handlers.application.denials import denial_of, no_project
+from handlers.application.destination import IN_CLUSTER_SERVER
 from handlers.application.options import sync_options_of_app
 from handlers.compare.change import Outcome, Verdict
-from handlers.compare.desired import Desired, desired_of
+from handlers.compare.desired import Desired, desired_of, without_excluded
 from handlers.compare.diff import changes_after_dry_run, same_after_dry_run
 from handlers.compare.normalise import sent
 from handlers.compare.world import Found, Question, World, compared, joined, questions
 from handlers.control_plane.governance import Governance
 from handlers.manifest import access
+from handlers.manifest.exclusions import exclusion
 from handlers.manifest.tracking import app_identity
 from handlers.ports import (
     ApplyOptions,
@@ -62,6 +67,7 @@ class Worlds:
     cluster: Cluster
     governance: Governance
     control_namespace: str
+    settings: Callable[[], ArgoSettings] = ArgoSettings
     _answers: OrderedDict[Question, Outcome] = field(default_factory=OrderedDict)
     _recent: OrderedDict[bytes, Desired] = field(default_factory=OrderedDict)
     """By the artifact itself, whose bytes are the same object from room to room."""
@@ -88,11 +94,14 @@ class Worlds:
         if open_:
             await self._ask(open_, found)
             comparison = compared(found, self._answers)
-        return joined(comparison, found)
+        world = joined(comparison, found)
+        holding = self.settings().holding(app, (one.key for one in world.pairs))
+        return replace(world, held_by_settings=holding)
 
     def _found(self, app: Application, record: RenderRecord, content: bytes) -> Found:
-        desired = self._desired(content)
-        lives = {one.key: one for one in self.live.tracked(app.key)}
+        is_excluded = exclusion(self.settings().resources, IN_CLUSTER_SERVER)
+        desired, excluded = without_excluded(self._desired(content), is_excluded)
+        lives = {one.key: one for one in self.live.tracked(app.key) if not is_excluded(one.key)}
         here = ((key, self.live.get(key)) for key in desired.keys)
         lives |= {key: one for key, one in here if one is not None}
         held = self.governance.denials(app, desired.keys | lives.keys())
@@ -103,6 +112,7 @@ class Worlds:
             lives=lives,
             identity=app_identity(app.key, self.control_namespace),
             denied={**self._denied(app, desired.keys | lives.keys()), **held},
+            excluded=excluded,
             takes_over=sync_options_of_app(app).client_side_apply_migration,
         )
 

@@ -1,0 +1,190 @@
+"""Argo CD's settings in the ConfigMap `argocd-cm`: what is acted on, and what is not.
+
+Acted on: `resource.exclusions` and `resource.inclusions`. The others that could make a sync harmful
+where they are ignored hold automated syncs; the rest is told once to the operator. Keys of Argo
+CD's own server (logins, links, its screen) concern nobody here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+import yaml
+
+from bus.identity import ResourceKey
+from handlers.application.application import Application
+from handlers.application.policy import auto_sync
+from handlers.application.unsupported import Unsupported
+from handlers.manifest.exclusions import ResourceFilter, ResourceRule
+
+CONFIG_MAP = "argocd-cm"
+_SPLIT = "resource.customizations."
+_IGNORED = "ignoreDifferences"
+
+
+class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the settings say, as far as it concerns syncs."""
+
+    resources: ResourceFilter = ResourceFilter()
+    unsupported: tuple[Unsupported, ...] = ()
+    """Of all applications."""
+    ignored_kinds: frozenset[str] = frozenset()
+    """`<group>_<Kind>`, `<Kind>` or `all`: kinds with ignoreDifferences of their own."""
+
+    @property
+    def harmful(self) -> tuple[Unsupported, ...]:
+        return tuple(one for one in self.unsupported if one.harmful)
+
+    def holding(self, app: Application, keys: Iterable[ResourceKey]) -> tuple[Unsupported, ...]:
+        """What holds automated syncs of an application with these objects."""
+        policy = auto_sync(app.spec)
+        heals = policy is not None and policy.self_heal
+        kinds = {f"{key.group}_{key.kind}" if key.group else key.kind for key in keys}
+        ignored = sorted((kinds | {"all"}) & self.ignored_kinds) if heals else []
+        return (*self.harmful, *(_ignoring(kind) for kind in ignored))
+
+
+def read_settings(data: Mapping[str, str] | None) -> ArgoSettings:
+    """`data` of the ConfigMap; None where there is none. What cannot be read holds syncs."""
+    written = data or {}
+    found: list[Unsupported] = []
+    rules = {key: _rules(written.get(key, ""), key, found) for key in _RULES}
+    customizations = _customizations(written, found)
+    found += [
+        _of_row(row, key)
+        for key, value in sorted(written.items())
+        for row in ROWS
+        if row.names(key) and row.is_set(value)
+    ]
+    return ArgoSettings(
+        resources=ResourceFilter(exclusions=rules[_RULES[0]], inclusions=rules[_RULES[1]]),
+        unsupported=tuple(found),
+        ignored_kinds=customizations,
+    )
+
+
+_RULES = ("resource.exclusions", "resource.inclusions")
+
+
+def _rules(text: str, key: str, found: list[Unsupported]) -> tuple[ResourceRule, ...]:
+    try:
+        entries = yaml.safe_load(text) or ()
+        return msgspec.convert(entries, tuple[ResourceRule, ...])
+    except (yaml.YAMLError, msgspec.ValidationError) as error:
+        found.append(_unreadable(key, error))
+        return ()
+
+
+def _customizations(written: Mapping[str, str], found: list[Unsupported]) -> frozenset[str]:
+    """The kinds with differences to ignore, of the map and of the split keys."""
+    kinds = {
+        key.removeprefix(f"{_SPLIT}{_IGNORED}.")
+        for key in written
+        if key.startswith(f"{_SPLIT}{_IGNORED}.")
+    }
+    try:
+        said: Any = yaml.safe_load(written.get("resource.customizations", "")) or {}
+        whole = {kind for kind, each in said.items() if isinstance(each, dict) and _IGNORED in each}
+    except (yaml.YAMLError, AttributeError) as error:
+        found.append(_unreadable("resource.customizations", error))
+        whole = set()
+    return frozenset(kinds | {"all" if "*" in kind else kind.replace("/", "_") for kind in whole})
+
+
+def _unreadable(key: str, error: Exception) -> Unsupported:
+    first = str(error).partition("\n")[0]
+    return Unsupported(
+        field=f"{key} of {CONFIG_MAP}", consequence=f"it cannot be read ({first})", harmful=True
+    )
+
+
+def _ignoring(kind: str) -> Unsupported:
+    return Unsupported(
+        field=f"{_SPLIT}{_IGNORED}.{kind} of {CONFIG_MAP}",
+        consequence="selfHeal would set back the fields that it names again and again",
+        harmful=True,
+    )
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One key, or all that begin with it where it ends in a dot."""
+
+    key: str
+    consequence: str
+    harmful: bool = False
+    is_set: Callable[[str], bool] = bool
+
+    def names(self, key: str) -> bool:
+        return key == self.key or (self.key.endswith(".") and key.startswith(self.key))
+
+
+def _of_row(row: Row, key: str) -> Unsupported:
+    field = f"{key} of {CONFIG_MAP}"
+    return Unsupported(field=field, consequence=row.consequence, harmful=row.harmful)
+
+
+def _is(*words: str) -> Callable[[str], bool]:
+    return lambda value: value.strip().lower() in words
+
+
+def _is_not(*words: str) -> Callable[[str], bool]:
+    return lambda value: value.strip().lower() not in ("", *words)
+
+
+ROWS = (
+    Row(
+        key="installationID",
+        consequence="objects of another application of the same name could be pruned",
+        harmful=True,
+    ),
+    Row(
+        key="globalProjects",
+        consequence="what they deny, and their sync windows, hold for nobody",
+        harmful=True,
+        is_set=_is_not("[]"),
+    ),
+    Row(
+        key="application.sync.impersonation.enforced",
+        consequence="syncs are made with the agent's own rights",
+        harmful=True,
+        is_set=_is("true"),
+    ),
+    Row(
+        key="cluster.inClusterEnabled",
+        consequence="applications are deployed to the agent's own cluster all the same",
+        harmful=True,
+        is_set=_is("false"),
+    ),
+    Row(
+        key="application.resourceTrackingMethod",
+        consequence="objects are tracked by annotation",
+        is_set=_is_not("annotation"),
+    ),
+    Row(key="application.instanceLabelKey", consequence="objects get no label"),
+    *(
+        Row(key=f"{tool}.enable", consequence="the tool is used", is_set=_is("false"))
+        for tool in ("helm", "kustomize", "jsonnet")
+    ),
+    Row(key="kustomize.buildOptions", consequence="kustomizations are built without them"),
+    Row(key="kustomize.path.", consequence="the built-in version is used"),
+    Row(key="helm.valuesFileSchemes", consequence="value files are read from the source only"),
+    Row(
+        key="resource.customizations",
+        consequence="health scripts, actions and known types in it are not used",
+    ),
+    *(
+        Row(key=f"{_SPLIT}{type_}.", consequence="it is not used")
+        for type_ in ("health", "useOpenLibs", "actions", "knownTypeFields")
+    ),
+    Row(
+        key="resource.compareoptions",
+        consequence="status is never compared, and rules of aggregated ClusterRoles are left out",
+    ),
+    Row(
+        key="resource.sensitive.mask.annotations",
+        consequence="these annotations are shown as they are",
+    ),
+    Row(key="timeout.reconciliation", consequence="the agent's own settings say how often"),
+)
