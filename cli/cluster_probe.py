@@ -18,6 +18,7 @@ from agent.kube.rights import Right, missing, who_am_i
 from agent.settings import Settings
 from agent.store.certificates import Certificates
 from agent.store.secrets import Secrets
+from cli.argo_probe import argo
 from cli.probes import SECONDS, Finding
 from handlers.application.application import Application
 from handlers.manifest.redact import redact_text
@@ -33,6 +34,7 @@ async def cluster(settings: Settings) -> Sequence[Finding]:
             who = await who_am_i(client)
             findings = [Finding(part="cluster", ok=True, found=f"{client.url} as {who}")]
             findings += [_right(right) for right in await missing(client, rights(settings))]
+            findings += await argo(client, settings.namespace)
             return [*findings, *await _repositories(client, settings)]
     except (KubeConfigError, ClusterUnreachableError, ApplyRefusedError) as e:
         remedy = "Check GITOPS_KUBE_KUBECONFIG, or the pod's service account."
