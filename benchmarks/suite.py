@@ -24,6 +24,7 @@ from benchmarks import (
     monorepo_noop,
     noisy_neighbour,
     push_to_synced,
+    storm,
 )
 from benchmarks.alone import Alone, report_of
 from benchmarks.figures import Figure, Report, rows
@@ -50,6 +51,7 @@ class Benchmark(StrEnum):
     FAN_OUT = "fan_out"
     CATCH_UP = "catch_up"
     FAR_LOAD = "far_load"
+    STORM = "storm"
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +82,7 @@ FAR_END: dict[Benchmark, Callable[[], Alone]] = {
     Benchmark.FAN_OUT: fan_out.alone,
     Benchmark.CATCH_UP: catch_up.alone,
     Benchmark.FAR_LOAD: far_load.alone,
+    Benchmark.STORM: storm.alone,
 }
 
 

@@ -43,8 +43,8 @@ _REMEDIES = {
 T = TypeVar("T")
 
 
-async def body_of(request: web.Request, wanted: type[T]) -> T:
-    raw = await _read(request)
+def body_of(request: web.Request, raw: bytes, wanted: type[T]) -> T:
+    """The value of the request's body, which was read before."""
     if raw and request.content_type != "application/json":
         raise ProblemError(
             415, "expected application/json", rule="media-type", remedy="Set Content-Type."
@@ -77,7 +77,8 @@ def convert(plain: Any, wanted: type[T], *, strict: bool = True) -> T:
         raise _problem(str(e)) from e
 
 
-async def _read(request: web.Request) -> bytes:
+async def read(request: web.Request) -> bytes:
+    """The request's body, within the budget of bodies. Raises ProblemError."""
     try:
         return await read_body(request, BODY_LIMIT)
     except BodyError as error:

@@ -21,7 +21,7 @@ from bus.ids import new_id
 from service.access.decide import holds
 from service.access.permissions import Permission
 from service.api.call import Call
-from service.api.decode import body_of, query_of
+from service.api.decode import body_of, query_of, read
 from service.api.endpoint import Endpoint, Open
 from service.api.login_check import (
     Credential,
@@ -151,7 +151,9 @@ async def _in_transaction(
     now: datetime,
     callers: list[Caller],
 ) -> web.StreamResponse:
+    """The body is read before a connection is taken: slow senders hold none of the database's."""
     credential = _admitted(tools, endpoint, request)
+    raw = await read(request) if endpoint.has_body else b""
     async with tools.parts.engine.connect() as connection:
         who = NOBODY
         if credential is not None:
@@ -160,7 +162,7 @@ async def _in_transaction(
             check_page(tools, request, who)
         call = Call(tools=tools, connection=connection, caller=who, request=request, now=now)
         _allowed(endpoint, who, request)
-        given = await _given(endpoint, request)
+        given = _given(endpoint, request, raw)
         found = await endpoint.handler(call, given)
         if not connection.closed:
             await connection.commit()
@@ -182,9 +184,9 @@ def _allowed(endpoint: Endpoint, who: Caller, request: web.Request) -> None:
         raise DeniedError(needs, f"{request.method} {request.path}"[:700])
 
 
-async def _given(endpoint: Endpoint, request: web.Request) -> Any:
+def _given(endpoint: Endpoint, request: web.Request, raw: bytes) -> Any:
     if endpoint.has_body:
-        return await body_of(request, endpoint.reads or endpoint.takes)
+        return body_of(request, raw, endpoint.reads or endpoint.takes)
     return query_of(request, endpoint.takes)
 
 

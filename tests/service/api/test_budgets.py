@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Literal
 
@@ -17,7 +19,7 @@ from service.api.routes import table
 from service.api.serve import route
 from service.auth.passwords import Passwords
 from service.auth.turns import Turns
-from tests.service.api.world import CHEAP, PASSWORD, Answered, Person, World
+from tests.service.api.world import API, CHEAP, PASSWORD, Answered, Person, World
 from tests.service.statements import Statements
 
 pytestmark = pytest.mark.flow
@@ -155,6 +157,29 @@ async def test_a_stranger_over_the_rate_costs_the_database_nothing(world: World)
 
     assert (set(strangers), seen) == ({429}, 0)
     assert known.status == 200
+
+
+async def test_half_sent_bodies_hold_no_connection_of_the_database(world: World) -> None:
+    mira = await world.person("viewer")
+    async with half_sent(world, "/login", 40):
+        assert (await mira.get("/me")).status == 200
+
+
+@asynccontextmanager
+async def half_sent(world: World, path: str, count: int) -> AsyncIterator[None]:
+    """So many requests whose heads are here, as the server says, and whose bodies do not come."""
+    lines = (f"POST {API}{path} HTTP/1.1", "Host: x", "Content-Length: 100", "Expect: 100-continue")
+    async with AsyncExitStack() as stack:
+        for _ in range(count):
+            reader, writer = await asyncio.open_connection(world.server.host, world.server.port)
+            stack.callback(_abort, writer)
+            writer.write("\r\n".join((*lines, "", "")).encode())
+            assert b"100 Continue" in await reader.readline()
+        yield
+
+
+def _abort(writer: asyncio.StreamWriter) -> None:
+    writer.transport.abort()
 
 
 async def test_what_is_no_credential_is_not_looked_up(world: World) -> None:
