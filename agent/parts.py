@@ -24,6 +24,7 @@ from agent.kube.client import KubeClient, kube_client
 from agent.kube.cluster import KubeCluster
 from agent.kube.config import connect
 from agent.kube.index import LiveIndex
+from agent.kube.installed_rights import InstalledRights
 from agent.kube.live import Extent, Live
 from agent.kube.transport import RequestSeen
 from agent.observe.app_info import AppInfo
@@ -112,7 +113,8 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
         live = Live(client, index, Extent(namespaces=settings.destination_namespaces))
         applications = Applications(ApplicationPatches(client))
         metrics.registry.register(AppInfo(applications))
-        cluster = KubeCluster(client, live)
+        installed = InstalledRights(settings.rights_profile, settings.destination_namespaces)
+        cluster = KubeCluster(client, live, installed)
         later = await stack.enter_async_context(Later())
         stored = ArtifactStore.open(
             state / "artifacts", cipher=Cipher(keys.artifacts), shared=redis, files=later

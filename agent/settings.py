@@ -63,6 +63,7 @@ def _home(path: Path) -> Path:
 
 Name = Annotated[str, AfterValidator(_name)]
 Namespaces = Annotated[tuple[Name, ...], NoDecode, BeforeValidator(_items)]
+RightsProfile = Literal["", "namespaced", "cluster", "kinds", "read-only"]
 Kinds = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_items)]
 Seconds = Annotated[float, BeforeValidator(seconds_of), Field(gt=0)]
 StreamSize = Annotated[ByteSize, Field(ge=_MIB)]
@@ -325,6 +326,10 @@ class Settings(BaseSettings):
             "Kinds that Applications may bring into the control namespace, with commas:"
             " `Application,AppProject` for apps of apps; empty: nothing."
         ),
+    )
+    rights_profile: RightsProfile = Field(
+        default="",
+        description="Profile of rights that the agent was installed with, for its error messages.",
     )
     state_dir: PathHere = Field(
         default=Path("~/.local/state/gitops"),

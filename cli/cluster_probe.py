@@ -61,9 +61,12 @@ def rights(settings: Settings) -> Iterator[Right]:
     for (group, resource), verbs in own.items():
         for verb in verbs:
             yield Right(verb=verb, group=group, resource=resource, namespace=home)
+    if settings.rights_profile == "kinds":
+        return  # whatever was chosen; what is not granted says so when it is deployed
+    writes = () if settings.rights_profile == "read-only" else ("create", "patch", "delete")
     for namespace in settings.destination_namespaces or ("",):
         for group, resource in (("apps", "deployments"), ("", "services"), ("", "configmaps")):
-            for verb in ("get", "list", "watch", "create", "patch", "delete"):
+            for verb in ("get", "list", "watch", *writes):
                 yield Right(verb=verb, group=group, resource=resource, namespace=namespace)
 
 

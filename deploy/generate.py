@@ -8,7 +8,7 @@ manifests from is the chart with all choices taken, so that they cannot disagree
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,11 @@ _EVERYTHING: Mapping[str, Any] = {
     "proxy": {"url": "http://proxy"},
 }
 """Every choice that the service's wizard offers, taken; see service/api/install/made.py."""
+_PROFILES: Mapping[str, Mapping[str, Any]] = {
+    "namespaced": {"profile": "namespaced"},
+    "roles": {"profile": "namespaced", "roles": True},
+    "cluster": {"profile": "cluster"},
+}
 _FROM_TYPES = "# Made from handlers/application by deploy/generate.py; do not edit.\n"
 _FROM_CHART = "# Made from deploy/chart by deploy/generate.py; do not edit.\n"
 _FROM_SERVICE = "# Made from deploy/service-chart by deploy/generate.py; do not edit.\n"
@@ -47,10 +52,25 @@ async def files(sandbox: Sandbox) -> Mapping[Path, str]:
     found[Path("base", "agent.yaml")] = _FROM_CHART + "---\n".join(map(_yaml, agent))
     found[_SHIPPED / "base.json"] = _json([_namespace(), *agent])
     fullest = await render.chart(sandbox, _EVERYTHING, render.NAMESPACE)
-    found[_SHIPPED / "fullest.json"] = _json(fullest)
+    found[_SHIPPED / "fullest.json"] = _json(list(fullest))
+    found[_SHIPPED / "profiles.json"] = _json(await _profiles(sandbox))
     service = await render.service_chart(sandbox, {}, render.SERVICE_NAMESPACE)
     found[Path("service-base", "service.yaml")] = _FROM_SERVICE + "---\n".join(map(_yaml, service))
     return found
+
+
+async def _profiles(sandbox: Sandbox) -> Mapping[str, list[Mapping[str, Any]]]:
+    """The kinds that an agent may write with each profile, as the chart's ClusterRole says it."""
+    made: dict[str, list[Mapping[str, Any]]] = {}
+    for name, rights in _PROFILES.items():
+        objects = await render.chart(sandbox, {"rights": rights}, render.NAMESPACE)
+        (role,) = [one for one in objects if one["kind"] == "ClusterRole"]
+        made[name] = [
+            {"apiGroups": rule["apiGroups"], "resources": rule["resources"]}
+            for rule in role["rules"]
+            if "delete" in rule["verbs"]
+        ]
+    return made
 
 
 def text_of(definition: Mapping[str, Any]) -> str:
@@ -62,8 +82,8 @@ def _namespace() -> render.Object:
     return found
 
 
-def _json(objects: Iterable[Mapping[str, Any]]) -> str:
-    return msgspec.json.format(msgspec.json.encode(list(objects)), indent=1).decode() + "\n"
+def _json(content: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(content), indent=1).decode() + "\n"
 
 
 def _yaml(manifest: Mapping[str, Any]) -> str:

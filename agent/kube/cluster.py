@@ -17,6 +17,7 @@ import orjson
 from agent.kube.client import ApplyQuery, KubeClient
 from agent.kube.discretion import discreet
 from agent.kube.errors import ConflictError, NotFoundError, read_status
+from agent.kube.installed_rights import InstalledRights
 from agent.kube.live import Live
 from agent.kube.paths import collection, item
 from agent.kube.summary import MANAGER, summarise
@@ -28,14 +29,18 @@ from handlers.ports import ApplyOptions, ApplyRefusedError, LiveObject, Manifest
 
 _TRIES = 5
 _WRITTEN_BY_US = {"fieldManager": MANAGER}
+_UNKNOWN_RIGHTS = InstalledRights()
 
 
 class KubeCluster:
     """Implements the port Cluster."""
 
-    def __init__(self, client: KubeClient, live: Live) -> None:
+    def __init__(
+        self, client: KubeClient, live: Live, rights: InstalledRights = _UNKNOWN_RIGHTS
+    ) -> None:
         self._client = client
         self._live = live
+        self._rights = rights
 
     async def apply(self, manifest: Manifest, options: ApplyOptions) -> LiveObject:
         kind = self._kind(manifest)
@@ -77,7 +82,8 @@ class KubeCluster:
         try:
             return await self._send(kind, manifest, options)
         except ApplyRefusedError as error:
-            raise discreet(error, manifest) from None  # its context may quote a secret
+            # Without its context, which may quote a secret.
+            raise self._rights.explained(discreet(error, manifest)) from None
 
     async def _send(self, kind: KindInfo, manifest: Manifest, options: ApplyOptions) -> bytes:
         if not access.name(manifest):
@@ -104,7 +110,7 @@ class KubeCluster:
             if error.code == 409 and "UID in the precondition" in error.message:
                 self._live.index.remove(live)
                 return
-            raise
+            raise self._rights.explained(error) from error
         self._write_through(live, answer)
 
     async def read(self, live: LiveObject, version: str) -> LiveObject:

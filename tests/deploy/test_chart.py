@@ -74,7 +74,7 @@ async def test_uninstalling_keeps_the_definitions_unless_told_otherwise(sandbox:
 
 
 @every_variant
-async def test_no_right_is_everything_and_none_grants_rights(
+async def test_no_right_is_everything_and_roles_are_written_only_where_chosen(
     sandbox: Sandbox, variant: str
 ) -> None:
     objects = await chart(sandbox, variant)
@@ -82,7 +82,8 @@ async def test_no_right_is_everything_and_none_grants_rights(
         for rule in role["rules"]:
             words = {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
             assert not words & {"*", "escalate", "bind", "impersonate", "deletecollection"}
-            assert "rbac.authorization.k8s.io" not in words
+            if variant not in ("cluster", "roles-and-custom-resources"):
+                assert "rbac.authorization.k8s.io" not in words
 
 
 async def test_namespaces_alone_need_no_right_in_the_cluster(sandbox: Sandbox) -> None:
@@ -228,7 +229,26 @@ def volume(pod: Mapping[str, Any], name: str) -> Mapping[str, Any]:
         ({"agent": {"replicas": 0}}, "/agent/replicas': minimum"),
         ({"agent": {"logLevel": "loud"}}, "/agent/logLevel': value must be one of"),
         ({"webhook": {"port": "http"}}, "/webhook/port': got string, want integer"),
-        ({"managed": [{"apiGroups": [""], "resources": ["*"]}]}, "/managed/0/resources/0'"),
+        ({"rights": {"kinds": [{"apiGroups": [""], "resources": ["*"]}]}}, "/rights/kinds/0/resou"),
+        ({"rights": {"profile": "all"}}, "/rights/profile': value must be one of"),
+        ({"rights": {"profile": "kinds"}}, "expected at least one kind in rights.kinds"),
+        (
+            {
+                "rights": {"profile": "cluster"},
+                "destinations": {"scope": "namespaces", "namespaces": ["a"]},
+            },
+            'expected destinations.scope "cluster"',
+        ),
+        (
+            {
+                "rights": {
+                    "profile": "kinds",
+                    "roles": True,
+                    "kinds": [{"apiGroups": [""], "resources": ["pods"]}],
+                }
+            },
+            "name roles and rolebindings in rights.kinds",
+        ),
         ({"nats": {"url": "nats.example"}}, "/nats/url'"),
         ({"nats": {"storage": "lots"}}, "/nats/storage'"),
         ({"nats": {"credentialsSecret": "x"}}, "expected nats.url"),

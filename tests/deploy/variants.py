@@ -35,6 +35,14 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "namespaces-and-a-look-around": {
         "destinations": {"scope": "namespaces", "namespaces": list(SHOPS), "readCluster": True}
     },
+    "cluster": {"rights": {"profile": "cluster"}},
+    "roles-and-custom-resources": {
+        "destinations": {"scope": "namespaces", "namespaces": list(SHOPS)},
+        "rights": {
+            "roles": True,
+            "kinds": [{"apiGroups": ["example.org"], "resources": ["things"]}],
+        },
+    },
     "no-new-namespaces": {"destinations": {"createNamespaces": False}},
     "bare": {
         "networkPolicy": {"enabled": False},
@@ -49,7 +57,10 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
             "env": [{"name": "GITOPS_CONCURRENCY", "value": "32"}],
             "resources": {"requests": {"cpu": "1"}},
         },
-        "managed": [{"apiGroups": ["example.org"], "resources": ["things"]}],
+        "rights": {
+            "profile": "kinds",
+            "kinds": [{"apiGroups": ["example.org"], "resources": ["things"]}],
+        },
         "nats": {"storage": "10Gi", "storageClass": "fast"},
         "webhook": {"port": 9090, "allowedFrom": [{"namespaceSelector": {}}]},
         "networkPolicy": {"egress": [{"ports": [{"port": 8443}]}]},

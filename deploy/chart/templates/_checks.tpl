@@ -6,6 +6,15 @@
 {{- if and (eq .Values.destinations.scope "cluster") .Values.destinations.namespaces }}
 {{- fail "destinations.namespaces is given: expected destinations.scope \"namespaces\", else the agent may write in every namespace" }}
 {{- end }}
+{{- if and (eq .Values.rights.profile "cluster") (ne .Values.destinations.scope "cluster") }}
+{{- fail "rights.profile is \"cluster\": expected destinations.scope \"cluster\", a Role of a namespace grants nothing outside of it" }}
+{{- end }}
+{{- if and (eq .Values.rights.profile "kinds") (not .Values.rights.kinds) }}
+{{- fail "rights.profile is \"kinds\": expected at least one kind in rights.kinds" }}
+{{- end }}
+{{- if and (eq .Values.rights.profile "kinds") .Values.rights.roles }}
+{{- fail "rights.roles is for the profile \"namespaced\": name roles and rolebindings in rights.kinds" }}
+{{- end }}
 {{- if and (not .Values.nats.url) (or .Values.nats.credentialsSecret .Values.nats.caSecret) }}
 {{- fail "nats.credentialsSecret and nats.caSecret are for a NATS of your own: expected nats.url" }}
 {{- end }}

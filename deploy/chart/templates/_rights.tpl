@@ -5,7 +5,7 @@
 {{ if .Values.destinations.write }}[get, list, watch, create, update, patch, delete]{{ else }}{{ include "house.read" . }}{{ end }}
 {{- end }}
 {{- define "house.destination-rules" -}}
-{{- range .Values.managed }}
+{{- range include "house.managed-kinds" . | fromYamlArray }}
 - apiGroups: {{ toJson .apiGroups }}
   resources: {{ toJson .resources }}
   verbs: {{ include "house.write" $ }}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from service.api.install.made import DEFINITION, HOME, Object
+from service.api.install.made import DEFINITION, Object
 from service.api.install.options import Feature, Options, Scope
 
 _READ = ["get", "list", "watch"]
@@ -59,6 +59,7 @@ def _environment(given: Iterable[Mapping[str, Any]], options: Options) -> Iterab
         "GITOPS_ACCOUNT": options.account,
         "GITOPS_AGENT": options.agent,
         "GITOPS_LINK_URL": options.service_url,
+        "GITOPS_RIGHTS_PROFILE": options.profile if _writes(options) else "read-only",
         "HTTPS_PROXY": options.proxy,
         "HTTP_PROXY": options.proxy,
     }
@@ -71,9 +72,7 @@ def _environment(given: Iterable[Mapping[str, Any]], options: Options) -> Iterab
         if name not in left_out:
             yield {**it, "value": chosen[name]} if name in chosen else dict(it)
     if options.scope is Scope.NAMESPACE:
-        yield {"name": "GITOPS_DESTINATION_NAMESPACES", "value": options.namespace}
-        # Agent and applications share the one namespace: whoever chose that has said so.
-        yield {"name": "GITOPS_CONTROL_NAMESPACE_KINDS", "value": "*"}
+        yield {"name": "GITOPS_DESTINATION_NAMESPACES", "value": options.destination}
 
 
 def _pull(pod: dict[str, Any], options: Options) -> None:
@@ -91,13 +90,18 @@ def _at_home(rule: Mapping[str, Any], options: Options) -> bool:
 
 
 def _destinations(it: Object, options: Options) -> None:
-    """In the whole cluster, or as Role and RoleBinding of the one namespace."""
+    """In the whole cluster, or as Role and RoleBinding of the destination."""
     if "rules" in it:
-        it["rules"] = [_limited(one, options) for one in it["rules"] if _at_large(one, options)]
+        others = [one for one in it["rules"] if "delete" not in one["verbs"]]
+        it["rules"] = [
+            *({**kinds, "verbs": _verbs(options)} for kinds in options.managed),
+            *(dict(one) for one in others if _at_large(one, options)),
+        ]
     if options.scope is Scope.CLUSTER:
         return
     it["kind"] = it["kind"].removeprefix("Cluster")
-    it["metadata"] = {**it["metadata"], "name": "gitops-destination", "namespace": HOME}
+    it["metadata"] = {**it["metadata"], "name": "gitops-destination"}
+    it["metadata"]["namespace"] = options.destination
     if "roleRef" in it:
         it["roleRef"] = {**it["roleRef"], "kind": "Role", "name": "gitops-destination"}
 
@@ -112,6 +116,9 @@ def _at_large(rule: Mapping[str, Any], options: Options) -> bool:
     return True
 
 
-def _limited(rule: Mapping[str, Any], options: Options) -> dict[str, Any]:
-    writes = "delete" in rule["verbs"] and Feature.SYNC not in options.features
-    return {**rule, "verbs": _READ} if writes else dict(rule)
+def _verbs(options: Options) -> list[str]:
+    return [*_READ, *_MANAGE] if _writes(options) else list(_READ)
+
+
+def _writes(options: Options) -> bool:
+    return Feature.SYNC in options.features

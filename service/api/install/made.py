@@ -32,6 +32,11 @@ def base() -> list[Object]:
     return [*_read("base.json"), *definitions]
 
 
+def managed(profile: str) -> list[Object]:
+    """Kinds as `{apiGroups, resources}` that the chart lets an agent of a profile write."""
+    return msgspec.json.decode(_raw("profiles.json"), type=dict[str, list[Object]])[profile]
+
+
 def _read(name: str) -> list[Object]:
     return msgspec.json.decode(_raw(name), type=list[Object])
 

@@ -11,21 +11,26 @@ from typing import Any
 from service.api.install import made
 from service.api.install.choices import change
 from service.api.install.made import DEFINITION, HOME, Object
-from service.api.install.options import Options
+from service.api.install.options import Options, Scope
 
 
 def objects(options: Options) -> list[Object]:
-    """Whatever `kubectl apply` needs, the namespace and the definitions first."""
-    return [_moved(it, options.namespace) for it in unmoved(options)]
+    """Whatever `kubectl apply` needs, the namespaces and the definitions first."""
+    destination = [_space(options.destination)] if options.scope is Scope.NAMESPACE else []
+    return [*destination, *own(options, options.namespace)]
 
 
-def unmoved(options: Options) -> list[Object]:
-    """As they are in the namespace that the chart's base is made for."""
-    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}
+def own(options: Options, namespace: str = HOME) -> list[Object]:
+    """The objects without the Namespace of the workloads, for an agent in `namespace`."""
     chosen = [it for it in made.fullest() if _wanted(it, options)]
     for it in chosen:
+        _move(it, namespace)
         change(it, options)
-    return [space, *sorted(chosen, key=lambda it: it["kind"] != DEFINITION)]
+    return [_space(namespace), *sorted(chosen, key=lambda it: it["kind"] != DEFINITION)]
+
+
+def _space(name: str) -> Object:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
 def _wanted(it: Object, options: Options) -> bool:
@@ -38,13 +43,10 @@ def _wanted(it: Object, options: Options) -> bool:
             return True
 
 
-def _moved(it: Object, namespace: str) -> Object:
-    """Into the chosen namespace, and what refers to it."""
+def _move(it: Object, namespace: str) -> None:
+    """Into the agent's namespace, and what refers to it."""
     metadata: dict[str, Any] = it["metadata"]
-    if it["kind"] == "Namespace":
-        metadata["name"] = namespace
     if metadata.get("namespace") == HOME:
         metadata["namespace"] = namespace
     for subject in it.get("subjects", ()):
         subject["namespace"] = namespace
-    return it

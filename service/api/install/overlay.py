@@ -6,12 +6,13 @@ patches give the chosen objects.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from service.api.install import made
 from service.api.install.made import Object
-from service.api.install.objects import unmoved
+from service.api.install.objects import own
 from service.api.install.options import Options
 
 Op = dict[str, Any]
@@ -19,12 +20,13 @@ _TURNED = {
     ("Role", "gitops-destination"): ("ClusterRole", "gitops-destinations"),
     ("RoleBinding", "gitops-destination"): ("ClusterRoleBinding", "gitops-destinations"),
 }
-"""What stands in the one namespace instead of in the whole cluster."""
+"""What stands in the namespace of the workloads instead of in the whole cluster."""
 
 
 def overlay(options: Options) -> dict[str, Any]:
     base = {_name(it): it for it in made.base()}
-    chosen = {_TURNED.get(_name(it), _name(it)): it for it in unmoved(options)}
+    objects = {_name(it): it for it in own(options)}
+    chosen = {_TURNED.get(name, name): it for name, it in objects.items()}
     found: dict[str, Any] = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
@@ -34,6 +36,8 @@ def overlay(options: Options) -> dict[str, Any]:
             *(_gone(it) for name, it in base.items() if name not in chosen),
             *_patches(base, chosen),
         ],
+        # After `namespace`, which moves whatever there is.
+        "transformers": [_placed(*name, options) for name in objects if name in _TURNED],
     }
     added = [it for name, it in chosen.items() if name not in base]
     if added:
@@ -67,6 +71,18 @@ def _patches(base: Mapping[Any, Object], chosen: Mapping[Any, Object]) -> Iterat
             if after["kind"] != kind:
                 patch["options"] = {"allowKindChange": True, "allowNameChange": True}
             yield patch
+
+
+def _placed(kind: str, name: str, options: Options) -> Op:
+    """A transformer that puts an object into the namespace of the workloads."""
+    op = {"op": "replace", "path": "/metadata/namespace", "value": options.destination}
+    return {
+        "apiVersion": "builtin",
+        "kind": "PatchTransformer",
+        "metadata": {"name": f"{name}-{kind.lower()}"},
+        "target": {"kind": kind, "name": name},
+        "patch": json.dumps([op]),
+    }
 
 
 def _gone(it: Object) -> dict[str, Any]:

@@ -29,15 +29,11 @@ def as_yaml(options: Options) -> str:
 
 def as_helm(options: Options) -> str:
     """Values of the chart in deploy/chart."""
-    here = options.scope is Scope.NAMESPACE
+    within = options.scope is Scope.NAMESPACE
     values: dict[str, Any] = {
         "image": {"repository": options.repository, "tag": options.version},
         "imagePullSecrets": [{"name": options.pull_secret}] if options.pull_secret else [],
-        "agent": {
-            "account": options.account,
-            "name": options.agent,
-            "controlNamespaceKinds": ["*"] if here else [],
-        },
+        "agent": {"account": options.account, "name": options.agent},
         "nats": {"image": options.from_registry(_NATS)},
         "link": {
             "url": options.service_url,
@@ -49,15 +45,20 @@ def as_helm(options: Options) -> str:
         },
         "proxy": {"url": options.proxy},
         "destinations": {
-            "scope": "namespaces" if here else "cluster",
-            "namespaces": [options.namespace] if here else [],
+            "scope": "namespaces" if within else "cluster",
+            "namespaces": [options.destination] if within else [],
             "write": Feature.SYNC in options.features,
             "createNamespaces": Feature.CREATE_NAMESPACES in options.features,
         },
+        "rights": {
+            "profile": options.profile,
+            "roles": options.roles,
+            "kinds": options.chosen_kinds,
+        },
         "crds": {"install": options.definitions},
     }
-    head = f"# helm install gitops deploy/chart -n {options.namespace} -f values.yaml\n"
-    return head + dump(values)
+    install = f"# helm install gitops deploy/chart -n {options.namespace} -f values.yaml\n"
+    return _namespaces(options) + install + dump(values)
 
 
 def as_kustomize(options: Options) -> str:
@@ -65,7 +66,18 @@ def as_kustomize(options: Options) -> str:
     made = overlay(options)
     for it in made["patches"]:
         it["patch"] = dump(it["patch"])
-    return f"# deploy/overlays/{options.agent}/kustomization.yaml\n" + dump(made)
+    made["transformers"] = [dump(it) for it in made["transformers"]]
+    return (
+        _namespaces(options)
+        + f"# deploy/overlays/{options.agent}/kustomization.yaml\n"
+        + dump(made)
+    )
+
+
+def _namespaces(options: Options) -> str:
+    """What has to be there first: neither Helm nor an overlay makes the destination."""
+    needed = options.scope is Scope.NAMESPACE
+    return f"# First: kubectl create namespace {options.destination}\n" if needed else ""
 
 
 _NATS = "nats:2.12-alpine"

@@ -8,13 +8,16 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from handlers.control_plane.policy import read_policy
 from service.api.install.objects import objects
-from service.api.install.options import Feature, Options, Scope
+from service.api.install.options import Feature, KindName, Options, Profile, Scope
 from service.api.install.overlay import difference
 from service.api.install.render import as_kustomize, as_yaml, dump
 from tests.service.api.world import World
 
 _LIMITS = "gitops-agent-limits"
+_SHOP = {"scope": Scope.NAMESPACE, "destination": "shop"}
+_WIDGETS = KindName.parse("widgets.example.org")
 ROOT = Path(__file__).parents[3]
 
 
@@ -42,19 +45,48 @@ def test_the_yaml_is_what_was_meant() -> None:
 
 def test_in_one_namespace_nothing_reaches_the_cluster() -> None:
     assert "ClusterRole" in kinds(options())
-    here = options(scope=Scope.NAMESPACE)
+    here = options(**_SHOP)
     assert not {"ClusterRole", "ClusterRoleBinding"} & kinds(here)
     assert "GITOPS_DESTINATION_NAMESPACES" in as_yaml(here)
 
 
+def test_workloads_have_a_namespace_of_their_own_and_the_agent_s_is_no_destination() -> None:
+    found = objects(options(**_SHOP))
+    places = {
+        (it["kind"], it["metadata"]["namespace"])
+        for it in found
+        if it["metadata"]["name"] == "gitops-destination"
+    }
+    assert places == {("Role", "shop"), ("RoleBinding", "shop")}
+    assert [it["metadata"]["name"] for it in found if it["kind"] == "Namespace"] == [
+        "shop",
+        "argocd",
+    ]
+    assert "GITOPS_CONTROL_NAMESPACE_KINDS" not in as_yaml(options(**_SHOP))
+
+
+@pytest.mark.parametrize("destination", ["", "argocd"])
+def test_a_destination_that_is_missing_or_the_agent_s_own_is_a_problem(destination: str) -> None:
+    chosen = options(scope=Scope.NAMESPACE, destination=destination)
+    assert chosen.problem[0] == "destination"
+
+
+def test_a_profile_that_the_scope_cannot_grant_is_a_problem() -> None:
+    assert options(**_SHOP, profile=Profile.CLUSTER).problem[0] == "profile"
+    assert options(profile=Profile.KINDS).problem[0] == "kinds"
+    assert options(profile=Profile.CLUSTER).problem == ("", "")
+
+
 @pytest.mark.parametrize("scope", list(Scope))
 @pytest.mark.parametrize(
-    "features", [frozenset(), frozenset({Feature.SYNC}), frozenset(Feature)], ids=str
+    "features",
+    [frozenset(), frozenset({Feature.SYNC}), frozenset(Feature) - {Feature.ROLES}],
+    ids=str,
 )
 def test_no_choice_gives_all_rights_or_lets_it_write_roles(
     scope: Scope, features: frozenset[Feature]
 ) -> None:
-    for rule in rules(options(scope=scope, features=features)):
+    for rule in rules(options(scope=scope, destination="shop", features=features)):
         assert "*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"]
         assert "rbac.authorization.k8s.io" not in rule["apiGroups"]
         assert "pods/exec" not in rule["resources"]
@@ -80,12 +112,24 @@ def test_without_manage_the_agent_deletes_nothing_at_home() -> None:
 
 
 def test_the_control_plane_that_may_only_look_is_told_so_in_the_cluster() -> None:
-    def limits(chosen: Options) -> list[object]:
+    def limits(chosen: Options) -> list[dict[str, str]]:
         return [it["data"] for it in objects(chosen) if it["metadata"]["name"] == _LIMITS]
 
     assert limits(options(read_only=True)) == [{"readOnly": "true"}]
-    assert limits(options()) == [{"namespaces": "*"}]
-    assert limits(options(scope=Scope.NAMESPACE, namespace="team")) == [{"namespaces": "team"}]
+    roles = frozenset({Feature.SYNC, Feature.ROLES})
+    without_roles = "*, !Role, !RoleBinding"
+    for chosen, expected in (
+        (options(), ("*", without_roles, "false")),
+        (options(**_SHOP), ("shop", without_roles, "false")),
+        (options(**_SHOP, features=roles), ("shop", "*", "false")),
+        (options(profile=Profile.CLUSTER), ("*", "*", "true")),
+        (options(profile=Profile.KINDS, kinds=(_WIDGETS,)), ("*", without_roles, "true")),
+        (options(**_SHOP, kinds=(_WIDGETS,)), ("shop", without_roles, "false")),
+        (options(kinds=(KindName.parse("jobs.batch"),)), ("*", without_roles, "false")),
+    ):
+        names = ("namespaces", "objectKinds", "clusterScoped")
+        assert limits(chosen) == [dict(zip(names, expected, strict=True))]
+        assert not read_policy(limits(chosen)[0]).problem
 
 
 def test_definitions_are_left_to_an_argo_cd_that_brings_them() -> None:
@@ -95,16 +139,30 @@ def test_definitions_are_left_to_an_argo_cd_that_brings_them() -> None:
 
 
 def test_it_manages_the_kinds_that_the_chart_manages() -> None:
-    chart = yaml.safe_load((ROOT / "deploy/chart/values.yaml").read_text())
-    meant = {
-        (group, kind)
-        for it in chart["managed"]
-        for group in it["apiGroups"]
-        for kind in it["resources"]
-    }
-    (role,) = [it for it in objects(options()) if it["kind"] == "ClusterRole"]
-    written = [rule for rule in role["rules"] if "delete" in rule["verbs"]]
-    assert {(it["apiGroups"][0], kind) for it in written for kind in it["resources"]} == meant
+    base = yaml.safe_load_all((ROOT / "deploy/base/agent.yaml").read_text())
+    assert written(list(base)) == written(objects(options()))
+    assert ("apps", "deployments") in written(objects(options()))
+
+
+def test_each_profile_lets_it_write_its_kinds_and_the_chosen_ones() -> None:
+    def kinds_of(**more: object) -> set[tuple[str, str]]:
+        return written(objects(options(**more)))
+
+    namespaced, widgets = kinds_of(), {("example.org", "widgets")}
+    roles = {("rbac.authorization.k8s.io", it) for it in ("roles", "rolebindings")}
+    assert kinds_of(features=frozenset({Feature.SYNC, Feature.ROLES})) == namespaced | roles
+    assert kinds_of(profile=Profile.KINDS, kinds=(_WIDGETS,)) == widgets
+    assert kinds_of(kinds=(_WIDGETS,)) == namespaced | widgets
+    cluster = kinds_of(profile=Profile.CLUSTER)
+    assert cluster > namespaced | roles
+    assert ("apiextensions.k8s.io", "customresourcedefinitions") in cluster
+
+
+def written(found: list[Any]) -> set[tuple[str, str]]:
+    """Group and plural of what the agent may delete where it deploys."""
+    (role,) = [it for it in found if it["kind"] == "ClusterRole"]
+    rules = [rule for rule in role["rules"] if "delete" in rule["verbs"]]
+    return {(it["apiGroups"][0], kind) for it in rules for kind in it["resources"]}
 
 
 def test_logs_are_a_right_of_their_own() -> None:
@@ -177,12 +235,15 @@ def test_what_is_written_is_what_is_read(value: object) -> None:
     assert yaml.safe_load(dump(value)) == value
 
 
+_IN_SHOP = "scope=namespace&destination=shop&kinds=widgets.example.org,configmaps"
+
+
 @pytest.mark.flow
 async def test_the_manifest_is_served_in_every_form(world: World) -> None:
     viewer = await world.person("viewer")
     path = f"/agents/{await world.agent('prod')}/manifest"
     for form in ("yaml", "helm", "kustomize"):
-        answer = await viewer.get(f"{path}?format={form}&namespace=tools&scope=namespace")
+        answer = await viewer.get(f"{path}?format={form}&namespace=tools&{_IN_SHOP}")
         assert answer.status == 200
         assert any(yaml.safe_load_all(answer.raw))
         assert f"http://{world.server.host}" in answer.raw.decode()
@@ -198,6 +259,14 @@ async def test_the_manifest_is_served_in_every_form(world: World) -> None:
         "features=everything",
         "registry=a%0Ab",
         "pullSecret=%7B%7D",
+        "kinds=*",
+        "kinds=*.example.org",
+        "kinds=pods/exec",
+        "kinds=Widget.example.org",
+        "kinds=a%0Ab",
+        "destination=argocd&scope=namespace",
+        "profile=cluster&scope=namespace&destination=shop",
+        "profile=all",
     ],
 )
 async def test_what_could_become_structure_is_refused(world: World, wrong: str) -> None:
