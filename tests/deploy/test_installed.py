@@ -18,7 +18,7 @@ from agent.sandbox import Sandbox
 from deploy import render
 from playground.kubernetes import ControlPlane
 from service.api.install.objects import objects
-from service.api.install.options import Feature, Options, Scope
+from service.api.install.options import Feature, KindName, Options, Profile, Scope
 from service.api.install.render import as_helm, as_kustomize, as_yaml
 from tests.deploy.cluster import Installer, installer
 from tests.deploy.variants import Object
@@ -40,6 +40,7 @@ _MORE: Mapping[str, dict[str, Any]] = {
         "service_url": "https://gitops.example:8443",
     },
     "beside-argo-cd-looking-only": {"definitions": False, "read_only": True},
+    "chosen-kinds": {"profile": Profile.KINDS, "kinds": (KindName.parse("widgets.example.org"),)},
 }
 every_choice = pytest.mark.parametrize(
     ("scope", "features", "more"),
@@ -81,7 +82,8 @@ def _has_pod(it: Object) -> bool:
 async def test_helm_and_kustomize_make_what_the_yaml_says(
     sandbox: Sandbox, tmp_path: Path, scope: Scope, features: frozenset[Feature], more: str
 ) -> None:
-    chosen = options("tools", scope=scope, features=features, **_MORE[more])
+    chosen = options("tools", scope=scope, destination="shop", features=features, **_MORE[more])
+    assert chosen.problem == ("", "")
     wanted = by_name(from_yaml(chosen))
     values = yaml.safe_load(as_helm(chosen))
     assert by_name(list(await render.chart(sandbox, values, "tools"))) == wanted
@@ -103,7 +105,7 @@ async def installing(control_plane: ControlPlane) -> AsyncIterator[Installer]:
 READ = ("get", "list", "watch")
 WRITE = ("create", "update", "patch", "delete")
 ELSEWHERE = "default"
-"""A namespace that is not the agent's own."""
+"""A namespace that is neither the agent's own nor its destination."""
 
 ALWAYS = [
     *((verb, "argoproj.io/applications", "home") for verb in (*READ, "patch")),
@@ -111,12 +113,12 @@ ALWAYS = [
     *((verb, "/secrets", "home") for verb in (*READ, "create")),
     *((verb, "/secrets/gitops-agent-link", "home") for verb in ("update", "patch")),
     *((verb, "coordination.k8s.io/leases", "home") for verb in ("get", "create", "update")),
-    *((verb, "apps/deployments", "home") for verb in READ),
-    *((verb, "/pods", "home") for verb in READ),
+    *((verb, "apps/deployments", "shop") for verb in READ),
+    *((verb, "/pods", "shop") for verb in READ),
 ]
 NEVER = [
-    *((verb, "rbac.authorization.k8s.io/roles", "home") for verb in WRITE),
     *((verb, "rbac.authorization.k8s.io/clusterroles", "") for verb in WRITE),
+    *((verb, "rbac.authorization.k8s.io/roles", "shop") for verb in ("bind", "escalate")),
     ("impersonate", "/serviceaccounts", "home"),
     ("create", "/pods/exec", "home"),
     ("create", "/pods", "home"),
@@ -125,15 +127,18 @@ NEVER = [
     ("create", "/serviceaccounts/token", "home"),
 ]
 SYNC = [
-    *((verb, "apps/deployments", "home") for verb in WRITE),
-    *((verb, "/configmaps", "home") for verb in WRITE),
+    *((verb, "apps/deployments", "shop") for verb in WRITE),
+    *((verb, "/configmaps", "shop") for verb in WRITE),
 ]
-LOGS = [("get", "/pods/log", "home")]
+LOGS = [("get", "/pods/log", "shop")]
 MANAGE = [(verb, "argoproj.io/appprojects", "home") for verb in WRITE]
+ROLES = [(verb, "rbac.authorization.k8s.io/roles", "shop") for verb in WRITE]
 CREATE_NAMESPACES = [("create", "/namespaces", "")]
 CLUSTER = [
     *((verb, "/namespaces", "") for verb in READ),
     ("list", "apps/deployments", ELSEWHERE),
+    ("list", "apps/deployments", "home"),
+    ("list", "/pods", "home"),
     ("list", "apiextensions.k8s.io/customresourcedefinitions", ""),
 ]
 SYNC_CLUSTER = [("patch", "apps/deployments", ELSEWHERE), ("delete", "/services", ELSEWHERE)]
@@ -141,6 +146,7 @@ OF_FEATURE = {
     Feature.SYNC: SYNC,
     Feature.LOGS: LOGS,
     Feature.MANAGE: MANAGE,
+    Feature.ROLES: ROLES,
     Feature.CREATE_NAMESPACES: CREATE_NAMESPACES,
 }
 
@@ -169,13 +175,16 @@ def granted(chosen: Options) -> tuple[set[Any], set[Any]]:
 async def test_the_applied_yaml_grants_what_was_chosen_and_no_more(
     installing: Installer, namespace: str, scope: Scope, features: frozenset[Feature]
 ) -> None:
-    chosen = options(namespace, scope=scope, features=features, **_MORE["enclosed"])
+    shop = f"{namespace}-shop"
+    chosen = options(
+        namespace, scope=scope, destination=shop, features=features, **_MORE["enclosed"]
+    )
     applied = from_yaml(chosen)
     try:
         assert await installing.apply(applied, dry_run=False) == {}
         assert await installing.apply(applied, dry_run=False) == {}
         allowed, refused = granted(chosen)
-        answers = {it: await may(installing, namespace, *it) for it in allowed | refused}
+        answers = {it: await may(installing, namespace, shop, *it) for it in allowed | refused}
         assert {it for it in allowed if not answers[it]} == set()
         assert {it for it in refused if answers[it]} == set()
     finally:
@@ -184,7 +193,9 @@ async def test_the_applied_yaml_grants_what_was_chosen_and_no_more(
                 await installing.delete(one)
 
 
-async def may(installing: Installer, home: str, verb: str, what: str, where: str) -> bool:
+async def may(
+    installing: Installer, home: str, shop: str, verb: str, what: str, where: str
+) -> bool:
     """Asked of the API server about the agent's ServiceAccount; `what` is GROUP/PLURAL[/MORE]."""
     group, plural, *more = what.split("/")
     named = {"name": more[0]} if more == ["gitops-agent-link"] else {}
@@ -193,7 +204,7 @@ async def may(installing: Installer, home: str, verb: str, what: str, where: str
         "group": group,
         "resource": plural,
         "subresource": more[0] if more and not named else "",
-        "namespace": home if where == "home" else where,
+        "namespace": {"home": home, "shop": shop}.get(where, where),
         **named,
     }
     user = f"system:serviceaccount:{home}:gitops-agent"

@@ -6,7 +6,6 @@ The chart's own ServiceAccount, roles and bindings are installed; the API server
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +13,15 @@ import pytest
 from structlog.testing import capture_logs
 
 from agent.kube.rights import missing
-from agent.sandbox import Sandbox, SandboxLimits
-from agent.settings import KubeSettings, LeaseSettings
 from cli.cluster_probe import rights
-from deploy import render
-from playground.kubeapi import Access
 from playground.kubernetes import ControlPlane
-from tests.deploy.cluster import installer
-from tests.deploy.variants import Object, environment
+from tests.deploy.variants import Object
 from tests.flows.house import SERVER, House, config_map
+from tests.flows.limited import limited_to
 from tests.support import eventually
 
 pytestmark = pytest.mark.flow
 
-_RIGHTS = {"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
-_ACCOUNT = "gitops-agent"
 _FINALIZER = {"finalizers": ["resources-finalizer.argocd.argoproj.io"]}
 _HEALING = {"automated": {"prune": True, "selfHeal": True}}
 
@@ -77,38 +70,9 @@ async def limited(
     tmp_path: Path,
 ) -> AsyncIterator[House]:
     """A house that knows only what the chart says, and may only what the chart grants."""
-    async with Sandbox(sandbox_binary, SandboxLimits(workers=1)) as sandbox:
-        values = destinations(quiet_house, scope)
-        objects = await render.chart(sandbox, values, quiet_house.namespace)
-    async with installed(control_plane, [one for one in objects if one["kind"] in _RIGHTS]):
-        access = await access_of_the_account(quiet_house, control_plane)
-        kubeconfig = access.write_kubeconfig(tmp_path / "limited.kubeconfig")
-        spaces = environment(objects).get("GITOPS_DESTINATION_NAMESPACES", "")
-        changed = {
-            "kube": KubeSettings(kubeconfig=kubeconfig),
-            "destination_namespaces": tuple(filter(None, spaces.split(","))),
-            "lease": LeaseSettings(enabled=True),
-        }
-        quiet_house.settings = quiet_house.settings.model_copy(update=changed)
-        yield quiet_house
-
-
-@asynccontextmanager
-async def installed(cluster: ControlPlane, objects: list[Object]) -> AsyncIterator[None]:
-    async with installer(cluster.access) as installing:
-        assert await installing.apply(objects, dry_run=False) == {}
-        try:
-            yield
-        finally:
-            for one in objects:
-                await installing.delete(one)
-
-
-async def access_of_the_account(house: House, cluster: ControlPlane) -> Access:
-    account = f"/api/v1/namespaces/{house.namespace}/serviceaccounts/{_ACCOUNT}"
-    granted = await house.api.create(f"{account}/token", {"spec": {}})
-    token = granted["status"]["token"]
-    return Access(url=cluster.url, ca_file=cluster.access.ca_file, token=token)
+    values = destinations(quiet_house, scope)
+    async with limited_to(quiet_house, values, control_plane, sandbox_binary, tmp_path) as house:
+        yield house
 
 
 async def test_a_push_is_synced_pruned_and_deleted_with_these_rights(limited: House) -> None:
@@ -194,7 +158,9 @@ async def test_an_object_that_may_not_be_written_says_so_and_the_others_are(
     said = {one["name"]: one["message"] for one in results}
     assert said["b"] == "created"
     assert "cannot" in said["more"]
-    assert "roles" in said["more"]
+    assert "no right to patch roles.rbac.authorization.k8s.io" in said["more"]
+    assert "profile 'namespaced'" in said["more"]
+    assert "rights.roles: true" in said["more"]
 
 
 def _phase(app: Mapping[str, Any]) -> str:

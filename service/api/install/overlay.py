@@ -37,7 +37,7 @@ def overlay(options: Options) -> dict[str, Any]:
             *_patches(base, chosen),
         ],
         # After `namespace`, which moves whatever there is.
-        "transformers": [_placed(*name, options) for name in objects if name in _TURNED],
+        "transformers": [_placed(it, options) for name, it in objects.items() if name in _TURNED],
     }
     added = [it for name, it in chosen.items() if name not in base]
     if added:
@@ -73,15 +73,19 @@ def _patches(base: Mapping[Any, Object], chosen: Mapping[Any, Object]) -> Iterat
             yield patch
 
 
-def _placed(kind: str, name: str, options: Options) -> Op:
-    """A transformer that puts an object into the namespace of the workloads."""
-    op = {"op": "replace", "path": "/metadata/namespace", "value": options.destination}
+def _placed(it: Object, options: Options) -> Op:
+    """A transformer that puts an object into the namespace of the workloads, not its subjects."""
+    places = {"/metadata/namespace": options.destination}
+    for number, _ in enumerate(it.get("subjects", ())):
+        places[f"/subjects/{number}/namespace"] = options.namespace
+    ops = [{"op": "replace", "path": path, "value": name} for path, name in places.items()]
+    kind, name = _name(it)
     return {
         "apiVersion": "builtin",
         "kind": "PatchTransformer",
         "metadata": {"name": f"{name}-{kind.lower()}"},
         "target": {"kind": kind, "name": name},
-        "patch": json.dumps([op]),
+        "patch": json.dumps(ops),
     }
 
 
