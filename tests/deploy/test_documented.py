@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import reduce
 from typing import Any
 
@@ -26,15 +27,28 @@ def rows(head: str) -> list[list[str]]:
 async def test_the_table_of_rights_is_the_role_of_a_destination(sandbox: Sandbox) -> None:
     objects = await render.chart(sandbox, VARIANTS["namespaces"], render.NAMESPACE)
     role = all_of("Role", objects, "-destination")[0]
-    granted = [
-        [
-            ", ".join(one["apiGroups"]) or "core",
-            ", ".join(one["resources"]),
-            ", ".join(one["verbs"]),
-        ]
-        for one in role["rules"]
-    ]
+    granted = [[*names(one), ", ".join(one["verbs"])] for one in role["rules"]]
     assert rows("| API group | Resources | Verbs |") == granted
+
+
+@pytest.mark.flow
+async def test_the_table_of_the_profile_cluster_is_what_it_adds(sandbox: Sandbox) -> None:
+    namespaced, cluster = [
+        [names(rule) for rule in (await written(sandbox, variant))]
+        for variant in ("defaults", "cluster")
+    ]
+    added = [one for one in cluster if one not in namespaced]
+    assert rows("| API group of profile cluster |") == added
+
+
+async def written(sandbox: Sandbox, variant: str) -> list[dict[str, Any]]:
+    objects = await render.chart(sandbox, VARIANTS[variant], render.NAMESPACE)
+    (role,) = all_of("ClusterRole", objects)
+    return [rule for rule in role["rules"] if "delete" in rule["verbs"]]
+
+
+def names(rule: Mapping[str, Any]) -> list[str]:
+    return [", ".join(rule["apiGroups"]) or "core", ", ".join(rule["resources"])]
 
 
 def test_every_value_that_is_told_exists() -> None:
