@@ -19,7 +19,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import SettingsError as SourceError
 
 from agent.settings import FILE_VARIABLE, PREFIX, Settings
-from handlers.manifest.redact import redact_text
+from bus.redaction import without_user_info
 
 EXIT_CODE = 2
 MASK = "********"
@@ -123,7 +123,7 @@ def _problem(error: Any) -> str:
     name = _variable(path)
     expected = error["msg"].removeprefix("Value error, ")
     secret = {v.name: v.secret for v in variables()}.get(name, True)
-    given = "" if secret else f", given {redact_text(repr(error['input']))}"
+    given = "" if secret else f", given {without_user_info(repr(error['input']))}"
     return f"{name}: {expected[:1].lower()}{expected[1:]}{given}"
 
 
@@ -156,4 +156,4 @@ def _shown(value: object) -> str:
         case float() if value.is_integer():
             return str(int(value))
         case _:
-            return redact_text(str(value))
+            return without_user_info(str(value))

@@ -109,6 +109,8 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
         mirrors = await stack.enter_async_context(_mirrors(state, secrets, certificates))
         index = LiveIndex(settings.namespace)
         known = _known_secrets(settings, index, secrets)
+        metrics.known_secret_pieces.set_function(lambda: known.size)
+        metrics.known_secret_pieces_refused.set_function(lambda: known.refused)
         redis = await _shared(settings, own, stack)
         live = Live(client, index, Extent(namespaces=settings.destination_namespaces))
         applications = Applications(ApplicationPatches(client))

@@ -18,10 +18,10 @@ from agent.kube.rights import Right, missing, who_am_i
 from agent.settings import Settings
 from agent.store.certificates import Certificates
 from agent.store.secrets import Secrets
+from bus.redaction import without_user_info
 from cli.argo_probe import argo
 from cli.probes import SECONDS, Finding
 from handlers.application.application import Application
-from handlers.manifest.redact import redact_text
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError, RepositoryError
 
 MOST_REPOSITORIES = 20
@@ -106,8 +106,8 @@ async def _repository(url: str, project: str, mirrors: Mirrors) -> Finding:
         await mirrors.fetch(mirrors.access(url, project))
     except RepositoryError as e:
         remedy = "Check the URL and the repository Secret in the control namespace."
-        return Finding(part="git", ok=False, found=redact_text(e.message), remedy=remedy)
-    return Finding(part="git", ok=True, found=f"{redact_text(url)} can be fetched")
+        return Finding(part="git", ok=False, found=without_user_info(e.message), remedy=remedy)
+    return Finding(part="git", ok=True, found=f"{without_user_info(url)} can be fetched")
 
 
 class _Listed(msgspec.Struct, frozen=True):

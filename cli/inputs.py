@@ -16,11 +16,11 @@ import msgspec
 
 from agent.sandbox.pool import Sandbox
 from agent.sandbox.reasons import SandboxError
+from bus.redaction import without_user_info
 from cli import say
 from cli.sandbox import open_sandbox
 from handlers.manifest import access
 from handlers.manifest.kinds import GroupKind
-from handlers.manifest.redact import redact_text
 
 APPLICATION = GroupKind("argoproj.io", "Application")
 DEFAULT_NAMESPACE = "argocd"
@@ -133,7 +133,7 @@ class Manifests:
 
 def refuse(error: Exception, of: Document | InputError | None = None, *, as_json: bool) -> say.Exit:
     """Say why an input has no answer; with `--json` also in the place of its answer."""
-    message = redact_text(str(error))
+    message = without_user_info(str(error))
     say.complain(message)
     if as_json:
         known = error if isinstance(error, InputError) else InputError("")

@@ -33,7 +33,7 @@ from agent.settings import Settings
 from bus.carrier import CarrierError
 from bus.jetstream import Bus, BusSettings
 from bus.logins import Login
-from handlers.manifest.redact import redact_text
+from bus.redaction import without_user_info
 
 SECONDS = 10.0
 LEAST_FREE = 1 << 30
@@ -103,7 +103,7 @@ async def nats(settings: Settings) -> Finding:
                 info = await bus.connection.jetstream.account_info()
     except _NOT_REACHED as e:
         remedy = "Check GITOPS_NATS_URL, the credentials, and that JetStream is enabled."
-        found = redact_text(str(e)) or "no answer in time"
+        found = without_user_info(str(e)) or "no answer in time"
         return Finding(part="nats", ok=False, found=found, remedy=remedy)
     return Finding(part="nats", ok=True, found=f"{quick.hosts}: JetStream, {info.streams} streams")
 
@@ -142,7 +142,7 @@ async def redis(settings: Settings) -> Finding:
             await _ping(settings, settings.redis.url.get_secret_value())
     except (RedisError, *_NOT_REACHED) as e:
         remedy = "Check GITOPS_REDIS_URL; without Redis the agent works from its disk."
-        found = redact_text(str(e)) or "no answer in time"
+        found = without_user_info(str(e)) or "no answer in time"
         return Finding(part="redis", ok=False, found=found, remedy=remedy)
     return Finding(part="redis", ok=True, found="answers")
 

@@ -38,6 +38,7 @@ class Components:
     def _agent(self) -> Component:
         missing = self.parts.readiness.missing()
         words = "; ".join(f"{name}: {why}" for name, why in sorted(missing.items()))
+        words = "; ".join(filter(None, (words, self.parts.known_secrets.alarm)))
         return _component("agent", words, self.version)
 
     def _nats(self) -> Component:

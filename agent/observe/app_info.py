@@ -11,8 +11,8 @@ from typing import Protocol
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from bus.redaction import without_user_info
 from handlers.application.application import Application
-from handlers.manifest.redact import redact_text
 
 _LABELS = (
     "namespace",
@@ -53,7 +53,7 @@ def _labels(app: Application) -> list[str]:
         app.metadata.namespace,
         app.metadata.name,
         app.spec.project or "default",
-        redact_text(app.source.repo_url) if app.source else "",
+        without_user_info(app.source.repo_url) if app.source else "",
         destination.server or destination.name,
         destination.namespace,
         status.sync.status or "Unknown",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from agent.observe.metrics import Metrics
 from bus.identity import Revision
-from handlers.manifest.redact import redact_text
+from bus.redaction import without_user_info
 from handlers.ports import Git, RepositoryAccess, RepositoryError, Tree
 
 
@@ -22,7 +22,7 @@ class CountedGit:
         return self.git.access(url, project)
 
     async def fetch(self, repository: RepositoryAccess) -> None:
-        repo = redact_text(str(repository.url))
+        repo = without_user_info(str(repository.url))
         self.metrics.git_requests.labels(repo, "fetch").inc()
         started = time.monotonic()
         try:

@@ -41,6 +41,8 @@ class Metrics:
     store_bytes: Gauge
     store_limit_bytes: Gauge
     store_alarm: Gauge
+    known_secret_pieces: Gauge
+    known_secret_pieces_refused: Gauge
 
     def text(self) -> bytes:
         """What a scrape gets."""
@@ -107,5 +109,11 @@ def make_metrics() -> Metrics:
         ),
         store_alarm=make.gauge(
             "gitops_store_alarm", "1 while a store that holds work is 80 % full or more."
+        ),
+        known_secret_pieces=make.gauge(
+            "gitops_known_secret_pieces", "Pieces of Secrets that redaction searches for."
+        ),
+        known_secret_pieces_refused=make.gauge(
+            "gitops_known_secret_pieces_refused", "Pieces of Secrets that no longer fitted."
         ),
     )

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from bus.redaction import without_user_info
 from bus.repository_url import RepositoryUrl, RepositoryUrlError
 from bus.status import ConditionType
 from handlers.application.address_pattern import any_denied
@@ -29,7 +30,6 @@ from handlers.application.policy import duration_problems
 from handlers.application.project import admits, destination_permitted, source_permitted
 from handlers.application.spec import Destination, Operation, Source
 from handlers.application.status import Condition
-from handlers.manifest.redact import redact_text
 
 
 def problems(app: Application, project: AppProject | None) -> tuple[Condition, ...]:
@@ -224,6 +224,6 @@ def _source_denials(app: Application, project: AppProject) -> Iterator[str]:
         return
     if not source_permitted(project, app.source.repo_url):
         yield (
-            f"repository {redact_text(app.source.repo_url)} is not permitted in project "
+            f"repository {without_user_info(app.source.repo_url)} is not permitted in project "
             f"{app.spec.project or 'default'!r}; see spec.sourceRepos of the project"
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from bus.events import Commit
-from handlers.report.patterns import masked
+from bus.redaction import masked
 
 LONGEST_MESSAGE = 200
 LONGEST_AUTHOR = 100

@@ -86,7 +86,7 @@ class Stamp(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fact_item(fact: Fact, stamp: Stamp, redaction: Redaction) -> Item:
-    body = redaction.value(msgspec.to_builtins(fact))
+    body = redaction.within(str(fact.key)).value(msgspec.to_builtins(fact))
     return Item(
         sequence=0,
         before=0,
@@ -103,19 +103,22 @@ def fact_item(fact: Fact, stamp: Stamp, redaction: Redaction) -> Item:
 
 def application_item(found: ReportedApplication, stamp: Stamp, redaction: Redaction) -> Item:
     app, cause = found.app, found.cause
+    redaction = redaction.within(_identity(APPLICATION, app.metadata))
     body = state_body(APPLICATION, app.metadata, redaction)
     body = msgspec.structs.replace(
         body,
-        spec=redaction.value(msgspec.to_builtins(app.spec)),
-        status=redaction.value(msgspec.to_builtins(app.status)),
+        spec=redaction.value(msgspec.to_builtins(app.spec), ("spec",)),
+        status=redaction.value(msgspec.to_builtins(app.status), ("status",)),
         cause=_shown(cause, redaction) if cause is not None else None,
     )
     return state_item(fitting(body), app.metadata, app.spec.project, stamp)
 
 
 def project_item(project: AppProject, stamp: Stamp, redaction: Redaction) -> Item:
+    redaction = redaction.within(_identity(PROJECT, project.metadata))
     body = state_body(PROJECT, project.metadata, redaction)
-    body = msgspec.structs.replace(body, spec=redaction.value(msgspec.to_builtins(project.spec)))
+    spec = redaction.value(msgspec.to_builtins(project.spec), ("spec",))
+    body = msgspec.structs.replace(body, spec=spec)
     return state_item(fitting(body), project.metadata, project.metadata.name, stamp)
 
 
@@ -213,8 +216,8 @@ def state_body(kind: str, metadata: Metadata, redaction: Redaction) -> StateBody
         kind=kind,
         namespace=metadata.namespace,
         name=metadata.name,
-        labels=dict(metadata.labels),
-        annotations=redaction.annotations(metadata.annotations),
+        labels=redaction.labels(metadata.labels, ("metadata",)),
+        annotations=redaction.annotations(metadata.annotations, ("metadata",)),
     )
 
 
@@ -233,6 +236,11 @@ def state_item(body: StateBody, metadata: Metadata, project: str, stamp: Stamp) 
         hash=content_hash(msgspec.json.decode(encoded)),
         body=msgspec.Raw(encoded),
     )
+
+
+def _identity(kind: str, metadata: Metadata) -> str:
+    """The same as of the live object: what is shown masked can be sent back."""
+    return f"argoproj.io/{kind}/{metadata.namespace}/{metadata.name}"
 
 
 def _shown(cause: Cause, redaction: Redaction) -> Cause:

@@ -2,7 +2,12 @@
 
 The values are not kept: of each only the hash of its beginning, its length and a salted digest, so
 that neither a dump of our memory nor a bug in here gives one away. A text is walked once, whatever
-the number of values. Short values and plain words are no use: they would mask half of every text.
+the number of values. They are found in every form in which programs write them: hexadecimal,
+percent encoded, in base64 wherever in the encoded text they stand, and twice in base64.
+
+Short values and plain words are no use: they would mask half of every text. A plain word or number
+is looked for only if its key says that it is a secret, it is long enough and no common word, and
+then as a whole word.
 """
 
 from __future__ import annotations
@@ -12,56 +17,82 @@ import binascii
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, quote_plus, urlsplit
 
 import msgspec
 
-from handlers.report.patterns import HIDDEN
+from bus.redaction import HIDDEN, is_sensitive
+from bus.redaction.names import words_of
 
 _HEAD = 6
 _SHORTEST = 8
 _SHORTEST_LINE = 16
-_LIMIT = 50_000
+_SHORTEST_INNER = 10
+_MOST_ENCODED = 4096
+"""Longer values are keys and files, which are found by their lines."""
+LIMIT = 200_000
+"""Pieces; beyond it nothing more is learned, and `refused` counts what was not."""
 _WORD = re.compile(
     r"[A-Z]?[a-z]{1,12}|[A-Z]{1,12}|[\d.:-]{1,10}|[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z]{2,}(:\d+)?"
 )
+_COMMON = words_of(
+    """
+    administrator anonymous authorization boolean changeme cluster-admin configuration container
+    database default-token development disabled elasticsearch enabled grafana guest information
+    kubernetes localhost mariadb memcached mongodb nextcloud opensearch password postgres
+    postgresql prometheus production rabbitmq registry secret-token serviceaccount staging
+    standard superuser testing undefined username wordpress
+    """
+)
 _PUBLIC = frozenset({"ca.crt", "tls.crt", "namespace"})
-_PUBLIC_OF_OURS = frozenset(
-    {
-        "url",
-        "type",
-        "name",
-        "project",
-        "server",
-        "username",
-        "namespaces",
-        "enableLfs",
-        "insecure",
-        "account",
-        "agent",
-        "service",
-        "key_id",
-        "made_at",
-    }
+_PUBLIC_OF_OURS = words_of(
+    """
+    url type name project server username namespaces enableLfs insecure account agent service
+    key_id made_at
+    """
 )
 
 
 class KnownSecrets:
     """`salt` keeps digests of one agent from meaning anything elsewhere."""
 
-    def __init__(self, salt: bytes) -> None:
+    def __init__(self, salt: bytes, limit: int = LIMIT) -> None:
         self.version = 0
         """Grows when something new was learned."""
+        self.refused = 0
+        """Pieces that were not learned, because the limit was reached."""
         self._salt = salt[:64]
+        self._limit = limit
         self._lengths: dict[int, tuple[int, ...]] = {}
         self._digests: set[bytes] = set()
+        self._words: set[bytes] = set()
+
+    @property
+    def size(self) -> int:
+        return len(self._digests) + len(self._words)
+
+    @property
+    def alarm(self) -> str:
+        """What a person must know; empty while every value that was seen is searched for."""
+        if not self.refused:
+            return ""
+        return (
+            f"{self.size} pieces of Secrets are searched for in all that is shown and no more fit: "
+            f"{self.refused} are masked by their names and looks only. Let the agent read fewer "
+            "Secrets (Role, destination namespaces)."
+        )
 
     def learn(self, pieces: Iterable[str]) -> None:
         for piece in pieces:
+            words = _is_word(piece)
+            kept = self._words if words else self._digests
             digest = self._digest(piece)
-            if digest in self._digests or len(self._digests) >= _LIMIT:
+            if digest in kept:
                 continue
-            self._digests.add(digest)
+            if self.size >= self._limit:
+                self.refused += 1
+                continue
+            kept.add(digest)
             head = hash(piece[:_HEAD])
             lengths = {*self._lengths.get(head, ()), len(piece)}
             self._lengths[head] = tuple(sorted(lengths, reverse=True))
@@ -84,7 +115,10 @@ class KnownSecrets:
 
     def _found(self, text: str, here: int) -> int:
         for length in self._lengths.get(hash(text[here : here + _HEAD]), ()):
-            if self._digest(text[here : here + length]) in self._digests:
+            digest = self._digest(text[here : here + length])
+            if digest in self._digests or (
+                digest in self._words and _stands_alone(text, here, length)
+            ):
                 return length
         return 0
 
@@ -98,17 +132,45 @@ def pieces_of_secret(data: Mapping[str, str], *, ours: bool = False) -> Iterator
     public = _PUBLIC | _PUBLIC_OF_OURS if ours else _PUBLIC
     for key, encoded in data.items():
         if key not in public and isinstance(encoded, str):
-            yield from pieces_of_value(encoded)
+            yield from pieces_of_value(encoded, word=is_sensitive(key))
 
 
-def pieces_of_value(encoded: str) -> Iterator[str]:
-    """The value, its encodings, its lines and, where it is JSON, the texts in it."""
+def pieces_of_value(encoded: str, *, word: bool = False) -> Iterator[str]:
+    """The value, its encodings, its lines and, where it is JSON, the texts in it.
+
+    `word`: the value is a secret by its key, even where it is a plain word or number.
+    """
+    raw = _decoded(encoded)
+    value = raw.decode(errors="replace") if raw else ""
+    value = "" if "\ufffd" in value else value
+    texts = {encoded, value, value.strip(), *_lines(value), *_texts(value)}
+    told = {piece for piece in texts if _telling(piece)}
+    if word and _is_distinct_word(value.strip()):
+        told.add(value.strip())
+    if value.strip() in told or (raw and not value):
+        told |= _encodings(raw) | _encodings(value.strip().encode()) | _encodings(encoded.encode())
+    yield from told
+
+
+def _decoded(encoded: str) -> bytes:
     try:
-        value = base64.b64decode(encoded, validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError, ValueError):
-        value = ""
-    told = {encoded, value, value.strip(), quote(value, safe=""), *_lines(value), *_texts(value)}
-    yield from (piece for piece in told if _telling(piece))
+        return base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _encodings(raw: bytes) -> set[str]:
+    """The forms of a value; of base64 what does not depend on the bytes before and behind it."""
+    if not _SHORTEST <= len(raw) <= _MOST_ENCODED:
+        return set()
+    forms = {raw.hex(), raw.hex().upper(), quote(raw, safe=""), quote_plus(raw)}
+    for offset in range(3):
+        written = base64.b64encode(b"\0" * offset + raw)
+        begin = -(-offset * 4 // 3)
+        inner = written[begin : (offset + len(raw)) * 8 // 6].decode()
+        if len(inner) >= _SHORTEST_INNER:
+            forms |= {inner, inner.replace("+", "-").replace("/", "_")}
+    return {form for form in forms if len(form) >= _SHORTEST and not _WORD.fullmatch(form)}
 
 
 def _lines(value: str) -> Iterator[str]:
@@ -122,7 +184,7 @@ def _texts(value: str) -> Iterator[str]:
         return
     try:
         yield from _leaves(msgspec.json.decode(value))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return
 
 
@@ -142,3 +204,19 @@ def _telling(piece: str) -> bool:
         return False
     parts = urlsplit(piece) if "://" in piece else None
     return parts is None or "@" in parts.netloc or bool(parts.query)
+
+
+def _is_word(piece: str) -> bool:
+    return _WORD.fullmatch(piece) is not None
+
+
+def _is_distinct_word(value: str) -> bool:
+    plain = len(value) >= _SHORTEST and value.isalnum() and value.isascii()
+    return plain and value.lower() not in _COMMON
+
+
+def _stands_alone(text: str, here: int, length: int) -> bool:
+    before, after = text[here - 1 : here], text[here + length : here + length + 1]
+    return not (here and (before.isalnum() or before in "_-")) and not (
+        after.isalnum() or (bool(after) and after in "_-")
+    )

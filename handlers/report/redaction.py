@@ -1,146 +1,249 @@
-"""Redaction: the one gate through which everything goes that leaves the house.
+"""Redaction: the one gate through which everything passes that leaves the cluster.
 
-Fields that may hold a secret are masked whole (values of Secrets, environment variables, Helm and
-other parameters, annotations that are not of our vocabulary, data of ConfigMaps that nobody
-allowed); every text is searched for values of known Secrets and for what looks like a credential.
-A mask holds a fingerprint, salted by the agent, so that a reader sees that something changed.
+Objects are judged by structure: below a sensitive name everything is hidden, of whatever type, and
+so are the data of Secrets, of foreign kinds, of embedded objects and of ConfigMaps that nobody
+allowed. Every text is searched for values of known Secrets and for what looks like a credential.
+What is plainly no secret is shown: an environment value of a harmless name can be read.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
 
+from bus.redaction import is_sensitive, masked
 from handlers.manifest import access
 from handlers.manifest.access import Manifest
-from handlers.manifest.redact import LAST_APPLIED, is_secret
+from handlers.manifest.redact import LAST_APPLIED
+from handlers.report import fields
+from handlers.report.arguments import LISTS, hidden_arguments, program_of
 from handlers.report.known import KnownSecrets
-from handlers.report.patterns import is_sensitive, masked
+from handlers.report.masks import Masks, Path, Seen
 from handlers.tell.note import ANNOTATION as NOTE
 
-_FINGERPRINT = 8
-_MASKED = re.compile(r"\(hidden(:[0-9a-f]{8})?\)")
 _DEEPEST = 60
-_LISTS_OF_VALUES = frozenset({"env", "parameters", "extVars", "tlas", "fileParameters"})
-_VALUES = frozenset({"values", "valuesObject", "stringData", "binaryData"})
-_OPEN_ANNOTATIONS = (
-    "argocd.argoproj.io/",
-    "app.kubernetes.io/",
-    "deployment.kubernetes.io/revision",
-    "helm.sh/",
-)
+_TOO_DEEP = "(too deep)"
+_SETTINGS = frozenset({"env", "parameters", "extVars", "tlas", "values", "valuesObject", "labels"})
+_BODY = frozenset({"spec", "value", "values"})
+"""Of a foreign `kind: Secret`."""
+_OPEN_DATA = frozenset({"ControllerRevision"})
+"""Kinds of Kubernetes whose `data` is an object like others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redaction:
     salt: bytes
+    """The key of the masks, drawn by the agent."""
     known: KnownSecrets
     config_maps: tuple[str, ...] = field(default=())
     """Patterns of `namespace/name` whose data may be shown."""
+    scope: str = ""
+    """The object that is shown: masks are keyed by it."""
+    seen: Seen | None = None
+    """Of a comparison of several states of one object."""
+
+    def within(self, scope: str) -> Redaction:
+        return replace(self, scope=scope)
+
+    def together(self) -> Redaction:
+        """Redaction of several states of one object: where a value differs, its mask does."""
+        return replace(self, seen={})
 
     def text(self, text: str) -> str:
+        if text[:1] in ("{", "["):
+            text = self._json(text)
         return masked(self.known.mask(text))
 
-    def hidden(self, value: object) -> str:
-        """A mask that differs where the values differ; what is masked stays as it is."""
-        if isinstance(value, str) and _MASKED.fullmatch(value):
-            return value
-        plain = value.encode() if isinstance(value, str) else msgspec.json.encode(value)
-        digest = hmac.new(self.salt, plain, hashlib.sha256).hexdigest()
-        return f"(hidden:{digest[:_FINGERPRINT]})"
+    def hidden(self, value: object, path: Path = ()) -> str:
+        return self._masks.of(value, path)
 
-    def value(self, value: Any, depth: int = 0) -> Any:
-        """Any JSON value; names of fields decide which are masked whole, objects are known."""
-        if depth > _DEEPEST:
-            return "(too deep)"
+    def value(self, value: Any, path: Path = (), *, setting: bool = False) -> Any:
+        """Any JSON value. `setting`: of a map of settings, where random texts are hidden too."""
+        if len(path) > _DEEPEST:
+            return _TOO_DEEP
         if isinstance(value, str):
-            return self.text(value)
+            return self._string(value, path, setting=setting)
         if isinstance(value, Mapping):
             if "kind" in value and "apiVersion" in value:
-                return self.manifest(value, depth)
-            return {str(name): self._member(str(name), it, depth) for name, it in value.items()}
+                return self.manifest(value, path)
+            return self._members(value, path, setting=setting)
         if isinstance(value, list | tuple):
-            return [self.value(item, depth + 1) for item in value]
+            return self._list(value, path, setting=setting)
         return value
 
-    def manifest(self, manifest: Manifest, depth: int = 0) -> dict[str, Any]:
+    def manifest(self, manifest: Manifest, path: Path = ()) -> dict[str, Any]:
         """A Kubernetes object of any kind, as it may be shown."""
+        identity = identity_of(manifest)
+        if self.scope != identity:
+            return self.within(identity).manifest(manifest, path)
+        foreign = _is_foreign_secret(manifest)
         shown: dict[str, Any] = {}
         for name, value in manifest.items():
-            if name in ("data", "stringData", "binaryData"):
-                shown[name] = self._data(manifest, value)
+            here = (*path, name)
+            if name in fields.DATA:
+                shown[name] = self._data(manifest, value, here)
             elif name == "metadata":
-                shown[name] = self._metadata(manifest)
+                shown[name] = self._metadata(manifest, here)
+            elif name == "items" and access.kind(manifest).endswith("List"):
+                shown[name] = self._items(manifest, value, here)
+            elif foreign and name in _BODY:
+                shown[name] = self._leaves(name, value, here)
             else:
-                shown[name] = self._member(name, value, depth)
+                shown[name] = self._member(name, value, here)
         return shown
 
-    def annotations(self, annotations: Mapping[str, str]) -> dict[str, str]:
-        return {
-            name: self.text(value) if name.startswith(_OPEN_ANNOTATIONS) else self.hidden(value)
-            for name, value in annotations.items()
-            if name not in (LAST_APPLIED, NOTE)  # what a note says is told as facts
-        }
+    def annotations(self, annotations: Mapping[str, Any], path: Path = ()) -> dict[str, Any]:
+        """Annotations of known projects are shown; others hold whatever somebody noted."""
+        shown: dict[str, Any] = {}
+        for name, value in annotations.items():
+            here = (*path, "annotations", name)
+            if name in (LAST_APPLIED, NOTE):  # what a note says is told as facts
+                continue
+            if fields.is_known_annotation(name):
+                shown[name] = self._member(name, value, here, setting=True)
+            else:
+                shown[self.text(name)] = self._leaves(name, value, here)
+        return shown
 
-    def _metadata(self, manifest: Manifest) -> dict[str, Any]:
+    def labels(self, labels: Mapping[str, str], path: Path = ()) -> dict[str, Any]:
+        return self._members(labels, (*path, "labels"), setting=True)
+
+    @property
+    def _masks(self) -> Masks:
+        return Masks(key=self.salt, scope=self.scope, seen=self.seen)
+
+    def _metadata(self, manifest: Manifest, path: Path) -> dict[str, Any]:
         metadata = access.mapping(manifest, "metadata")
-        shown: dict[str, Any] = {
-            name: value
-            for name, value in metadata.items()
-            if name not in ("annotations", "managedFields")
-        }
-        if "annotations" in metadata:
-            shown["annotations"] = self.annotations(access.annotations(manifest))
+        shown: dict[str, Any] = {}
+        for name, value in metadata.items():
+            if name == "annotations":
+                shown[name] = self.annotations(access.annotations(manifest), path)
+            elif name != "managedFields":
+                shown[name] = self._member(name, value, (*path, name))
         return shown
 
-    def _data(self, manifest: Manifest, data: object) -> Any:
+    def _data(self, manifest: Manifest, data: object, path: Path) -> Any:
+        if self._is_open(manifest):
+            return self.value(data, path)
         if not isinstance(data, Mapping):
-            return None if data is None else self.hidden(data)
-        if not is_secret(manifest) and self._is_open(manifest):
-            return {name: self.value(value) for name, value in data.items()}
-        return {name: self.hidden(value) for name, value in data.items()}
+            return None if data is None else self.hidden(data, path)
+        return {self.text(str(name)): self._leaf(it, (*path, name)) for name, it in data.items()}
 
     def _is_open(self, manifest: Manifest) -> bool:
-        name = f"{access.namespace(manifest)}/{access.name(manifest)}"
-        if access.kind(manifest) != "ConfigMap":
+        kind = access.kind(manifest)
+        if kind in _OPEN_DATA:
             return True
-        return any(fnmatchcase(name, pattern) for pattern in self.config_maps)
+        name = f"{access.namespace(manifest)}/{access.name(manifest)}"
+        return kind == "ConfigMap" and any(fnmatchcase(name, it) for it in self.config_maps)
 
-    def _member(self, name: str, value: Any, depth: int) -> Any:
+    def _items(self, listed: Manifest, items: object, path: Path) -> Any:
+        """The items of a typed list, which leave out their kind."""
+        if not isinstance(items, list | tuple):
+            return self.hidden(items, path)
+        kind = access.kind(listed).removesuffix("List")
+        told = {"kind": kind, "apiVersion": listed.get("apiVersion", "")} if kind else {}
+        return [self._item(item, told, path) for item in items]
+
+    def _item(self, item: Any, told: Mapping[str, Any], path: Path) -> Any:
+        if not isinstance(item, Mapping) or not told:
+            return self.value(item, path)
+        shown = self.manifest({**told, **item}, path)
+        return {name: value for name, value in shown.items() if name in item}
+
+    def _members(self, values: Mapping[Any, Any], path: Path, *, setting: bool) -> dict[str, Any]:
+        hidden = fields.hidden_members(values)
+        shown: dict[str, Any] = {}
+        for key, value in values.items():
+            name = str(key)
+            here = (*path, name)
+            if name in hidden or fields.holds_data(name, values):
+                shown[self.text(name)] = self._leaves(name, value, here)
+            elif name in LISTS and isinstance(value, list | tuple):
+                program = program_of(values)
+                shown[name] = self._list(value, here, setting=setting, program=program)
+            else:
+                shown[self.text(name)] = self._member(name, value, here, setting=setting)
+        return shown
+
+    def _member(self, name: str, value: Any, path: Path, *, setting: bool = False) -> Any:
+        if is_sensitive(name):
+            shown = fields.is_reference(name, value)
+            return self._plain(value, path) if shown else self._leaves(name, value, path)
         if isinstance(value, str):
-            whole = is_sensitive(name) or (name in _VALUES and bool(value))
-            return self.hidden(value) if whole and value else self.text(value)
-        if name in _VALUES and isinstance(value, Mapping):
-            return self._leaves(value, depth + 1)
-        if name in _LISTS_OF_VALUES and isinstance(value, list | tuple):
-            return [self._named(item, depth + 1) for item in value]
+            login = fields.is_login(name, value)
+            opaque = setting and fields.is_opaque_setting(name, value)
+            return self.hidden(value, path) if login or opaque else self._string(value, path)
         if name == "annotations" and isinstance(value, Mapping):
-            return self.annotations({str(key): str(item) for key, item in value.items()})
-        return self.value(value, depth + 1)
+            return self.annotations(value, path[:-1])
+        return self.value(value, path, setting=setting or name in _SETTINGS)
 
-    def _named(self, entry: Any, depth: int) -> Any:
-        """`{name, value}`: the name stays, and so does a reference (`valueFrom`)."""
-        if not isinstance(entry, Mapping):
-            return self.hidden(entry)
-        plain = ("name", "valueFrom", "forceString", "code", "path")
-        return {
-            str(name): self.value(value, depth) if name in plain else self._leaves(value, depth)
-            for name, value in entry.items()
-        }
+    def _list(self, values: Sequence[Any], path: Path, *, setting: bool, program: str = "") -> Any:
+        """Entries are told apart by their names; arguments are judged by the one before."""
+        hidden = hidden_arguments(values, program)
+        return [
+            hidden[place] + self.hidden(item, (*path, _step(item)))
+            if place in hidden
+            else self.value(item, (*path, _step(item)), setting=setting)
+            for place, item in enumerate(values)
+        ]
 
-    def _leaves(self, value: Any, depth: int) -> Any:
-        """The shape of it, with every scalar but switches and nothing masked."""
-        if depth > _DEEPEST:
-            return "(too deep)"
+    def _leaves(self, name: str, value: Any, path: Path) -> Any:
+        """The shape of it, with every scalar but switches and nothing hidden."""
+        if len(path) > _DEEPEST:
+            return _TOO_DEEP
         if isinstance(value, Mapping):
-            return {str(name): self._leaves(item, depth + 1) for name, item in value.items()}
+            return {
+                self.text(str(key)): self._plain(it, (*path, str(key)))
+                if fields.is_reference(str(key), it)
+                else self._leaves(str(key), it, (*path, str(key)))
+                for key, it in value.items()
+            }
         if isinstance(value, list | tuple):
-            return [self._leaves(item, depth + 1) for item in value]
-        return value if value is None or isinstance(value, bool) else self.hidden(value)
+            return [self._leaves(name, item, (*path, _step(item))) for item in value]
+        return self._leaf(value, path)
+
+    def _leaf(self, value: Any, path: Path) -> Any:
+        shown = value is None or value == "" or isinstance(value, bool)
+        return value if shown else self.hidden(value, path)
+
+    def _plain(self, value: Any, path: Path) -> Any:
+        """A reference: its texts are names, which are searched like any text."""
+        if isinstance(value, Mapping):
+            return {str(key): self._plain(it, (*path, str(key))) for key, it in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._plain(item, (*path, _step(item))) for item in value]
+        return self._string(value, path) if isinstance(value, str) else value
+
+    def _string(self, value: str, path: Path, *, setting: bool = False) -> str:
+        if setting and fields.is_opaque_setting("", value):
+            return self.hidden(value, path)
+        return self._masks.beside(value, self.text(value), path)
+
+    def _json(self, text: str) -> str:
+        """A text that holds an object is walked as one, and stays as it is where nothing hides."""
+        try:
+            read = msgspec.json.decode(text)
+        except (msgspec.DecodeError, RecursionError):
+            return text
+        shown = self.value(read) if isinstance(read, dict | list) else read
+        return text if shown == read else msgspec.json.encode(shown).decode()
+
+
+def identity_of(manifest: Manifest) -> str:
+    """The object as masks are keyed by it: group, kind, namespace, name."""
+    kind = f"{access.group(manifest)}/{access.kind(manifest)}"
+    return f"{kind}/{access.namespace(manifest)}/{access.name(manifest)}"
+
+
+def _is_foreign_secret(manifest: Manifest) -> bool:
+    return access.kind(manifest) == "Secret" and access.group(manifest) != ""
+
+
+def _step(item: Any) -> str:
+    """Entries keep their path where others come before them."""
+    name = item.get("name") if isinstance(item, Mapping) else None
+    return f"[{name}]" if isinstance(name, str) else "[]"

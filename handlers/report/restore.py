@@ -6,7 +6,7 @@ stands for; a mask that stands for nothing is an error, because writing it would
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from handlers.report.redaction import Redaction
@@ -15,7 +15,7 @@ _SIGN = "(hidden"
 
 
 class UnknownMaskError(ValueError):
-    """A mask where nothing is hidden: `path` says where."""
+    """A mask where nothing is hidden, or where it is not clear what: `path` says where."""
 
 
 def restored(wanted: Any, live: Any, redaction: Redaction) -> Any:
@@ -30,11 +30,11 @@ def _restored(wanted: Any, live: Any, shown: Any, path: str) -> Any:
         return {name: _member(name, value, live, shown, path) for name, value in wanted.items()}
     if isinstance(wanted, list | tuple):
         return [
-            _entry(number, value, live, shown, f"{path}[{number}]")
+            _restored(value, *_entry(number, wanted, live, shown), f"{path}[{number}]")
             for number, value in enumerate(wanted)
         ]
     if isinstance(wanted, str) and _SIGN in wanted:
-        raise UnknownMaskError(f"{path.removeprefix('.')}: a masked value that stands for nothing")
+        return _text(wanted, live, shown, path)
     return wanted
 
 
@@ -44,17 +44,56 @@ def _member(name: str, value: Any, live: Any, shown: Any, path: str) -> Any:
     return _restored(value, inner, seen, f"{path}.{name}")
 
 
-def _entry(number: int, value: Any, live: Any, shown: Any, path: str) -> Any:
-    """The entry that looked like this, wherever it stood; else the one of the same place."""
+def _entry(number: int, wanted: Sequence[Any], live: Any, shown: Any) -> tuple[Any, Any]:
+    """The live entry that looked like this one, wherever it stood, and how it was shown.
+
+    Of several that look alike and are not, the one of the same place, if none came or went.
+    """
     if not (isinstance(live, Sequence) and isinstance(shown, Sequence)):
-        return _restored(value, None, None, path)
+        return None, None
+    value = wanted[number]
+    alike = [place for place, seen in enumerate(shown) if seen == value]
+    if alike:
+        same = all(live[place] == live[alike[0]] for place in alike)
+        if not same and (len(wanted) != len(live) or number not in alike):
+            return None, None
+        place = number if number in alike else alike[0]
+        return live[place], shown[place]
     for place, seen in enumerate(shown):
-        if seen == value or (_named(seen) and _named(seen) == _named(value)):
-            return _restored(value, live[place], seen, path)
-    if number < len(live):
-        return _restored(value, live[number], shown[number], path)
-    return _restored(value, None, None, path)
+        if _named(seen) and _named(seen) == _named(value):
+            return live[place], seen
+    return (live[number], shown[number]) if number < len(live) else (None, None)
 
 
 def _named(entry: Any) -> str:
     return str(entry.get("name", "")) if isinstance(entry, Mapping) else ""
+
+
+def _text(wanted: str, live: Any, shown: Any, path: str) -> str:
+    """A text of several lines with masks in some: each stands for the live line it was made of."""
+    if isinstance(live, str) and isinstance(shown, str):
+        pairs = list(zip(shown.split("\n"), live.split("\n"), strict=False))
+        lines = wanted.split("\n")
+        if len(shown.split("\n")) == len(live.split("\n")) and len(lines) > 1:
+            return "\n".join(_lines(lines, [pair for pair in pairs if _SIGN in pair[0]], path))
+    raise _unknown(path)
+
+
+def _lines(wanted: list[str], masked: list[tuple[str, str]], path: str) -> Iterator[str]:
+    """All masked lines in their order, or each by itself where only one looked like it."""
+    asked = [line for line in wanted if _SIGN in line]
+    in_order = iter(masked) if asked == [shown for shown, _ in masked] else None
+    for line in wanted:
+        if _SIGN not in line:
+            yield line
+        elif in_order is not None:
+            yield next(in_order)[1]
+        else:
+            found = {live for shown, live in masked if shown == line}
+            if len(found) != 1:
+                raise _unknown(path)
+            yield found.pop()
+
+
+def _unknown(path: str) -> UnknownMaskError:
+    return UnknownMaskError(f"{path.removeprefix('.')}: a masked value that stands for nothing")

@@ -1,23 +1,20 @@
 """What a record may keep of before and after: the shape, never a credential.
 
-Pure. A value under a name that speaks of secrets is replaced, a URL loses its user and password,
-and what is very long is cut: the audit is kept for years and read by many.
+Pure. A value under a sensitive name is replaced, a text loses what looks like a credential, and
+what is very long is cut: the audit is kept for years and read by many.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-HIDDEN = "(hidden)"
+from bus.redaction import HIDDEN, is_sensitive, masked
+
 _LONGEST = 2000
 _DEEPEST = 12
-_SECRET = re.compile(
-    r"passw|secret(?!ref)|token|private|credential|kubeconfig|sealed|hash$|apikey|keydata|bearer",
-    re.IGNORECASE,
-)
-_USER_IN_URL = re.compile(r"(?<=://)[^/@\s]+@")
+_ALSO = ("sealed", "hash", "private")
+"""Of our own records: boxes for agents, hashes of passwords and tokens, private halves of keys."""
 
 
 def redacted(value: Any, depth: int = 0) -> Any:
@@ -28,7 +25,7 @@ def redacted(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [redacted(it, depth + 1) for it in value]
     if isinstance(value, str):
-        return _USER_IN_URL.sub("", value)[:_LONGEST]
+        return masked(value)[:_LONGEST]
     return value if isinstance(value, int | float | bool | None) else str(value)[:_LONGEST]
 
 
@@ -43,6 +40,5 @@ def _pair(name: str, before: Any, after: Any) -> dict[str, Any]:
 
 
 def _item(name: str, value: Any, depth: int) -> Any:
-    if _SECRET.search(name.replace("_", "").replace("-", "")) and value:
-        return HIDDEN
-    return redacted(value, depth + 1)
+    named = is_sensitive(name) or name.lower().endswith(_ALSO)
+    return HIDDEN if named and value and not isinstance(value, bool) else redacted(value, depth + 1)

@@ -13,7 +13,7 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.observe.logs import MASK, configure, redact, redact_secrets
+from agent.observe.logs import MASK, configure, masked, redact
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_secrets_are_masked(fields: dict[str, Any]) -> None:
     ],
 )
 def test_words_that_tell_a_secret_are_found_in_every_case(text: str) -> None:
-    assert "hush" not in redact_secrets(text)
+    assert "hush" not in masked(text)
 
 
 def test_the_name_of_a_secret_object_stays() -> None:
@@ -123,6 +123,6 @@ def test_what_is_nested_without_end_is_masked() -> None:
 
 @given(st.text())
 def test_redaction_says_nothing_new_the_second_time(text: str) -> None:
-    once = redact_secrets(text)
+    once = masked(text)
 
-    assert redact_secrets(once) == once
+    assert masked(once) == once

@@ -8,15 +8,16 @@ from collections.abc import Callable
 
 import pytest
 
-from agent.observe.logs import redact_secrets
-from handlers.manifest.redact import redact_text
+from bus.redaction import HIDDEN, is_sensitive, masked, without_user_info
 from handlers.report.known import KnownSecrets, pieces_of_value
-from handlers.report.patterns import HIDDEN, is_sensitive, masked
 from handlers.report.redaction import Redaction
 
 LONG = 256 * 1024
 """Of one line of a log, at most."""
 UNITS = (
+    *("password:\n", "- name: token\n", "  value: x\n", "kind: Secret\n", "-p", " -p", " --token "),
+    *("mysql -p", "redis-cli ", "docker login ", "-u a:", "[", "{", "token: [", "token: {", "a: "),
+    *("-----END PRIVATE KEY-----", "+", "/", "A1b", "pass:", "=\\", ": '", ",", "a,", "token=a,"),
     *("x", "A", "eyJ", "eyJ.", "-eyJ", "a.", "-", "_", " ", "9."),
     *("token", "token ", "token=", "secret-", "api_", "password: ", "bearer ", "basic\t"),
     *("-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----END ", "ghp_", "glpat-", "xoxb-"),
@@ -25,8 +26,7 @@ UNITS = (
 SEARCHES: dict[str, Callable[[str], object]] = {
     "masked": masked,
     "redaction": Redaction(salt=b"s", known=KnownSecrets(b"s")).text,
-    "url": redact_text,
-    "log": redact_secrets,
+    "url": without_user_info,
     "name": is_sensitive,
 }
 

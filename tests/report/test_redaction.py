@@ -2,6 +2,7 @@
 
 import base64
 import string
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -12,11 +13,11 @@ from hypothesis import strategies as st
 from bus.cause import Cause
 from bus.events import Commit, RenderFailed, RevisionResolved
 from bus.identity import AppKey, RepositoryKey, Revision
+from bus.redaction import masked
 from bus.status import HealthStatus, Reason
 from handlers.application.application import read_application
 from handlers.report.items import ReportedApplication, Stamp, application_item, fact_item
 from handlers.report.known import KnownSecrets, pieces_of_secret
-from handlers.report.patterns import masked
 from handlers.report.redaction import Redaction
 from handlers.report.restore import UnknownMaskError, restored
 
@@ -38,7 +39,7 @@ def deployment(canary: str) -> dict[str, Any]:
     container = {
         "name": "web",
         "image": "web:1",
-        "env": [{"name": "PASS", "value": canary}, {"name": "N", "value": "x" + canary}],
+        "env": [{"name": "PASS", "value": canary}, {"name": "DB_TOKENS", "value": "x" + canary}],
     }
     applied = f'{{"spec": "{canary}"}}'
     notes = {"kubectl.kubernetes.io/last-applied-configuration": applied, "team/note": canary}
@@ -123,11 +124,73 @@ def test_ordinary_messages_stay_as_they_are() -> None:
     assert redaction().text(text) == text
 
 
-def test_masks_tell_that_a_value_changed_and_stay_the_same_otherwise() -> None:
+LONG = "a value of more than 24 characters"
+
+
+def test_a_mask_of_a_long_value_differs_where_the_value_does_and_stays_the_same_otherwise() -> None:
     gate = redaction()
-    one, same, other = gate.hidden("a"), gate.hidden("a"), gate.hidden("b")
+    one, same, other = gate.hidden(LONG), gate.hidden(LONG), gate.hidden(f"{LONG}s")
     assert one == same != other
     assert gate.hidden(one) == one
+
+
+def test_a_short_value_has_no_fingerprint() -> None:
+    assert redaction().hidden("hunter2") == "(hidden)"
+
+
+def test_the_same_value_has_another_mask_in_another_field_object_or_agent() -> None:
+    def manifest(name: str, field: str) -> Any:
+        return {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": name},
+            "data": {field: LONG},
+        }
+
+    def mask(shown: Any) -> str:
+        return str(next(iter(shown["data"].values())))
+
+    gate = redaction()
+    application = {"helm": {"parameters": [{"name": "password", "value": LONG}]}}
+    elsewhere = gate.within("application").value(application)
+    masks = {
+        mask(gate.manifest(manifest("a", "x"))),
+        mask(gate.manifest(manifest("a", "y"))),
+        mask(gate.manifest(manifest("b", "x"))),
+        mask(replace(gate, salt=b"of another agent").manifest(manifest("a", "x"))),
+        elsewhere["helm"]["parameters"][0]["value"],
+    }
+    assert len(masks) == 5
+
+
+def test_states_that_are_compared_differ_where_short_values_or_parts_of_texts_do() -> None:
+    gate = redaction().together()
+    one = gate.value({"password": "a", "args": ["--token=b"], "pin_token": 1, "same_token": "x"})
+    other = gate.value({"password": "b", "args": ["--token=c"], "pin_token": 2, "same_token": "x"})
+    assert [name for name in one if one[name] != other[name]] == ["password", "args", "pin_token"]
+    assert gate.value({"password": "a"}) == {"password": one["password"]}
+
+
+def test_nothing_is_forgotten_in_silence_when_too_many_secrets_are_known() -> None:
+    known = KnownSecrets(b"salt", limit=3)
+    known.learn(f"correct-horse-{number}" for number in range(5))
+    assert (known.size, known.refused) == (3, 2)
+    assert "2 are masked by their names and looks only" in known.alarm
+    assert not KnownSecrets(b"salt").alarm
+
+
+def test_a_text_of_lines_that_was_edited_gets_its_hidden_lines_back() -> None:
+    gate = redaction()
+    live = {"values": "image: web:1\ndb:\n  password: hunter2\nother:\n  token: swordfish\n"}
+    edited = {"values": gate.value(live)["values"].replace("web:1", "web:2")}
+    assert restored(edited, live, gate) == {"values": live["values"].replace("web:1", "web:2")}
+
+
+def test_of_hidden_entries_that_look_alike_none_is_guessed() -> None:
+    gate, live = redaction(), {"passwords": ["a", "b"]}
+    assert restored({"passwords": ["(hidden)", "(hidden)"]}, live, gate) == live
+    with pytest.raises(UnknownMaskError, match=r"passwords\[0\]"):
+        restored({"passwords": ["(hidden)"]}, live, gate)
 
 
 def test_a_config_map_is_shown_where_its_owner_allows_it() -> None:

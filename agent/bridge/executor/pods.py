@@ -15,6 +15,7 @@ from agent.kube.lines import Lines
 from bus.identity import ResourceKey
 from bus.link import Task
 from handlers.application.application import Application
+from handlers.report.log import LogRedaction
 
 _MOST_TAIL = 10_000
 MOST_BYTES = 100 * 1024 * 1024
@@ -35,20 +36,15 @@ class Pods:
         sent = taken = 0
         async with self.tools.client.logs(pod.namespace, pod.name, self._query(said)) as content:
             lines = Lines(_LONGEST_LINE)
+            redaction = LogRedaction(self.tools.redaction)
             async for chunk in content.iter_chunked(_GATHER):
                 taken += len(chunk)
-                sent += await self._send(lines.feed(chunk), doing)
-        sent += await self._send(lines.feed(b"\n"), doing)
+                sent += await _send(lines.feed(chunk), redaction, doing)
+        sent += await _send(lines.feed(b"\n"), redaction, doing)
         if taken >= self.most:
             text = f"the log of {pod.name} has more than {self.most >> 20} MiB: ask for fewer lines"
             raise TaskFailedError("failed", text)
         return {"lines": sent}
-
-    async def _send(self, lines: list[bytes], doing: Doing) -> int:
-        if lines:
-            text = b"\n".join(lines).decode(errors="replace")
-            await doing.stream.send(self.tools.redaction().text(text) + "\n")
-        return len(lines)
 
     def _query(self, said: arguments.Logs) -> dict[str, str]:
         query = {
@@ -73,3 +69,10 @@ class Pods:
             text = f"{app.key} has no pod {name!r}; there are: {pods or 'none'}"
             raise TaskFailedError("not_found", text)
         return wanted[0]
+
+
+async def _send(lines: list[bytes], redaction: LogRedaction, doing: Doing) -> int:
+    if lines:
+        texts = [line.decode(errors="replace") for line in lines]
+        await doing.stream.send("\n".join(redaction.lines(texts)) + "\n")
+    return len(lines)

@@ -35,6 +35,7 @@ from handlers.application.spec import ApplicationSpec
 from handlers.control_plane.governance import named
 from handlers.control_plane.governed import marked
 from handlers.manifest import access
+from handlers.report.redaction import identity_of
 from handlers.report.restore import UnknownMaskError, restored
 
 _VERSION = "argoproj.io/v1alpha1"
@@ -161,7 +162,7 @@ class Objects:
         return _told(await self.tools.client.replace(path, orjson.dumps(whole)))
 
     def _unmasked(self, manifest: dict[str, Any], live: Mapping[str, Any]) -> dict[str, Any]:
-        redaction = self.tools.redaction()
+        redaction = self.tools.redaction().within(identity_of(live or manifest))
         before = {"spec": live.get("spec"), "metadata": live.get("metadata")}
         try:
             body: dict[str, Any] = {**manifest, **restored(_edited(manifest), before, redaction)}

@@ -22,6 +22,7 @@ from bus.link import Task
 from handlers.application.application import Application
 from handlers.compare.diff import diff
 from handlers.compare.fields import parse_fields
+from handlers.compare.normalise import sent
 from handlers.compare.world import Pair, State, World
 from handlers.manifest.kinds import KindInfo
 from handlers.render.assemble import objects_of
@@ -110,7 +111,9 @@ def fitting(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _difference(pair: Pair, redaction: Redaction) -> dict[str, Any]:
-    desired = redaction.manifest(pair.desired) if pair.desired is not None else None
+    """Both states through one redaction: a hidden value that differs is seen to differ."""
+    redaction = redaction.together()
+    desired = redaction.manifest(sent(pair.desired)) if pair.desired is not None else None
     whole = pair.live is not None and bool(pair.live.body)
     live = redaction.manifest(pair.live.manifest) if pair.live and whole else None
     changes: list[dict[str, Any]] = []
