@@ -18,6 +18,7 @@ from service.gateway.switchboard import Switchboard
 from service.gateway.tasks import Tasks
 from service.keys.key_file import KeyFile
 from service.live.hub import Hub
+from service.observe.metrics import Metrics, make_metrics
 from service.settings import ServiceSettings
 from service.store.signals import Signals
 
@@ -44,5 +45,9 @@ class Parts:
     """What was refused and is not recorded yet."""
     hub: Hub = field(default_factory=Hub)
     """Who listens to the change feed in this process."""
-    registry: CollectorRegistry = field(default_factory=CollectorRegistry)
-    """The metrics of this service; those of the process are prometheus_client's own."""
+    metrics: Metrics = field(default_factory=make_metrics)
+
+    @property
+    def registry(self) -> CollectorRegistry:
+        """Where all metrics of this service are registered."""
+        return self.metrics.registry

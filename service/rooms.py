@@ -19,15 +19,17 @@ from service.api import routes as api
 from service.api.process import metrics_routes
 from service.gateway import routes as gateway
 from service.live import routes as live
+from service.observe.requests import counted
 from service.pages import routes as pages
 from service.parts import Parts
+from service.retention import routes as retention
 
 BODY_LIMIT = 1 << 20
 
 
 def application(parts: Parts) -> web.Application:
     believed = forwarded(parts.settings.trusted_proxies)
-    wares = (believed, *api.middlewares(parts))
+    wares = (believed, counted(parts.metrics), *api.middlewares(parts))
     app = web.Application(client_max_size=BODY_LIMIT, middlewares=wares)
     prepare_bodies(app, HttpLimits())
     prepare_refusals(app)
@@ -50,6 +52,7 @@ def workers(parts: Parts) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
     yield from api.workers(parts)
     yield from gateway.workers(parts)
     yield from live.workers(parts)
+    yield from retention.workers(parts)
 
 
 async def _https_only(_request: web.Request, response: web.StreamResponse) -> None:

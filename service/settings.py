@@ -6,6 +6,7 @@ agents) stands in the database, not here. No setting is a credential of a cluste
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,6 +15,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bus.http.forwarded import Network
 from service.outgoing.addresses import AddressPolicy
+from service.retention.policy import RetentionPolicy
 
 PREFIX = "GITOPS_SERVICE_"
 
@@ -98,6 +100,23 @@ class ServiceSettings(BaseSettings):
     items_per_second: float = Field(
         default=5000.0, gt=0, description="What one agent may send; more has to wait."
     )
+    retention_facts_days: int = Field(
+        default=400, ge=31, description="The timeline (facts) is kept for so many days at least."
+    )
+    retention_drifts_days: int = Field(
+        default=400, ge=31, description="Likewise the drifts that have ended."
+    )
+    retention_tasks_days: int = Field(
+        default=90, ge=7, description="Likewise the tasks that have ended, with their results."
+    )
+    retention_audit_days: int = Field(
+        default=1095,
+        ge=90,
+        description=(
+            "Likewise the audit. What is removed is named by a signed checkpoint; the database"
+            " itself refuses to remove records of the last 90 days."
+        ),
+    )
     secure_cookies: bool = Field(
         default=False,
         description=(
@@ -138,6 +157,16 @@ class ServiceSettings(BaseSettings):
     def outgoing(self) -> AddressPolicy:
         """What requests to customers' addresses may reach."""
         return AddressPolicy(allowed=self.outgoing_allow, plain_http=self.outgoing_http)
+
+
+def retention_policy(settings: ServiceSettings) -> RetentionPolicy:
+    """How long each class of record is kept."""
+    return RetentionPolicy(
+        facts=timedelta(days=settings.retention_facts_days),
+        drifts=timedelta(days=settings.retention_drifts_days),
+        tasks=timedelta(days=settings.retention_tasks_days),
+        audit=timedelta(days=settings.retention_audit_days),
+    )
 
 
 def owner_url(settings: ServiceSettings) -> str:

@@ -71,9 +71,10 @@ def verify(context: calling.ContextOption = "", *, as_json: calling.JsonOption =
         if as_json:
             say.line(plain)
         elif found.ok:
-            kept = f"{found.entries} records, all signed for, none changed"
+            kept = f"{found.entries - found.trimmed} records, all signed for, none changed"
             anchors = f"{found.anchors} heads that agents keep fit"
-            show.line(show.status("allowed").plain[:1], kept, anchors)
+            trimmed = f"records 1 to {found.trimmed} removed by retention" * bool(found.trimmed)
+            show.line(show.status("allowed").plain[:1], kept, anchors, trimmed)
         else:
             show.line(show.status("denied").plain[:1], f"broken at {found.broken_at}", found.reason)
         return say.Exit.FINE if found.ok else say.Exit.NO

@@ -192,6 +192,7 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ok: bool
     entries: int = 0
     anchors: int = 0
+    trimmed: int = 0
     broken_at: int | None = None
     reason: str = ""
 

@@ -64,6 +64,8 @@ class Verified(Answer, frozen=True, kw_only=True):
     """The last record that fits is signed with a key outside the database."""
     anchors: int
     """How many heads that agents keep in their own clusters fit."""
+    trimmed: int
+    """How many of the first were removed by retention, as a signed checkpoint says."""
     broken_at: int | None
     reason: str
 
@@ -122,6 +124,7 @@ async def verify_audit(call: Call, _given: Nothing) -> Verified:
         head=found.head,
         signed=found.signed,
         anchors=found.anchors,
+        trimmed=found.trimmed,
         broken_at=found.broken_at or None,
         reason=found.reason,
     )

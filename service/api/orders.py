@@ -29,7 +29,7 @@ from service.api.fields import text_of
 from service.api.problem import ProblemError, not_found
 from service.audit.redact import redacted
 from service.gateway.tasks import NewTask
-from service.store.tables import tasks
+from service.store.tables import idempotency_keys, tasks
 
 _NOT_AFTER = timedelta(hours=1)
 _LONGEST_KEY = 200
@@ -151,10 +151,13 @@ def _key(call: Call, part: str) -> str | None:
 async def _known(call: Call, key: str | None) -> RowMapping | None:
     if key is None:
         return None
-    query = select(tasks).where(
-        tasks.c.account_id == call.account,
-        tasks.c.principal_id == call.caller.id,
-        tasks.c.idempotency_key == key,
+    used = idempotency_keys.c
+    query = (
+        select(tasks)
+        .join(idempotency_keys, used.task_id == tasks.c.id)
+        .where(
+            used.account_id == call.account, used.principal_id == call.caller.id, used.key == key
+        )
     )
     found = await call.connection.execute(query)
     row: RowMapping | None = found.mappings().one_or_none()

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
-from sqlalchemy import ColumnElement, RowMapping, Select, tuple_
+from sqlalchemy import ColumnElement, RowMapping, Select, and_, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.api.endpoint import Answer, Given
@@ -44,8 +44,12 @@ class Order:
     descending: bool = False
 
     def after(self, values: Sequence[Any]) -> ColumnElement[bool]:
+        """The first column is compared by itself too: PostgreSQL leaves out partitions by that."""
         here, there = tuple_(*self.columns), tuple_(*values)
-        return here < there if self.descending else here > there
+        first, last = self.columns[0], values[0]
+        if self.descending:
+            return and_(here < there, first <= last)
+        return and_(here > there, first >= last)
 
     def terms(self) -> list[ColumnElement[Any]]:
         return [it.desc() if self.descending else it.asc() for it in self.columns]

@@ -15,6 +15,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from service.observe.state import look
 from service.parts import Parts
 
 _WITHIN = 3.0
@@ -35,14 +36,15 @@ def metrics_routes(parts: Parts) -> list[web.RouteDef]:
             content_type="application/json",
         )
 
-    async def metrics(_request: web.Request) -> web.Response:
-        body = generate_latest() + generate_latest(parts.registry)
+    async def measured(_request: web.Request) -> web.Response:
+        await look(parts)
+        body = generate_latest(parts.registry)
         return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     return [
         web.get("/healthz", _alive),
         web.get("/readyz", ready),
-        web.get("/metrics", metrics),
+        web.get("/metrics", measured),
     ]
 
 

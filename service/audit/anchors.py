@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bus.link import KEPT_HEADS, AuditHead, HeadSignature, head_statement
 from service.audit import book
+from service.audit.checkpoints import checkpoint_of
 from service.keys.key_ring import KeyRing
 from service.keys.root_key import PublicKey
 from service.store.tables import agents, audit, audit_anchors
@@ -62,7 +63,8 @@ async def keep(
     found = [row for head in heads[-KEPT_HEADS:] if (row := _row(head, account, agent_id, ring))]
     if not found:
         return
-    await _compare(connection, account, found)
+    checkpoint = await checkpoint_of(connection, account, ring)
+    await _compare(connection, account, found, checkpoint.sequence if checkpoint else 0)
     statement = insert(audit_anchors)
     await connection.execute(
         statement.on_conflict_do_update(
@@ -133,10 +135,13 @@ def _ours(one: HeadSignature, ring: KeyRing) -> PublicKey | None:
 
 
 async def _compare(
-    connection: AsyncConnection, account: str, found: Iterable[Mapping[str, str | int]]
+    connection: AsyncConnection,
+    account: str,
+    found: Iterable[Mapping[str, str | int]],
+    trimmed: int,
 ) -> None:
-    """Say at once what `verify` would say."""
-    told = {int(row["sequence"]): row for row in found}
+    """Say at once what `verify` would say; of what retention removed nothing is left to compare."""
+    told = {int(row["sequence"]): row for row in found if int(row["sequence"]) > trimmed}
     query = select(audit.c.sequence, audit.c.hash).where(
         audit.c.account_id == account, audit.c.sequence.in_(told)
     )

@@ -3,7 +3,8 @@
 Three things have to fit: each record's hash continues the one before it; each record is signed with
 a key of the service; and at the places whose signed heads agents gave back, the chain still says
 what it said then. The first shows a change, the second a chain that was made anew, the third a
-chain that was cut.
+chain that was cut. Where retention removed the beginning a signed checkpoint says so, and the walk
+begins there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.audit.anchors import Anchor, anchors_of
 from service.audit.book import after
+from service.audit.checkpoints import Checkpoint, checkpoint_of
 from service.audit.record import START, Record, hash_of, statement_of
 from service.keys.key_ring import KeyRing
 
@@ -28,6 +30,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     """The last record that fits is signed, and by its hash all before it are vouched for."""
     anchors: int = 0
     """How many heads that agents keep fit."""
+    trimmed: int = 0
+    """Sequence of the last record that retention removed, as a signed checkpoint says."""
     broken_at: int = 0
     """Sequence at which the chain breaks."""
     reason: str = ""
@@ -78,13 +82,27 @@ def ended(verdict: Verdict, proofs: Proofs) -> Verdict:
 
 async def verify(connection: AsyncConnection, account: str, ring: KeyRing) -> Verdict:
     proofs = Proofs(ring=ring, anchors=await anchors_of(connection, account, ring))
-    verdict = NOTHING
+    checkpoint = await checkpoint_of(connection, account, ring)
+    verdict = NOTHING if checkpoint is None else _begin(checkpoint, proofs)
     while verdict.intact:
         records = await after(connection, account, verdict.records)
         if not records:
             break
         verdict = walk(records, verdict, proofs)
     return ended(verdict, proofs)
+
+
+def _begin(checkpoint: Checkpoint, proofs: Proofs) -> Verdict:
+    """Before the first record that was kept."""
+    last = checkpoint.sequence
+    verdict = Verdict(intact=True, records=last, head=checkpoint.hash, trimmed=last)
+    anchor = proofs.anchors.get(last)
+    if anchor is None:
+        return verdict
+    if anchor.hash == checkpoint.hash:
+        return msgspec.structs.replace(verdict, anchors=1)
+    reason = f"record {last}, removed by retention, is not the one that agent {anchor.agent} keeps"
+    return _broken(msgspec.structs.replace(verdict, records=last - 1), reason)
 
 
 def _next(it: Record, before: Verdict, proofs: Proofs) -> Verdict:
@@ -97,8 +115,8 @@ def _next(it: Record, before: Verdict, proofs: Proofs) -> Verdict:
         )
     if reason:
         return _broken(before, reason)
-    return Verdict(
-        intact=True,
+    return msgspec.structs.replace(
+        before,
         records=it.sequence,
         head=it.hash,
         signed=bool(it.signature),

@@ -147,7 +147,7 @@ def gateway_of(parts: Parts) -> Gateway:
         ),
         carrier=Carrier(
             engine=engine,
-            writer=Writer(engine=engine, clock=clock, followers=FOLLOWERS),
+            writer=Writer(engine=engine, clock=clock, followers=FOLLOWERS, metrics=parts.metrics),
             streams=Streams(engine=engine, signals=parts.signals),
             keys=parts.keys,
             clock=clock,

@@ -26,6 +26,10 @@ class Switchboard:
             if not self._ears[agent_id]:
                 del self._ears[agent_id]
 
+    @property
+    def links(self) -> int:
+        return sum(map(len, self._ears.values()))
+
     def hear(self, payload: str) -> None:
         """A signal. Signals that were lost are made up for: tasks are looked at again at once."""
         wanted = read_wish(payload)

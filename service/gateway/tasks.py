@@ -24,7 +24,7 @@ from service.projection.reports import ENDED
 from service.store import signals
 from service.store.changes import note
 from service.store.signals import Signals
-from service.store.tables import tasks
+from service.store.tables import idempotency_keys, tasks
 
 _SHARED = timedelta(seconds=30)
 """An older question that is not answered may never be."""
@@ -68,11 +68,18 @@ class Tasks:
 
         Raises sqlalchemy.exc.IntegrityError where the idempotency key was used before.
         """
-        task_id = new_id()
+        task_id, now = new_id(), self.clock()
         row = msgspec.structs.asdict(new)
-        stored = insert(tasks).values(
-            id=task_id, phase=TaskPhase.QUEUED, created_at=self.clock(), **row
-        )
+        if new.principal_id is not None and new.idempotency_key is not None:
+            used = insert(idempotency_keys).values(
+                account_id=new.account_id,
+                principal_id=new.principal_id,
+                key=new.idempotency_key,
+                task_id=task_id,
+                created_at=now,
+            )
+            await connection.execute(used)
+        stored = insert(tasks).values(id=task_id, phase=TaskPhase.QUEUED, created_at=now, **row)
         await connection.execute(stored)
         await wish(connection, Wish(agent_id=new.agent_id, offer=True))
         await note(

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, and_, bindparam, delete, func, or_, select, text
-from sqlalchemy.dialects.postgresql import ARRAY, insert
+from sqlalchemy import Row, and_, bindparam, delete, func, insert, or_, select, text
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import DateTime, Text
 
@@ -148,22 +148,17 @@ async def facts_since(
 async def store(
     connection: AsyncConnection, agent: str, changed: Sequence[Drift], gone: Sequence[Drift] = ()
 ) -> None:
-    if gone:
-        ids = [it.id for it in gone]
-        await connection.execute(delete(drifts).where(drifts.c.id.in_(ids)))
-    if not changed:
-        return
+    """A drift has one row, whatever month it is in: no constraint can say so across partitions."""
+    ids = [it.id for it in (*gone, *changed)]
+    if ids:
+        mine = and_(drifts.c.agent_id == agent, drifts.c.id.in_(ids))
+        await connection.execute(delete(drifts).where(mine))
     rows = [
         {name: getattr(it, name) for name in it.__struct_fields__} | {"agent_id": agent}
         for it in sorted(changed, key=lambda it: it.id)
     ]
-    statement = insert(drifts)
-    values = {
-        name: statement.excluded[name] for name in ("fields", "actor", "ended_at", "ended_how")
-    }
-    await connection.execute(
-        statement.on_conflict_do_update(index_elements=["id"], set_=values), rows
-    )
+    if rows:
+        await connection.execute(insert(drifts), rows)
 
 
 async def _drifts(connection: AsyncConnection, *conditions: Any) -> Sequence[Drift]:

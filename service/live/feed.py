@@ -19,6 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from service.live.hub import Hub
 from service.live.reading import PAGE, Places, events_after
+from service.observe.metrics import Metrics, make_metrics
 from service.store.changes import CHANNEL
 from service.store.signals import Signals
 
@@ -35,6 +36,7 @@ class Feed:
     signals: Signals
     hub: Hub
     clock: Callable[[], datetime]
+    metrics: Metrics = field(default_factory=make_metrics)
     places: Places = field(default_factory=Places)
     _told: set[str] = field(default_factory=set)
 
@@ -77,6 +79,9 @@ class Feed:
             async with self.engine.connect() as connection:
                 found = await events_after(connection, account, cursor, self.places, now)
             self.hub.hand_out(account, found)
+            if found:
+                lag = self.clock() - found[-1].time
+                self.metrics.live_lag.observe(max(0.0, lag.total_seconds()))
             if len(found) < PAGE:
                 return
             await asyncio.sleep(0)

@@ -15,7 +15,13 @@ from service.parts import Parts
 
 
 def workers(parts: Parts) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
-    feed = Feed(engine=parts.engine, signals=parts.signals, hub=parts.hub, clock=parts.clock)
+    feed = Feed(
+        engine=parts.engine,
+        signals=parts.signals,
+        hub=parts.hub,
+        clock=parts.clock,
+        metrics=parts.metrics,
+    )
     courier = Courier(
         engine=parts.engine,
         signals=parts.signals,

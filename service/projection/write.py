@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Table, delete, select, tuple_, update
+from sqlalchemy import Table, delete, func, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -43,11 +43,31 @@ async def write(connection: AsyncConnection, scope: Scope, written: Written) -> 
     await _upsert(connection, objects, written.objects, ("agent_id", "epoch", "kind", "subject"))
     await _forget(connection, scope, written.gone)
     await _upsert(connection, applications, written.applications, ("id",))
-    if written.facts:
-        told_once = insert(facts).on_conflict_do_nothing(index_elements=["agent_id", "event_id"])
-        await connection.execute(told_once, written.facts)
+    await _record_facts(connection, scope, written.facts)
     if written.components:
         await _components(connection, scope, written.components)
+
+
+async def _record_facts(
+    connection: AsyncConnection, scope: Scope, told: Sequence[Mapping[str, Any]]
+) -> None:
+    """Each event once, in whichever month it stands: a clock that was corrected moves it.
+
+    No constraint can say so across partitions, so whoever writes facts of an agent takes turns.
+    """
+    if not told:
+        return
+    turn = func.pg_advisory_xact_lock(func.hashtextextended(f"facts/{scope.agent_id}", 0))
+    await connection.execute(select(turn))
+    fresh = {str(row["event_id"]): row for row in reversed(told)}
+    mine = facts.c.agent_id == scope.agent_id
+    known = await connection.execute(
+        select(facts.c.event_id).where(mine, facts.c.event_id.in_(fresh))
+    )
+    for event_id in known.scalars():
+        fresh.pop(event_id, None)
+    if fresh:
+        await connection.execute(insert(facts), list(reversed(fresh.values())))
 
 
 async def _upsert(

@@ -8,7 +8,7 @@ often it arrives. Agents do not wait for each other but for the last step, the c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import msgspec
@@ -17,13 +17,14 @@ from sqlalchemy import Row, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from bus.link import Item
+from service.observe.metrics import Metrics, make_metrics
 from service.projection.clocks import on_our_clock
 from service.projection.cursor import take
 from service.projection.follow import Follower
 from service.projection.reduce import reduce
 from service.projection.reports import report
 from service.projection.shrinking import hold_removals
-from service.projection.values import Batch, Scope, read
+from service.projection.values import Batch, Scope, moment, read
 from service.projection.write import known_before, write
 from service.store.changes import Change, note_all
 from service.store.tables import agents, epochs
@@ -47,6 +48,7 @@ class Writer:
     engine: AsyncEngine
     clock: Callable[[], datetime]
     followers: tuple[Follower, ...] = ()
+    metrics: Metrics = field(default_factory=make_metrics)
 
     async def store(self, scope: Scope, fence: int, items: Sequence[Item]) -> Stored:
         """Items of the outbox, in order. Raises FencedError."""
@@ -60,7 +62,16 @@ class Writer:
                 changes = [*await self._apply(connection, scope, batch, now), *held]
                 await _advance(connection, scope, taken.cursor, now)
                 await note_all(connection, scope.account_id, changes)
+        self._count(taken.fresh, now)
         return Stored(cursor=taken.cursor, gap=taken.gap, quarantined=scope.quarantined)
+
+    def _count(self, fresh: Sequence[Item], now: datetime) -> None:
+        """The lag is by the agent's clock, and never less than nothing."""
+        for item in fresh:
+            self.metrics.items.labels(item.kind.value).inc()
+        if fresh:
+            lag = self.clock() - moment(fresh[-1].time, now)
+            self.metrics.item_lag.observe(max(0.0, lag.total_seconds()))
 
     async def store_bodies(self, scope: Scope, fence: int, items: Sequence[Item]) -> None:
         """States that were asked for: they have no place in the chain and move no cursor."""

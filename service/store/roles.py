@@ -12,6 +12,12 @@ from service.store.database import open_engine
 from service.store.tables import audit, metadata
 
 _ADD_ONLY = frozenset({audit.name})
+_RETENTION = (
+    "retention_add(text, date)",
+    "retention_drop(text, date)",
+    "retention_clear(text, timestamptz)",
+)
+"""Functions of the owner: they make and drop partitions, and know what may not go."""
 
 
 async def grant(url: str, role: str) -> None:
@@ -26,6 +32,8 @@ async def grant(url: str, role: str) -> None:
             name = quote(table.name)
             await connection.execute(text(f"REVOKE ALL ON {name} FROM {grantee}"))
             await connection.execute(text(f"GRANT {rights} ON {name} TO {grantee}"))
+        for function in _RETENTION:
+            await connection.execute(text(f"GRANT EXECUTE ON FUNCTION {function} TO {grantee}"))
         await connection.execute(text(f"GRANT USAGE ON SCHEMA public TO {grantee}"))
         await connection.execute(
             text(f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {grantee}")

@@ -4,7 +4,9 @@
 - *record*: tasks, audit, facts, drifts: what happened; back it up.
 - *projection*: objects and what is derived from them: rebuilt from the agents at any time.
 
-No column holds a credential of a cluster or a repository. Times are timezone-aware.
+No column holds a credential of a cluster or a repository. Times are timezone-aware. Facts, drifts,
+tasks and the audit are partitioned by month (service/retention): what is unique in them is so
+within a month, and across months by who writes it, under a lock.
 """
 
 from __future__ import annotations
@@ -326,15 +328,16 @@ facts = Table(
     Column("subject", String(400), nullable=False),
     Column("project", String(63), nullable=False, server_default=""),
     Column("correlation", String(36), nullable=False, server_default=""),
-    Column("time", DateTime(timezone=True), nullable=False),
+    Column("time", DateTime(timezone=True), primary_key=True),
     _time("agent_time"),
     _time("received_at", default=True),
     _json("body"),
-    UniqueConstraint("agent_id", "event_id"),
+    UniqueConstraint("agent_id", "event_id", "time"),
     Index("ix_facts_time", "time"),
     Index("ix_facts_subject_time", "agent_id", "subject", "time"),
     Index("ix_facts_correlation", "correlation"),
     comment="time: by the service's clock; agent_time: as told, where the clocks were apart",
+    postgresql_partition_by="RANGE (time)",
 )
 
 drifts = Table(
@@ -347,11 +350,12 @@ drifts = Table(
     Column("object", String(700), nullable=False),
     _json("fields", "[]"),
     Column("actor", String(200), nullable=False, server_default=""),
-    Column("began_at", DateTime(timezone=True), nullable=False),
+    Column("began_at", DateTime(timezone=True), primary_key=True),
     _time("ended_at"),
     Column("ended_how", String(16), nullable=False, server_default=""),
     Index("ix_drifts_began", "agent_id", "began_at"),
     comment="ended_how: healed, synced, accepted, gone; empty while it lasts",
+    postgresql_partition_by="RANGE (began_at)",
 )
 
 tasks = Table(
@@ -381,9 +385,23 @@ tasks = Table(
     _time("created_at", default=True),
     _time("started_at"),
     _time("finished_at"),
-    UniqueConstraint("account_id", "principal_id", "idempotency_key"),
     Index("ix_tasks_open", "agent_id", "phase"),
+    Index("ix_tasks_unfinished", "phase", postgresql_where=text("finished_at IS NULL")),
     comment="arguments hold references and sealed boxes, never a credential in clear",
+    postgresql_partition_by="RANGE (id)",
+)
+
+idempotency_keys = Table(
+    "idempotency_keys",
+    metadata,
+    Column(
+        "account_id", String(36), ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("principal_id", String(36), primary_key=True),
+    Column("key", String(200), primary_key=True),
+    Column("task_id", String(36), nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False, index=True),
+    comment="which task a key of a caller was used for",
 )
 
 audit = Table(
@@ -391,8 +409,8 @@ audit = Table(
     metadata,
     Column("account_id", ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
     Column("sequence", BigInteger, primary_key=True, autoincrement=False),
-    Column("id", String(36), nullable=False, unique=True),
-    Column("time", DateTime(timezone=True), nullable=False),
+    Column("id", String(36), nullable=False),
+    Column("time", DateTime(timezone=True), primary_key=True),
     Column("actor", String(200), nullable=False),
     Column("address", String(64), nullable=False, server_default=""),
     Column("action", String(80), nullable=False),
@@ -406,9 +424,26 @@ audit = Table(
     Column("hash", String(64), nullable=False),
     Column("key_id", String(16), nullable=False, server_default=""),
     Column("signature", String(88), nullable=False, server_default=""),
+    UniqueConstraint("id", "time"),
     Index("ix_audit_account_time", "account_id", "time"),
     comment="append-only: a trigger refuses update and delete; sequence counts without a hole;"
     " signature: over the hash, by a key outside the database",
+    postgresql_partition_by="RANGE (time)",
+)
+
+audit_checkpoints = Table(
+    "audit_checkpoints",
+    metadata,
+    Column(
+        "account_id", String(36), ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("sequence", BigInteger, nullable=False),
+    Column("hash", String(64), nullable=False),
+    Column("cut_at", DateTime(timezone=True), nullable=False),
+    Column("key_id", String(16), nullable=False),
+    Column("signature", String(88), nullable=False),
+    comment="the last record that retention cut off each audit, signed by a key outside the"
+    " database",
 )
 
 audit_anchors = Table(

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import sys
 import uuid
+from datetime import UTC, datetime, timedelta
 
 import asyncpg
 import pytest
+from alembic import command
 
-from service.store.migrate import check
+from bus.ids import new_id
+from service.store.migrate import alembic_config, check, migrate
 from tests.databases import new_database
 
 _ACCOUNT = "INSERT INTO accounts (id, name) VALUES ('a', 'a')"
@@ -43,5 +46,44 @@ async def test_audit_refuses_change(database_url: str, change: str) -> None:
         await connection.execute(_RECORD)
         with pytest.raises(asyncpg.RaiseError, match="append-only"):
             await connection.execute(change)
+    finally:
+        await connection.close()
+
+
+_AGENT = "INSERT INTO agents (id, account_id, name) VALUES ('p', 'a', 'prod')"
+_FACT = (
+    "INSERT INTO facts (agent_id, event_id, type, subject, time)"
+    " VALUES ('p', $1, 't', 's', now() - $2::interval)"
+)
+_DRIFT = (
+    "INSERT INTO drifts (id, agent_id, subject, object, began_at)"
+    " VALUES ('d', 'p', 's', 'o', now() - interval '70 days')"
+)
+_TASK = (
+    "INSERT INTO tasks (id, account_id, agent_id, kind, clazz, actor, principal_id,"
+    " idempotency_key) VALUES ($1, 'a', 'p', 'sync', 'control', 'me', 'me', 'k')"
+)
+_PLACES = "SELECT event_id, tableoid::regclass::text AS place FROM facts ORDER BY event_id"
+
+
+async def test_rows_from_before_move_into_the_partition_of_their_month(postgres_url: str) -> None:
+    url = await new_database(postgres_url, f"moved_{uuid.uuid4().hex}")
+    await asyncio.to_thread(command.upgrade, alembic_config(url), "0007")
+    connection = await asyncpg.connect(url, timeout=10)
+    try:
+        for statement in (_ACCOUNT, _RECORD, _AGENT, _DRIFT):
+            await connection.execute(statement)
+        for event, days in (("1", 0), ("2", 70), ("3", 20 * 365)):
+            await connection.execute(_FACT, event, timedelta(days=days))
+        await connection.execute(_TASK, new_id())
+        await asyncio.to_thread(migrate, url)
+        places = [row["place"] for row in await connection.fetch(_PLACES)]
+        today, then = (datetime.now(UTC) - timedelta(days=it) for it in (0, 70))
+        assert places == [f"facts_{today:%Y_%m}", f"facts_{then:%Y_%m}", "facts_other"]
+        for table in ("drifts", "tasks", "audit", "idempotency_keys"):
+            assert await connection.fetchval(f"SELECT count(*) FROM {table}") == 1  # noqa: S608
+        await connection.execute(_FACT, "4", timedelta())
+        numbers = await connection.fetch("SELECT id FROM facts ORDER BY event_id")
+        assert [row["id"] for row in numbers] == [1, 2, 3, 4]
     finally:
         await connection.close()

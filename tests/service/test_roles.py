@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import date
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -10,6 +11,8 @@ import asyncpg
 import pytest
 
 from bus.ids import new_id
+from service.retention import partitions
+from service.retention.policy import RecordClass
 from service.store.roles import grant
 from tests.service.client import Outbox, application, connect
 from tests.service.world import World, open_service, settings
@@ -42,6 +45,16 @@ async def test_the_service_does_all_of_its_work_as_that_role(role_url: str) -> N
     assert (status, len(listed["items"])) == (200, 1)
 
 
+async def test_that_role_makes_and_drops_partitions_by_the_owners_functions(role_url: str) -> None:
+    async with open_service(settings(role_url)) as service:
+        old = date(2020, 5, 1)
+        async with service.parts.engine.begin() as connection:
+            assert await partitions.add_month(connection, RecordClass.FACTS, old)
+        async with service.parts.engine.begin() as connection:
+            await partitions.drop_month(connection, RecordClass.FACTS, old)
+            assert old not in await partitions.months(connection, RecordClass.FACTS)
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -50,6 +63,9 @@ async def test_the_service_does_all_of_its_work_as_that_role(role_url: str) -> N
         "UPDATE audit SET actor = 'nobody'",
         "DELETE FROM audit",
         "TRUNCATE audit",
+        "DELETE FROM audit_other",
+        "DROP TABLE audit_other",
+        "ALTER TABLE audit DETACH PARTITION audit_other",
         "SET session_replication_role = replica",
         "ALTER TABLE audit OWNER TO CURRENT_USER",
     ],

@@ -113,9 +113,14 @@ export const appProjects = {
 export const audit = {
   page: (query: Query) => list<t.AuditEntry>("/audit", query),
   verify: () =>
-    request<{ ok: boolean; entries: number; anchors: number; brokenAt: number | null; reason: string }>(
-      "/audit/verify",
-    ),
+    request<{
+      ok: boolean;
+      entries: number;
+      anchors: number;
+      trimmed?: number;
+      brokenAt: number | null;
+      reason: string;
+    }>("/audit/verify"),
 };
 
 export type AccessNoun =
