@@ -231,15 +231,8 @@ async def test_writers_at_once_make_one_chain(world: World) -> None:
     )
     assert {it.status for it in answers} == {201}
     verdict = (await admin.get("/audit/verify")).body
-    assert verdict == {
-        "ok": True,
-        "entries": 20,
-        "head": verdict["head"],
-        "signed": True,
-        "anchors": 0,
-        "brokenAt": None,
-        "reason": "",
-    }
+    assert (verdict["ok"], verdict["entries"], verdict["brokenAt"]) == (True, 20, None)
+    assert (verdict["signed"], verdict["anchors"], verdict["trimmed"]) == (True, 0, 0)
 
 
 async def test_a_changed_record_is_found_and_a_change_is_refused(world: World) -> None:
