@@ -6,6 +6,7 @@ What a stranger chooses is no label: a path without a route is `unmatched`, an u
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
@@ -17,22 +18,27 @@ from service.observe.metrics import Metrics
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _LOGIN = "/api/v1/login"
 _EVENT_STREAM = "text/event-stream"
+_FAILED = 500
+_LEFT = 499
+"""As nginx counts it: the caller went before there was an answer."""
 
 
 def counted(metrics: Metrics) -> Middleware:
     @web.middleware
     async def count(request: web.Request, handler: _Handler) -> web.StreamResponse:
         started = time.monotonic()
+        status, is_stream = _FAILED, False
         try:
             response = await handler(request)
+            status, is_stream = response.status, _is_stream(response)
         except web.HTTPException as answer:
-            _note(metrics, request, answer.status, time.monotonic() - started)
+            status = answer.status
             raise
-        except Exception:
-            _note(metrics, request, 500, time.monotonic() - started)
+        except asyncio.CancelledError:
+            status = _LEFT
             raise
-        seconds = None if _is_stream(response) else time.monotonic() - started
-        _note(metrics, request, response.status, seconds)
+        finally:
+            _note(metrics, request, status, None if is_stream else time.monotonic() - started)
         return response
 
     return count
