@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
-import orjson
 import structlog
 
 from agent.clock import SystemClock
@@ -24,12 +23,11 @@ from bus.identity import AppKey, RepositoryKey
 from handlers.application.application import (
     Application,
     AppProject,
-    Metadata,
     read_application,
     read_project,
+    read_without_spec,
 )
 from handlers.application.defaults import DEFAULT_PROJECT
-from handlers.application.spec import ApplicationSpec
 from handlers.command.handler import COMMANDS_ANNOTATION, with_command
 from handlers.ports import (
     ApplyRefusedError,
@@ -133,19 +131,14 @@ class Applications:
             if refusal.code == 409:
                 raise StaleWriteError(f"{app.key} changed since it was read") from refusal
             raise
-        return self._keep(read_application(answer)) or app
+        return self._keep(self._read(answer)) or app
 
     # --- what the watch tells ---
 
     def put_application(self, raw: bytes) -> None:
         """Take one Application as the API server sent it; a malformed one keeps its reason."""
-        try:
-            app = read_application(raw)
-        except msgspec.ValidationError as error:
-            self._put_malformed(raw, str(error))
-            return
+        app = self._read(raw)
         before = self._apps.get(app.key)
-        self._malformed.pop(app.key, None)
         if self._keep(app):
             self.listener(before, app)
             self.doubts.look(app)
@@ -199,15 +192,17 @@ class Applications:
     def problem(self, key: AppKey) -> str:
         return self._malformed.get(key, "")
 
-    def _put_malformed(self, raw: bytes, problem: str) -> None:
-        """Index it without its spec, so that its status can say what is wrong with it."""
-        metadata = msgspec.convert(orjson.loads(raw)["metadata"], Metadata, strict=False)
-        app = Application(metadata=metadata, spec=ApplicationSpec())
-        before = self._apps.get(app.key)
-        self._malformed[app.key] = problem
-        log.warning("application is malformed", app=str(app.key), problem=problem)
-        if self._keep(app):
-            self.listener(before, app)
+    def _read(self, raw: bytes) -> Application:
+        """Read an Application; of a malformed one its status, which says what is wrong with it."""
+        try:
+            app = read_application(raw)
+        except msgspec.ValidationError as error:
+            app = read_without_spec(raw)
+            self._malformed[app.key] = str(error)
+            log.warning("application is malformed", app=str(app.key), problem=str(error))
+        else:
+            self._malformed.pop(app.key, None)
+        return app
 
     def _keep(self, app: Application) -> Application | None:
         """Index `app` unless it is gone or something newer is known; None where it is not news."""

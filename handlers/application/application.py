@@ -108,6 +108,20 @@ def read_application(raw: bytes) -> Application:
     return _APPLICATION.decode(raw)
 
 
+def read_without_spec(raw: bytes) -> Application:
+    """Read what stands in a malformed Application: who it is, and its status where that is sound.
+
+    Without the status its conditions would be told to nobody, and each write would begin anew.
+    """
+    told = msgspec.json.decode(raw)
+    metadata = msgspec.convert(told["metadata"], Metadata, strict=False)
+    try:
+        status = msgspec.convert(told.get("status") or {}, ApplicationStatus, strict=False)
+    except msgspec.ValidationError:
+        status = ApplicationStatus()
+    return Application(metadata=metadata, spec=ApplicationSpec(), status=status)
+
+
 def read_project(raw: bytes) -> AppProject:
     return _PROJECT.decode(raw)
 

@@ -98,8 +98,8 @@ FAR_STAGES = (
         run=_push_in_the_service,
     ),
     Stage(
-        name="sync asked in the service",
-        expected="the task reaches the agent, is done once, and its end is known",
+        name="sync from the service",
+        expected="the task reaches the agent, runs once, and its result is known",
         run=_sync_from_the_service,
     ),
     Stage(

@@ -139,7 +139,11 @@ def _how_to_go_on(house: House) -> Text:
     near, far = house.laptop.kubernetes.kubeconfig, house.remote.kubernetes.kubeconfig
     agent = house.laptop.agent
     return Text.assemble(
-        ("\nIt stays up; Ctrl-C ends it. Go on like this:\n\n", "bold"),
+        ("\nThe demo stays up; press Ctrl-C to stop it. Next steps:\n", "bold"),
+        ("\n  Dashboard: ", "bold"),
+        f"{house.far_end.url}   login {ADMINISTRATOR}, password {house.far_end.password}\n",
+        f"  .venv/bin/gitops login {house.far_end.url} --name {ADMINISTRATOR}"
+        "   # then: gitops app list\n\n",
         f"  git clone {house.repository.url} && cd apps   # change, commit, push: watch it here\n",
         f"  export KUBECONFIG={near}   # the remote cluster: {far}\n",
         "  kubectl get applications -n argocd; kubectl get all -n demo\n",
@@ -149,6 +153,4 @@ def _how_to_go_on(house: House) -> Text:
         f"GITOPS_NATS_NKEY_FILE={house.subscriber_seed_file} .venv/bin/gitops events --follow\n",
         f"  metrics and health: {agent.metrics_url}/metrics  {agent.metrics_url}/readyz\n",
         f"  log of the agent: {agent.child.program.log}\n",
-        ("\n  Dashboard: ", "bold"),
-        f"{house.far_end.url}   login {ADMINISTRATOR}, password {house.far_end.password}\n",
     )

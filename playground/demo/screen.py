@@ -44,7 +44,7 @@ class Screen:
         self._print(title.append(f": {stage.expected}", style="not bold"))
 
     def outcome(self, outcome: Outcome) -> None:
-        mark, style = ("held", "bold green") if outcome.held else ("NOT HELD", "bold red")
+        mark, style = ("✔", "bold green") if outcome.held else ("✘ not reached:", "bold red")
         text = Text(f"    {mark} ", style=style).append(
             f"{outcome.seen} ", style="not bold default"
         )

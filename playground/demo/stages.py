@@ -79,7 +79,7 @@ async def _broken_manifest(house: House) -> str:
         said = _condition(app, "ComparisonError")
         kept = await house.api.get(_DEPLOYMENT)
         unchanged = kept["metadata"]["uid"] == uid and _image(kept) == f"{IMAGE}:1.1"
-        return f"refused: {said}; the Deployment is as it was" if said and unchanged else ""
+        return f"refused: {said}; the Deployment is unchanged" if said and unchanged else ""
 
     return await sight(house, seen)
 

@@ -13,6 +13,7 @@ import msgspec
 
 from bus.envelope import Envelope
 from bus.events import (
+    AppDeleted,
     Compared,
     Event,
     HealthAssessed,
@@ -25,6 +26,7 @@ from bus.events import (
     RevisionResolved,
     SyncSkipped,
 )
+from bus.status import OperationPhase
 
 _VERSION_BY_TIME = 7
 _CHAINS = 1000
@@ -81,32 +83,55 @@ def moment_of(event_id: str) -> datetime | None:
     return datetime.fromtimestamp((found.int >> 80) / 1000, UTC)
 
 
-def words_of(fact: Event) -> str:  # noqa: PLR0911  one line a kind of fact
+def words_of(fact: Event) -> str:  # noqa: C901, PLR0911  one line a kind of fact
     match fact:
         case RevisionResolved():
             return f"commit {fact.revision[:7]} touches {fact.touched} of {fact.watching}"
         case ManifestsRendered():
-            how = "still as rendered" if fact.cached else "rendered"
-            return f"{fact.objects} objects {how} at {fact.revision[:7]}"
+            how = "unchanged" if fact.cached else "rendered"
+            return f"{_count(fact.objects, 'object')} {how} at {fact.revision[:7]}"
         case Compared():
             return f"{fact.status}: {_drift(fact)}"
         case OperationStarted():
             who = "automated sync" if fact.automated else f"sync by {fact.initiated_by}"
-            return f"{who} to {fact.revision[:7]} starts"
+            return f"{who} to {fact.revision[:7]} started"
         case ResourcesApplied():
-            return f"{fact.applied} applied, {fact.pruned} pruned, {len(fact.failed)} failed"
+            return _applied(fact)
         case OperationFinished():
-            return f"sync {fact.phase} {fact.message}".strip()
+            return _finished(fact)
         case HealthAssessed():
-            return f"health {fact.before} -> {fact.status} {fact.message}".strip()
+            return f"health {fact.before} → {fact.status}{_tail(fact.message)}"
         case RenderFailed() | RefreshFailed():
             return f"{fact.reason}: {fact.message}"
         case SyncSkipped():
             return f"no sync: {fact.message}"
+        case AppDeleted():
+            return "application deleted"
         case _:
             return fact.name
 
 
+def _applied(fact: ResourcesApplied) -> str:
+    said = [f"{_count(fact.applied, 'object')} applied"]
+    said += [f"{fact.pruned} pruned"] if fact.pruned else []
+    said += [f"{len(fact.failed)} failed"] if fact.failed else []
+    return ", ".join(said)
+
+
+def _finished(fact: OperationFinished) -> str:
+    """The message of a success only repeats that it is one."""
+    good = fact.phase is OperationPhase.SUCCEEDED
+    return "sync succeeded" if good else f"sync failed{_tail(fact.message)}"
+
+
+def _count(n: int, one: str) -> str:
+    return f"{n} {one}" if n == 1 else f"{n} {one}s"
+
+
+def _tail(message: str) -> str:
+    return f": {message}" if message else ""
+
+
 def _drift(fact: Compared) -> str:
     counts = {"changed": fact.changed, "missing": fact.missing, "to prune": fact.extra}
-    return ", ".join(f"{n} {word}" for word, n in counts.items() if n) or "nothing differs"
+    return ", ".join(f"{n} {word}" for word, n in counts.items() if n) or "no differences"

@@ -51,3 +51,24 @@ BUILT_IN_ROLES: Mapping[str, frozenset[Permission]] = MappingProxyType(
         "administrator": ALL,
     }
 )
+
+_NOUNS = {
+    "gpgkey": "GnuPG keys",
+    "cert": "certificates",
+    "repository": "repositories",
+    "access": "roles and members",
+    "audit": "the audit log",
+    "settings": "the settings",
+}
+_PHRASES = {
+    Permission.APPLICATION_OVERRIDE: "sync other revisions or with fewer safeguards",
+}
+
+
+def phrase(permission: str) -> str:
+    """Say what a permission allows, `view applications`; empty for a name that is none."""
+    if permission not in ALL:
+        return ""
+    known = _PHRASES.get(Permission(permission))
+    noun, _, verb = permission.removeprefix("gitops_").rpartition("_")
+    return known or f"{verb} {_NOUNS.get(noun, noun + 's')}"

@@ -26,10 +26,10 @@ async def rebuild_agent(call: Call, _given: Nothing) -> Agent:
     row = await _begun(call)
     found = agent_of(row, call)
     if found.rebuilding_since is not None:
-        raise _not_now(409, f"it is being rebuilt since {found.rebuilding_since}", "running")
+        raise _not_now(409, f"a rebuild has been running since {found.rebuilding_since}", "running")
     if found.quarantined is not None:
         remedy = "Accept or reject the epoch first."
-        raise _not_now(409, "what it says now is not believed yet", "quarantined", remedy)
+        raise _not_now(409, "its reported state has not been accepted yet", "quarantined", remedy)
     await drop_cache(call.connection, row["id"], call.now)
     return await _told(call, row, "agent.rebuilt", {"applications": found.applications})
 

@@ -63,7 +63,7 @@ def query_of(request: web.Request, wanted: type[T]) -> T:
     for name, value in request.query.items():
         if name in plain:
             raise ProblemError(
-                400, f"{name} stands twice", field=name, rule="once", remedy="Give it once."
+                400, f"{name} is given twice", field=name, rule="once", remedy="Give it once."
             )
         plain[name] = value
     _check_text(plain)
@@ -96,7 +96,7 @@ def _check_text(value: Any) -> None:
     for path, text in texts(value):
         if "\0" in text or "\0" in path:
             raise ProblemError(
-                400, "a NUL character stands in it", field=path.replace("\0", ""), rule="text"
+                400, "it contains a NUL character", field=path.replace("\0", ""), rule="text"
             )
         if any("\ud800" <= it <= "\udfff" for it in text):
             raise ProblemError(400, "it is not valid Unicode", field=path, rule="text")

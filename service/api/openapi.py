@@ -126,8 +126,8 @@ def _responses(row: Endpoint) -> Mapping[str, Any]:
 
 _REASONS = {
     "400": "It cannot be read",
-    "401": "Not logged in",
-    "403": "Not allowed",
+    "401": "Authentication required",
+    "403": "Permission denied",
     "404": "Not there, or not to be seen",
     "409": "In conflict with what there is",
     "412": "Changed meanwhile",
@@ -136,7 +136,7 @@ _REASONS = {
     "422": "A field is refused",
     "428": "If-Match is missing",
     "429": "Too many requests",
-    "502": "The agent could not do it",
-    "503": "The agent is away",
+    "502": "The agent could not complete the task",
+    "503": "Temporarily unavailable: an agent is not connected, or the service is busy",
     "504": "No answer from the agent",
 }

@@ -47,9 +47,9 @@ async def change_own_password(call: Call, given: PasswordChange) -> None:
     locks = attempts.locks_of_principal(who.id)
     await reserve_attempt(call, locks)
     if not await password_fits(call, given.password, row["password_hash"], locks):
-        raise ProblemError(403, "the present password is wrong", field="password", rule="password")
+        raise ProblemError(403, "the current password is wrong", field="password", rule="password")
     if given.new_password == given.password:
-        raise invalid("newPassword", "expected another password than the present one")
+        raise invalid("newPassword", "expected a password that differs from the current one")
     await attempts.forgive(call.connection, locks, call.now)
     hashed = await call.tools.passwords.hash(given.new_password)
     mine = principals.c.id == who.id

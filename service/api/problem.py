@@ -7,23 +7,25 @@ from collections.abc import Mapping
 import msgspec
 from aiohttp import web
 
+from service.access.permissions import phrase
+
 MEDIA = "application/problem+json"
 _TITLES = {
     400: "The request is not valid",
-    401: "Not logged in",
-    403: "Not allowed",
+    401: "Authentication required",
+    403: "Permission denied",
     404: "Not found",
-    405: "No such method here",
-    408: "Too slow",
+    405: "Method not allowed",
+    408: "Request timed out",
     409: "Conflict",
-    412: "It has changed meanwhile",
+    412: "Changed in the meantime",
     413: "Too large",
     415: "Not JSON",
     422: "Refused",
-    428: "Which version?",
+    428: "Version required",
     429: "Too many requests",
-    502: "The agent could not do it",
-    503: "The agent is away",
+    502: "The agent could not complete the task",
+    503: "Temporarily unavailable",
     504: "No answer from the agent",
 }
 
@@ -46,12 +48,13 @@ class ProblemError(Exception):
     def __init__(
         self, status: int, detail: str, *, headers: Mapping[str, str] | None = None, **more: str
     ) -> None:
-        """`more`: field, rule, remedy, version."""
+        """`more`: field, rule, remedy, version; the title where the status says too little."""
         super().__init__(detail)
         rule = more.get("rule", "")
+        title = more.pop("title", _TITLES.get(status, "Error"))
         self.problem = Problem(
             type=f"urn:gitops:problem:{rule or status}",
-            title=_TITLES.get(status, "Error"),
+            title=title,
             status=status,
             detail=detail,
             **more,
@@ -65,12 +68,18 @@ class DeniedError(ProblemError):
     def __init__(self, action: str, resource: str, *, status: int = 403, detail: str = "") -> None:
         super().__init__(
             status,
-            detail or (f"you may not: {action}" if status == 403 else f"there is no {resource}"),
+            detail or (_denied(action) if status == 403 else f"there is no {resource}"),
             rule="access" if status == 403 else "not-found",
             remedy="Ask an administrator for a role that allows it." if status == 403 else "",
         )
         self.action = action
         self.resource = resource
+
+
+def _denied(action: str) -> str:
+    """Both in words and by the permission's name: the second is what a role lists."""
+    said = phrase(action)
+    return f"you do not have permission to {said or action}" + (f" ({action})" if said else "")
 
 
 def not_found(what: str) -> ProblemError:

@@ -123,7 +123,7 @@ async def _check_claims(call: Call, own: str, names: tuple[str, ...] | list[str]
     if other is not None:
         raise ProblemError(
             409,
-            f"project {other} holds one of them already",
+            f"project {other} already has one of these AppProjects",
             field="appProjects",
             rule="held-once",
             remedy="List other Argo CD projects in appProjects, or change the other project first.",

@@ -123,7 +123,7 @@ async def ask(
     await call.release()
     ended = await tasks.result(id_, within)
     if ended is None:
-        raise ProblemError(504, "the task is gone", rule="agent-answer")
+        raise ProblemError(504, "the task no longer exists", rule="agent-answer")
     return ended
 
 
@@ -153,14 +153,14 @@ def body_of(ended: Ended) -> Any:
         _STATUS.get(ended.code, 502),
         ended.message or f"the task ended as {ended.phase}",
         rule=f"agent-{ended.code or ended.phase}".replace("_", "-"),
-        remedy=_REMEDIES.get(ended.code, "Look at the agent's log."),
+        remedy=_REMEDIES.get(ended.code, "See the agent's log."),
     )
 
 
 _REMEDIES = {
-    "not_allowed": "The agent's own limits refuse it: see what this control plane may do there.",
+    "not_allowed": "The agent's policy refuses it: see the permissions on the page Agents.",
     "expired": "Try again when the agent is connected.",
-    "not_found": "It may be gone: refresh the application.",
+    "not_found": "It may have been deleted: refresh the application.",
 }
 
 
@@ -171,7 +171,7 @@ def check_there(row: RowMapping | Mapping[str, Any], call: Call) -> None:
             503,
             f"agent {row['agent_name']} is {status}",
             rule="agent-away",
-            remedy="What was last reported is shown; ask again when it is connected.",
+            remedy="The last reported state is shown. Try again when the agent is connected.",
         )
 
 

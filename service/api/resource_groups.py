@@ -78,7 +78,9 @@ async def delete_group(call: Call, _given: Nothing) -> None:
     query = select(bindings.c.id).where(bindings.c.resource_group_id == row["id"]).limit(1)
     if await call.connection.scalar(query) is not None:
         remedy = "Remove those bindings first."
-        raise ProblemError(409, "a binding is narrowed to it", rule="in-use", remedy=remedy)
+        raise ProblemError(
+            409, "a binding is still limited to the group", rule="in-use", remedy=remedy
+        )
     await NOUN.delete(call, row)
 
 

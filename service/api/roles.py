@@ -89,7 +89,7 @@ async def delete_role(call: Call, _given: Nothing) -> None:
     )
     if used is not None:
         remedy = "Remove its bindings first."
-        raise ProblemError(409, "somebody is bound to it", rule="in-use", remedy=remedy)
+        raise ProblemError(409, "the role is still bound to somebody", rule="in-use", remedy=remedy)
     await NOUN.delete(call, row)
 
 

@@ -87,7 +87,7 @@ async def _answered(tools: Tools, endpoint: Endpoint, request: web.Request) -> w
         if getattr(e.orig, "sqlstate", "") in _IN_EACH_OTHERS_WAY:
             raise ProblemError(
                 503,
-                "somebody was changing the same at the same moment; nothing was done",
+                "another request changed the same data at the same time; nothing was done",
                 rule="busy",
                 remedy="Try again.",
                 headers={"Retry-After": "1"},
@@ -139,7 +139,7 @@ def _away() -> ProblemError:
         503,
         "the service's database does not answer",
         rule="database-away",
-        remedy="Try again; what was asked may not have happened.",
+        remedy="Try again. The request may not have been carried out.",
         headers={"Retry-After": "2"},
     )
 

@@ -102,7 +102,7 @@ async def log_in(call: Call, given: Login) -> web.Response:
         if row is not None:
             entry = _entry(call, row.account, given.name, "login.failed", denied=True)
             await book.record(connection, entry)
-    raise ProblemError(401, "name or password is wrong", rule="login")
+    raise ProblemError(401, "name or password is wrong", title="Login failed", rule="login")
 
 
 async def log_out(call: Call, _given: Nothing) -> web.Response:

@@ -16,7 +16,7 @@ from service.auth.access_watch import AccessEndedError, AccessWatch
 from service.auth.caller import Caller
 
 LOGIN_ENDED = "the login has ended"
-ACCESS_ENDED = "you may not read this any more"
+ACCESS_ENDED = "you no longer have permission to read this"
 UNKNOWN = "your access cannot be checked now; open the stream again"
 
 Holds = Callable[[Call], Awaitable[object]]

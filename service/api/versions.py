@@ -19,7 +19,7 @@ def check(given: str, current: str) -> None:
     if not given:
         raise ProblemError(
             428,
-            "say which version you have seen",
+            "expected the version that you read",
             field="If-Match",
             rule="version",
             remedy="Send the ETag of the last GET as If-Match, or its version in the body.",
@@ -27,9 +27,9 @@ def check(given: str, current: str) -> None:
     if given != "*" and given.removeprefix("W/").strip('"') != current:
         raise ProblemError(
             412,
-            "somebody changed it since you looked",
+            "it was changed after you read it",
             rule="version",
-            remedy="Look at it again, then repeat your change.",
+            remedy="Read it again, then repeat your change.",
             version=current,
             headers={"ETag": f'"{current}"'},
         )
@@ -83,5 +83,5 @@ async def check_empty(call: Call, what: str, **owner: str) -> None:
             409,
             f"agent {name} belongs to this {what}",
             rule="in-use",
-            remedy="Delete the agent first, or make it anew elsewhere.",
+            remedy="Delete the agent first, then create it elsewhere.",
         )

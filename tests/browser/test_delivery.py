@@ -1,4 +1,4 @@
-"""What people come for: a push arrives, a sync is asked for, a difference is read, a step back."""
+"""What people come for: a push arrives, a sync is requested, a difference is read, a step back."""
 
 from playwright.async_api import Page
 
@@ -35,7 +35,7 @@ async def test_a_sync_shows_what_it_will_do_and_then_does_it(page: Page, scene: 
     await expect(dialog).to_contain_text("ConfigMap asked")
     await dialog.get_by_role("button", name="Sync", exact=True).click()
     await expect(dialog).to_be_hidden()
-    await expect(page.get_by_text(f"Sync of {work.name} asked for")).to_be_visible()
+    await expect(page.get_by_text(f"Sync of {work.name} requested")).to_be_visible()
     await expect(page.locator(".states")).to_contain_text("Synced")
     await eventually(lambda: _all_ended(scene), what="every task ended")
     assert await scene.colour(work) == "blue"
@@ -45,7 +45,7 @@ async def test_the_diff_shows_a_hand_edit_beside_what_git_says(page: Page, scene
     work = await scene.application("edited", automated=False)
     await scene.synced(work)
     await page.goto(f"/applications/{work.id}/diff")
-    await expect(page.get_by_text("No difference")).to_be_visible()
+    await expect(page.get_by_text("No differences")).to_be_visible()
     edit = {"metadata": {"labels": {"colour": "by-hand"}}}
     await scene.call(scene.house.api.patch(work.object, edit))
     difference = page.get_by_role("region", name="Difference")

@@ -21,13 +21,13 @@ async def test_the_wizard_makes_an_agent_and_shows_its_token_once(page: Page) ->
     await page.goto("/agents/connect")
     await page.get_by_label("Name").fill(name)
     await page.get_by_label("Environment").fill("staging")
-    await page.get_by_role("button", name="Create and go on").click()
+    await page.get_by_role("button", name="Create and continue").click()
     await expect(page.get_by_role("heading", name=name)).to_be_visible()
     install = page.get_by_role("region", name="Install")
     await expect(install).to_contain_text("create secret generic gitops-agent-enrolment")
     await expect(install).to_contain_text("--from-literal=token=")
     await expect(install).to_contain_text("kind: Deployment")
-    await expect(page.get_by_text("Waiting for the agent to dial in")).to_be_visible()
+    await expect(page.get_by_text("Waiting for the agent to connect")).to_be_visible()
     await page.goto("/agents")
     row = page.get_by_role("listitem").filter(has=page.get_by_role("heading", name=name))
     await expect(row).to_contain_text("Waiting")
@@ -40,7 +40,7 @@ async def test_an_agent_with_the_wizards_token_dials_in_and_says_what_it_allows(
     await page.goto("/agents/connect")
     await page.get_by_label("Name").fill(name)
     await page.get_by_label("Environment").fill("edge")
-    await page.get_by_role("button", name="Create and go on").click()
+    await page.get_by_role("button", name="Create and continue").click()
     install = page.get_by_role("region", name="Install")
     await expect(install).to_contain_text("--from-literal=token=")
     token = re.search(r"--from-literal=token=([^\s'\"]+)", await install.inner_text())
@@ -62,8 +62,8 @@ async def test_an_agent_with_the_wizards_token_dials_in_and_says_what_it_allows(
     await page.goto("/agents")
     row = page.get_by_role("listitem").filter(has=page.get_by_role("heading", name=name))
     await expect(row).to_contain_text("Connected")
-    await expect(row).to_contain_text("What this control plane may do here")
-    await expect(row).to_contain_text("Look only: its owner allows nothing that writes.")
+    await expect(row).to_contain_text("Permissions of this control plane")
+    await expect(row).to_contain_text("Read-only: the cluster owner allows no changes.")
 
 
 async def test_an_agent_that_is_gone_dims_its_page_and_brightens_it_again(
@@ -94,7 +94,7 @@ async def test_a_service_that_is_gone_is_said_and_the_page_comes_back(
     scene.house.far_end.server.kill()
     try:
         await expect(mark).to_contain_text("away")
-        await expect(page.get_by_role("alert")).to_contain_text("The service does not answer")
+        await expect(page.locator(".service-away")).to_contain_text("The service does not answer")
         await expect(page.locator("main.stale")).to_have_count(1)
         await expect(page.get_by_role("heading", name=work.name, exact=True)).to_be_visible()
     finally:

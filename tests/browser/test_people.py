@@ -35,7 +35,7 @@ async def test_a_viewer_sees_an_application_and_may_not_sync_it(viewer: Page, sc
     sync = viewer.get_by_role("button", name="Sync…")
     await expect(sync).to_be_disabled()
     await expect(sync).to_have_attribute(
-        "title", "Your roles do not include gitops_application_sync"
+        "title", "You do not have permission to sync applications (gitops_application_sync)"
     )
     status = await viewer.evaluate(
         """async (id) => {

@@ -28,7 +28,7 @@ async def test_a_sealed_credential_reaches_the_agents_secret_with_its_address(
     dialog = page.get_by_role("dialog")
     await dialog.get_by_role("combobox", name="Agent").select_option(label="laptop")
     await dialog.get_by_label("URL").fill(url)
-    await dialog.get_by_label("User name and password or token, sealed here").check()
+    await dialog.get_by_label("User name and password or token, encrypted here").check()
     await dialog.get_by_label("User name", exact=True).fill("robot")
     await dialog.get_by_label("Password or token", exact=True).fill("pass-in-clear")
     await dialog.get_by_role("button", name="Add", exact=True).click()
@@ -52,8 +52,8 @@ async def test_filters_are_saved_under_a_name_and_found_again(page: Page, scene:
     await page.get_by_role("link", name=name).click()
     await expect(page).to_have_url("/applications?agent=laptop&sort=name")
     await page.locator("summary").click()
-    await page.get_by_role("button", name=f"Forget {name}").click()
-    await expect(page.get_by_text(f"{name} is forgotten")).to_be_visible()
+    await page.get_by_role("button", name=f"Delete {name}").click()
+    await expect(page.get_by_text(f"{name} deleted")).to_be_visible()
     names = [one["name"] for one in (await scene.get("/filters"))["items"]]
     assert name not in names
 
@@ -69,18 +69,18 @@ async def test_a_group_is_made_changed_and_a_role_given_for_it_alone(
     await page.get_by_label("Name").fill(name)
     await page.get_by_label("Labels").fill("team=core")
     await page.get_by_role("button", name="Add", exact=True).click()
-    await page.get_by_role("button", name=f"Change {name}").click()
+    await page.get_by_role("button", name=f"Edit {name}").click()
     await page.get_by_label("Labels").fill("team=core, tier=web")
-    await page.get_by_role("dialog").get_by_role("button", name="Change", exact=True).click()
+    await page.get_by_role("dialog").get_by_role("button", name="Save", exact=True).click()
     await expect(page.get_by_role("row").filter(has_text=name)).to_contain_text("tier=web")
     await page.goto("/settings/members")
-    await page.get_by_role("button", name=f"Give a role… to {name}").click()
+    await page.get_by_role("button", name=f"Grant role… to {name}").click()
     dialog = page.get_by_role("dialog")
     await dialog.get_by_label("Role").select_option(label="deployer")
-    await dialog.get_by_label("For which applications").select_option(
+    await dialog.get_by_label("Applications").select_option(
         label=f"Group {name}: team=core, tier=web"
     )
-    await dialog.get_by_role("button", name="Give", exact=True).click()
+    await dialog.get_by_role("button", name="Grant role", exact=True).click()
     row = page.get_by_role("row").filter(has_text=name)
     await expect(row).to_contain_text(f"deployer everywhere, group {name} only")
     bindings = (await scene.get(f"/bindings?principal={person['id']}"))["items"]
@@ -90,10 +90,10 @@ async def test_a_group_is_made_changed_and_a_role_given_for_it_alone(
 async def test_what_is_known_of_an_agent_can_be_rebuilt(page: Page, scene: Scene) -> None:
     work = await scene.application("rebuilt", automated=False)
     await page.goto("/agents")
-    await page.get_by_role("button", name="Rebuild what is known of laptop").click()
-    dialog = page.get_by_role("dialog", name="Rebuild what is known of laptop?")
+    await page.get_by_role("button", name="Rebuild the data of laptop").click()
+    dialog = page.get_by_role("dialog", name="Rebuild the data of laptop?")
     await dialog.get_by_role("button", name="Rebuild", exact=True).click()
-    await expect(page.get_by_text("What is known of laptop is read again")).to_be_visible()
+    await expect(page.get_by_text("The data of laptop is being rebuilt")).to_be_visible()
 
     async def back() -> bool:
         found = await scene.call(scene.house.far_end.application("laptop", work.name))

@@ -45,7 +45,7 @@ class Demo:
 
     def stays(self) -> bool:
         assert self.process.returncode is None, "\n".join(self.lines)
-        return any("Dashboard:" in line for line in self.lines)
+        return any("log of the agent:" in line for line in self.lines)
 
 
 @asynccontextmanager

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from agent.store.applications import Applications
 from bus.events import HealthAssessed, RefreshApp, SyncSkipped
 from bus.identity import AppKey, RepositoryKey
-from bus.status import HealthStatus, Reason
+from bus.status import ConditionType, HealthStatus, Reason
 from handlers.application.application import Application
-from handlers.application.status import HealthState
+from handlers.application.status import Condition, HealthState
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError, StaleWriteError, StatusWrite
 from handlers.tell.note import ANNOTATION
 
@@ -28,6 +28,7 @@ class Patches:
         self.refuse: ApplyRefusedError | None = None
         self.lost = False
         self.meanwhile: Callable[[Mapping[str, Any]], None] = lambda _: None
+        self.answer: Callable[..., bytes] = raw
 
     async def patch_application(self, key: AppKey, patch: Mapping[str, Any]) -> bytes:
         self.sent.append(patch)
@@ -36,7 +37,7 @@ class Patches:
         self.meanwhile(patch)
         if self.lost:
             raise ClusterUnreachableError("the connection was lost")
-        return raw(version=100 + len(self.sent), status=patch.get("status", {}))
+        return self.answer(version=100 + len(self.sent), status=patch.get("status", {}))
 
 
 def raw(*, version: int = 1, uid: str = "u1", note: str = "", **parts: Any) -> bytes:
@@ -214,6 +215,42 @@ def test_a_malformed_application_is_kept_with_its_problem(apps: Applications) ->
     assert known(apps).source is None
     apps.put_application(raw(version=5))
     assert apps.problem(KEY) == ""
+
+
+def malformed(**parts: Any) -> bytes:
+    """No number is a path."""
+    broken = msgspec.json.decode(raw(**parts))
+    broken["spec"]["source"]["path"] = 5
+    return msgspec.json.encode(broken)
+
+
+REFUSED: Mapping[str, Any] = {
+    "conditions": [{"type": "InvalidSpecError", "message": "spec.source.path: expected a text"}]
+}
+
+
+def test_of_a_malformed_application_the_status_is_read(apps: Applications) -> None:
+    apps.put_application(malformed(version=4, status=REFUSED))
+    (condition,) = known(apps).status.conditions
+    assert (condition.type, condition.message) == (
+        "InvalidSpecError",
+        "spec.source.path: expected a text",
+    )
+    apps.put_application(malformed(version=5, status={"conditions": 7}))
+    assert known(apps).status.conditions == ()
+
+
+async def test_the_status_of_a_malformed_application_is_written(
+    apps: Applications, patches: Patches
+) -> None:
+    apps.put_application(malformed(version=4))
+    patches.answer = malformed
+    said = Condition(type=ConditionType.INVALID_SPEC_ERROR, message="spec.source.path")
+    status = replace(known(apps).status, conditions=(said,))
+    answered = await apps.write(known(apps), StatusWrite(status=status))
+    assert answered.status.conditions == (said,)
+    assert answered.metadata.resource_version == "101"
+    assert "spec.source.path" in apps.problem(KEY)
 
 
 def test_the_default_project_permits_everything_until_somebody_writes_one(

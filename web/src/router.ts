@@ -40,7 +40,7 @@ const routes: RouteRecordRaw[] = [
     name: "edit-application",
     component: () => import("./pages/EditApplicationPage.vue"),
     props: true,
-    meta: { title: "Change an application" },
+    meta: { title: "Edit application" },
   },
   {
     path: "/applications/:id/:tab?",

@@ -86,6 +86,7 @@ export function fact(type: string, body: JsonObject = {}, part: Partial<Fact> = 
     project: "shop",
     correlation: "c",
     time: "2026-01-01T12:00:00Z",
+    agentTime: null,
     body,
     ...part,
   };

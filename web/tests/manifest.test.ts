@@ -8,7 +8,7 @@ describe("a manifest that is read", () => {
     expect(readManifest(text, "Application").manifest).toMatchObject({ metadata: { name: "web" } }));
   it.each([
     ["", /empty/],
-    ["- a\n- b\n", /no manifest/],
+    ["- a\n- b\n", /not a manifest/i],
     ["kind: Deployment\n", /kind is Deployment, expected Application/],
     ["kind: Application\n---\nkind: Application\n", /more than one document/],
     ["kind: Application\nspec: {a: 1\n", /./],

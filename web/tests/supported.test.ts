@@ -8,7 +8,7 @@ const able = { capabilities: ["credential.ssh", "destination.cluster"] };
 describe("what an agent does not say it can", () => {
   it("is not offered", () => {
     expect(whyNot("clusters", "cluster", [plain])).toBe(
-      "No agent of this account can use a cluster in its version.",
+      "The agents of this account do not support adding a cluster.",
     );
     expect(whyNot("keys", "GnuPG key", [plain, able])).not.toBe("");
     expect(supportsSecret(plain, "ssh") || supportsType(plain, "ssh")).toBe(false);

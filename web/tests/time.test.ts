@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { age, ago, duration } from "@/model/time";
+import { age, ago, duration, sayClockError, sayRoundTrip } from "@/model/time";
 
 const NOW = Date.parse("2026-01-02T12:00:00Z");
 const before = (seconds: number) => new Date(NOW - seconds * 1000).toISOString();
@@ -30,5 +30,22 @@ describe("an age", () => {
     expect(ago(null, NOW)).toBe("never");
     expect(ago("nonsense", NOW)).toBe("never");
     expect(ago(before(60), NOW)).toBe("1 min ago");
+  });
+});
+
+describe("two clocks", () => {
+  it.each([
+    ["2026-01-01T12:00:00Z", null, ""],
+    ["2026-01-01T12:00:00Z", "2026-01-01T11:57:00Z", "the agent's clock was 3 min behind"],
+    ["2026-01-01T12:00:00Z", "2026-01-01T12:00:40Z", "the agent's clock was 40 s ahead"],
+  ])("at %s and %s are told apart", (time, agent, text) => expect(sayClockError(time, agent)).toBe(text));
+
+  it("are joined by a round trip, of which less than a millisecond is said so", () => {
+    expect([null, 0, 0.4, 12].map(sayRoundTrip)).toEqual([
+      "not connected",
+      "round trip < 1 ms",
+      "round trip < 1 ms",
+      "round trip 12 ms",
+    ]);
   });
 });

@@ -12,7 +12,7 @@ import { lanes, ticks } from "@/model/lanes";
 import { byNoun, PERMISSIONS } from "@/model/permissions";
 import { withoutAutoSync } from "@/model/spec";
 import { reported } from "@/model/reported";
-import { shortImage, shortRepository, shortRevision } from "@/model/text";
+import { count, sayCounts, shortImage, shortRepository, shortRevision } from "@/model/text";
 import { besides } from "@/model/status";
 import { inShort, otherConditions, reasons } from "@/model/why";
 import type { JsonObject } from "@/api/types";
@@ -39,6 +39,20 @@ describe("short forms", () => {
   it("of an object are kind and name", () => {
     expect(sayKey("apps/Deployment/shop/web")).toBe("Deployment web");
     expect(keyOf(parseKey("/Namespace//shop"))).toBe("/Namespace//shop");
+  });
+});
+
+describe("plural forms", () => {
+  it.each([
+    [1, "object", "1 object"],
+    [2, "object", "2 objects"],
+    [2, "repository", "2 repositories"],
+    [3, "Ingress", "3 Ingresses"],
+    [2, "Gateway", "2 Gateways"],
+  ])("of %d %s are right", (n, one, text) => expect(count(n, one)).toBe(text));
+
+  it("of kinds are right in a list", () => {
+    expect(sayCounts({ Repository: 1, Application: 31 })).toBe("31 Applications, 1 Repository");
   });
 });
 
@@ -190,13 +204,13 @@ describe("numbers as shapes", () => {
 describe("limits, connections and permissions", () => {
   it.each([
     [{}, "Everything in every namespace."],
-    [{ readOnly: true }, "Look only: its owner allows nothing that writes."],
+    [{ readOnly: true }, "Read-only: the cluster owner allows no changes."],
     [
       { kinds: ["sync"], namespaces: ["shop"], maxPerMinute: 5 },
       "Only sync in shop, 5 changes a minute at most.",
     ],
-    [{ problem: "unknown key" }, "Nothing that writes: its limits cannot be understood (unknown key)."],
-    [{ configMaps: ["*"] }, "Everything in every namespace. It may show what ConfigMaps hold."],
+    [{ problem: "unknown key" }, "Read-only: its policy cannot be parsed (unknown key)."],
+    [{ configMaps: ["*"] }, "Everything in every namespace. It may show the contents of ConfigMaps."],
   ])("are said in one sentence: %j", (allowed, text) => expect(sayAllowed(allowed)).toBe(text));
 
   it("of a connection that was never used are not called broken", () => {

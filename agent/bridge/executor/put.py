@@ -63,7 +63,7 @@ class Objects:
         if live is None:
             return await self._create(manifest, task)
         if said.create and not doing.repeated:
-            raise TaskFailedError("conflict", f"{task.subject} exists already")
+            raise TaskFailedError("conflict", f"{task.subject} already exists")
         _check(task.precondition, live, repeated=doing.repeated)
         return await self._replace(manifest, live)
 

@@ -151,7 +151,7 @@ async def delete_principal(reader: Reader) -> None:
     assert (await reader.admin.call("DELETE", f"/principals/{reader.who.id}")).status == 204
 
 
-LOGIN, ACCESS = "the login has ended", "you may not read this any more"
+LOGIN, ACCESS = "the login has ended", "you no longer have permission to read this"
 KINDS = {
     "changes": "/events",
     "logs": "/applications/{id}/logs?pod=shop-1&follow=true",

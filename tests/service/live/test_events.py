@@ -206,7 +206,7 @@ async def test_a_permission_that_was_taken_away_ends_the_stream(world: World, on
         async with world.engine.begin() as connection:
             await connection.execute(delete(bindings).where(bindings.c.principal_id == who.id))
         end = await subscriber.next()
-    assert (end.name, end.data["reason"]) == ("end", "you may not read this any more")
+    assert (end.name, end.data["reason"]) == ("end", "you no longer have permission to read this")
 
 
 async def test_a_permission_that_was_given_is_used_by_an_open_stream(

@@ -79,8 +79,8 @@ async function reach(url: string, init: RequestInit): Promise<Response> {
       status: 0,
       title: late ? "The service did not answer in time" : "The service cannot be reached",
       detail: late
-        ? `No answer within ${DEADLINE_MS / 1000} seconds. What was asked may still happen.`
-        : "The connection from this browser to the service failed. What is shown is what was last known.",
+        ? `No answer within ${DEADLINE_MS / 1000} seconds. The request may still be carried out.`
+        : "The connection from this browser to the service failed. The last known state is shown.",
     });
   }
 }

@@ -23,7 +23,7 @@ export async function followLogs(
 
 function tell(event: ServerEvent, line: (text: string) => void): void {
   if (event.event === "dropped")
-    line(`(${event.data} lines were left out: they came faster than they were read)`);
+    line(`(${event.data} lines skipped: they arrived faster than they could be read)`);
   else if (event.event === "message") textOf(event.data).replace(/\n$/, "").split("\n").forEach(line);
 }
 

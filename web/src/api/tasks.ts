@@ -70,7 +70,7 @@ function tooLate(task: Task): ProblemError {
     type: "about:blank",
     title: "The agent has not answered yet",
     status: 504,
-    detail: `Task ${task.id} is still ${task.phase}. Its end will be in the audit.`,
+    detail: `Task ${task.id} is still ${task.phase}. Its result will be in the audit log.`,
     remedy: "Try again when the agent is connected.",
   });
 }

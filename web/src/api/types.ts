@@ -206,6 +206,8 @@ export interface Fact {
   environment?: string;
   correlation: string;
   time: string;
+  /** What the agent's own clock said, where it is apart from the service's. */
+  agentTime: string | null;
   body: JsonObject;
 }
 

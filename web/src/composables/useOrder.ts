@@ -6,10 +6,10 @@ import type { Problem, Task } from "@/api/types";
 
 const PATIENCE_MS = 60_000;
 const WORDS: Partial<Record<Task["phase"], string>> = {
-  queued: "It waits for the agent.",
-  offered: "The agent is taking it.",
-  running: "The agent is doing it.",
-  succeeded: "The agent has done it.",
+  queued: "Waiting for the agent.",
+  offered: "Sent to the agent.",
+  running: "The agent is working on it.",
+  succeeded: "Done.",
 };
 
 export function useOrder() {
@@ -19,7 +19,7 @@ export function useOrder() {
 
   /** True when the agent has done it. */
   async function give(send: () => Promise<{ task: Task }>): Promise<boolean> {
-    [busy.value, problem.value, state.value] = [true, null, "It is sent."];
+    [busy.value, problem.value, state.value] = [true, null, "Sending."];
     try {
       const { task } = await send();
       await succeeded(task.id, PATIENCE_MS, ({ phase }) => (state.value = WORDS[phase] ?? ""));

@@ -15,7 +15,7 @@ export function useSection<Row>(noun: AccessNoun, ask: () => Promise<Page<Row>>)
   const locked = computed(() => !session.may("access_edit"));
 
   async function remove(id: string, name: string): Promise<void> {
-    if (await notices.attempt(`${name} is gone`, () => api.remove(noun, id))) await again();
+    if (await notices.attempt(`${name} removed`, () => api.remove(noun, id))) await again();
   }
 
   async function added(): Promise<void> {

@@ -9,18 +9,18 @@ const taken = (names: readonly string[] | undefined) => names?.some((name) => na
 function shown(configMaps: readonly string[] | undefined): string {
   if (!configMaps?.length) return "";
   return configMaps.includes("*")
-    ? " It may show what ConfigMaps hold."
-    : ` It may show what these ConfigMaps hold: ${configMaps.join(", ")}.`;
+    ? " It may show the contents of ConfigMaps."
+    : ` It may show the contents of these ConfigMaps: ${configMaps.join(", ")}.`;
 }
 
 export function sayAllowed(allowed: Allowed): string {
-  if (allowed.problem) return `Nothing that writes: its limits cannot be understood (${allowed.problem}).`;
-  if (allowed.readOnly) return "Look only: its owner allows nothing that writes.";
+  if (allowed.problem) return `Read-only: its policy cannot be parsed (${allowed.problem}).`;
+  if (allowed.readOnly) return "Read-only: the cluster owner allows no changes.";
   const what = all(allowed.kinds) ? "Everything" : `Only ${(allowed.kinds ?? []).join(", ")}`;
   const where = all(allowed.namespaces)
     ? "in every namespace"
     : `in ${(allowed.namespaces ?? []).join(", ")}`;
-  const scope = allowed.clusterScoped === false ? ", nothing without a namespace" : "";
+  const scope = allowed.clusterScoped === false ? ", no cluster-scoped objects" : "";
   const kinds =
     all(allowed.objectKinds) && !taken(allowed.objectKinds)
       ? ""

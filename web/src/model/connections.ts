@@ -28,7 +28,7 @@ export const NOUNS: Record<ConnectionNoun, NounWords> = {
     secrets: ["none", "reference", "password", "ssh"],
     permission: "gitops_repository",
     empty:
-      "Public repositories need none. For a private one, add it with a reference to a Secret or a sealed credential.",
+      "Public repositories need no entry. Add a private one with a reference to a Secret or an encrypted credential.",
   },
   "repository-credentials": {
     title: "Credentials for several repositories",
@@ -50,8 +50,7 @@ export const NOUNS: Record<ConnectionNoun, NounWords> = {
     types: [],
     secrets: ["reference", "token"],
     permission: "gitops_cluster",
-    empty:
-      "Each agent delivers to its own cluster without one. Add further clusters that an agent shall deliver to.",
+    empty: "Each agent deploys to its own cluster without an entry. Add further destination clusters here.",
   },
   certificates: {
     title: "Certificates and known hosts",
@@ -73,16 +72,16 @@ export const NOUNS: Record<ConnectionNoun, NounWords> = {
     types: [],
     secrets: [],
     permission: "gitops_gpgkey",
-    empty: "Add the public keys whose signatures a project demands on commits.",
+    empty: "Add the public keys that must have signed the commits of a project.",
   },
 };
 
 export const SECRETS: Record<SecretKind, string> = {
-  none: "No credential: it is public",
-  reference: "A Secret that is in the agent's cluster already",
-  password: "User name and password or token, sealed here",
-  ssh: "SSH key, sealed here",
-  token: "Bearer token, sealed here",
+  none: "None: public access",
+  reference: "An existing Secret in the agent's cluster",
+  password: "User name and password or token, encrypted here",
+  ssh: "SSH key, encrypted here",
+  token: "Bearer token, encrypted here",
 };
 
 export interface Typed {

@@ -27,14 +27,14 @@ function overlap(drifts: readonly Drift[], from: number, to: number, now: number
 }
 
 export const ENDINGS: Record<Drift["endedHow"], string> = {
-  "": "still there",
-  healed: "healed by the agent",
+  "": "open",
+  healed: "self-healed",
   synced: "synced",
-  accepted: "accepted: Git was changed to it",
-  gone: "the object is gone",
+  accepted: "accepted in Git",
+  gone: "object deleted",
 };
 
 export function sayValue(value: Json): string {
-  if (value === null) return "nothing";
+  if (value === null) return "unset";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

@@ -26,7 +26,11 @@ const SAY: Record<string, Say> = {
     words("push", "calm", `Push: ${read("targetRevision") || "the target revision"} is now ${commit(read)}`),
   "refresh.failed": (read) => words("push", "bad", `Refresh failed: ${read("message")}`),
   "manifests.rendered": (read) =>
-    words("render", "calm", `Rendered ${read("objects") || "its"} objects at ${commit(read)}`),
+    words(
+      "render",
+      "calm",
+      `Rendered ${read("objects") ? count(Number(read("objects")), "object") : "manifests"} at ${commit(read)}`,
+    ),
   "manifests.failed": (read) => words("render", "bad", `Render failed: ${read("message")}`),
   "app.compared": (read) =>
     read("status") === "OutOfSync"

@@ -15,18 +15,18 @@ export interface Reading {
 type Path = readonly string[];
 
 export function readManifest(text: string, kind: string): Reading {
-  if (!text.trim()) return wrong("It is empty.");
+  if (!text.trim()) return wrong("The manifest is empty.");
   const documents = [...parseAllDocuments(text)];
-  if (documents.length > 1) return wrong("It holds more than one document; send them one by one.");
+  if (documents.length > 1) return wrong("The manifest has more than one document; send them one by one.");
   const [document] = documents;
   const error = document?.errors[0];
   if (error) return wrong(firstLine(error.message), error.linePos?.[0].line);
   const found: unknown = document?.toJS();
   if (typeof found !== "object" || found === null || Array.isArray(found))
-    return wrong("It is no manifest: expected apiVersion, kind, metadata and spec.");
+    return wrong("Not a manifest: expected apiVersion, kind, metadata and spec.");
   const manifest = found as JsonObject;
   if (manifest["kind"] !== kind)
-    return wrong(`Its kind is ${String(manifest["kind"] ?? "missing")}, expected ${kind}.`);
+    return wrong(`The kind is ${String(manifest["kind"] ?? "missing")}, expected ${kind}.`);
   return { manifest, fault: "", line: 0 };
 }
 

@@ -21,6 +21,7 @@ const NOUNS = ["agent", "application", "cert", "cluster", "gpgkey", "repository"
 export const PERMISSIONS: readonly string[] = [
   ...NOUNS.flatMap((noun) => ["view", "edit", "delete"].map((verb) => `gitops_${noun}_${verb}`)),
   "gitops_application_sync",
+  "gitops_application_override",
   "access_view",
   "access_edit",
   "audit_view",

@@ -29,25 +29,25 @@ const mark = (word: string, tone: Tone, shape: Shape, means: string): Mark => ({
 export const HEALTH: Record<Health, Mark> = {
   Degraded: mark("Degraded", "bad", "diamond", "an object failed or cannot become ready"),
   Missing: mark("Missing", "warn", "ring", "an object that Git asks for is not in the cluster"),
-  Unknown: mark("Unknown", "off", "question", "the agent could not tell"),
-  Progressing: mark("Progressing", "busy", "arc", "not there yet, but still moving"),
-  Suspended: mark("Suspended", "calm", "bars", "somebody or something paused it"),
-  Healthy: mark("Healthy", "good", "circle", "every object does what it should"),
+  Unknown: mark("Unknown", "off", "question", "the agent could not assess it"),
+  Progressing: mark("Progressing", "busy", "arc", "a rollout is in progress"),
+  Suspended: mark("Suspended", "calm", "bars", "an object is paused"),
+  Healthy: mark("Healthy", "good", "circle", "all objects are healthy"),
 };
 
 export const SYNC: Record<Sync, Mark> = {
   OutOfSync: mark("OutOfSync", "warn", "squares", "the cluster differs from Git"),
   Unknown: mark("Unknown", "off", "question", "the comparison did not succeed"),
-  Synced: mark("Synced", "good", "check", "the cluster equals Git"),
+  Synced: mark("Synced", "good", "check", "the cluster matches Git"),
 };
 
 export const AGENT: Record<AgentStatus, Mark> = {
-  lost: mark("Lost", "bad", "cross", "no sign of life for 15 minutes or more"),
-  disconnected: mark("Disconnected", "bad", "diamond", "no sign of life for 2 minutes or more"),
+  lost: mark("Lost", "bad", "cross", "not seen for 15 minutes or more"),
+  disconnected: mark("Disconnected", "bad", "diamond", "not seen for 2 minutes or more"),
   revoked: mark("Revoked", "calm", "cross", "its key is no longer accepted"),
-  stale: mark("Stale", "warn", "clock", "no sign of life for 45 seconds or more"),
+  stale: mark("Stale", "warn", "clock", "not seen for 45 seconds or more"),
   waiting: mark("Waiting", "busy", "arc", "created, but never enrolled"),
-  connected: mark("Connected", "good", "circle", "heard within the last 45 seconds"),
+  connected: mark("Connected", "good", "circle", "seen within the last 45 seconds"),
 };
 
 export const PHASE: Record<Exclude<Phase, "">, Mark> = {
@@ -67,7 +67,12 @@ const UNREADABLE = mark(
   "cross",
   "its spec is invalid, or its source cannot be rendered",
 );
-const ROLLED_BACK = mark("Rolled back", "warn", "clock", "an earlier revision runs than Git wants");
+const ROLLED_BACK = mark(
+  "Rolled back",
+  "warn",
+  "clock",
+  "an earlier revision than the desired one is running",
+);
 
 /** The state beside health and sync, where there is one. */
 export function besides(

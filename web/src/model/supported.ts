@@ -26,5 +26,5 @@ export const supportsType = (agent: Able, type: string) => has(agent, TYPES[type
 export function whyNot(noun: ConnectionNoun, one: string, agents: readonly Able[]): string {
   return agents.some((agent) => supportsNoun(agent, noun))
     ? ""
-    : `No agent of this account can use a ${one} in its version.`;
+    : `The agents of this account do not support adding a ${one}.`;
 }

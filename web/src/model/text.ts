@@ -1,6 +1,6 @@
 /* Small words: plural forms, commits, repositories. */
 
-export function count(n: number, one: string, many = `${one}s`): string {
+export function count(n: number, one: string, many = plural(one)): string {
   return `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 }
 
@@ -23,10 +23,16 @@ export function shortImage(image: string): string {
   return tail.replace(/@sha256:([0-9a-f]{12})[0-9a-f]*/, "@$1");
 }
 
-/** `3 Application, 1 Repository`: how many of each kind, the most first. */
+/** The plural of an English noun, as Kubernetes forms those of its kinds: `Repositories`, `Ingresses`. */
+export function plural(one: string): string {
+  if (/[^aeiou]y$/.test(one)) return `${one.slice(0, -1)}ies`;
+  return /(s|x|ch|sh)$/.test(one) ? `${one}es` : `${one}s`;
+}
+
+/** `3 Applications, 1 Repository`: how many of each kind, the most first. */
 export function sayCounts(kinds: Readonly<Record<string, number>>): string {
   return Object.entries(kinds)
     .sort(([, a], [, b]) => b - a)
-    .map(([kind, n]) => `${n.toLocaleString("en")} ${kind}`)
+    .map(([kind, n]) => count(n, kind, plural(kind)))
     .join(", ");
 }

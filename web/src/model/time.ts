@@ -32,10 +32,24 @@ export function age(time: string | null | undefined, now: number): string {
 
 export function ago(time: string | null | undefined, now: number): string {
   const text = age(time, now);
-  return text === "now" || text === "never" ? text : `${text} ago`;
+  if (text === "now") return "just now";
+  return text === "never" ? text : `${text} ago`;
 }
 
 const two = (n: number) => String(n).padStart(2, "0");
+
+/** `the agent's clock was 3 min behind`; empty where both clocks told the same. */
+export function sayClockError(time: string, agentTime: string | null): string {
+  const ahead = agentTime ? Date.parse(agentTime) - Date.parse(time) : 0;
+  if (!ahead) return "";
+  return `the agent's clock was ${duration(Math.abs(ahead))} ${ahead > 0 ? "ahead" : "behind"}`;
+}
+
+/** `round trip 12 ms`: whole milliseconds, so that less than one is said as such. */
+export function sayRoundTrip(ms: number | null): string {
+  if (ms === null) return "not connected";
+  return ms < 1 ? "round trip < 1 ms" : `round trip ${Math.round(ms)} ms`;
+}
 
 /** `12:03:11` of the reader's own day. */
 export function clock(at: number | string, seconds = true): string {

@@ -41,10 +41,10 @@ export const useNotices = defineStore("notices", () => {
     }
   }
 
-  /** Asks for it, says that it is asked for, and later how it ended. */
+  /** Request a command; say that it was requested, and later how it ended. */
   async function command(what: string, ask: () => Promise<{ task: Task }>): Promise<boolean> {
     let id = "";
-    const asked = await attempt(`${what} asked for`, async () => (id = (await ask()).task.id));
+    const asked = await attempt(`${what} requested`, async () => (id = (await ask()).task.id));
     if (asked) void tellEnd(what, id);
     return asked;
   }
