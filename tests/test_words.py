@@ -48,8 +48,10 @@ def literals(source: str) -> Iterator[str]:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and id(node) not in documented:
-            yield node.value if isinstance(node.value, str) else ""
+        if not isinstance(node, ast.Constant) or id(node) in documented:
+            continue
+        if isinstance(node.value, str):
+            yield node.value
 
 
 MODULES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
