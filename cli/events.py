@@ -1,14 +1,14 @@
 """`gitops events`: what happened and what happens, from the service or from the bus's facts.
 
 With --nats or GITOPS_NATS_URL it is read from that bus. Else a login decides, and cli/far/events.py
-tells; without one it is the bus of this machine's agent. People get one line per fact with its time
-and the milliseconds since the one before of its chain; programs get one JSON object a line: of the
-bus, CloudEvents in structured mode.
+tells; without one it is the bus of this machine's agent. Both print the same lines and the same
+JSON: see cli/timeline.py.
 """
 
 from __future__ import annotations
 
 import asyncio
+import difflib
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,16 +23,16 @@ from agent.durations import seconds_of
 from agent.settings import Settings
 from bus.carrier import CarrierError
 from bus.envelope import Envelope
-from bus.events import Event
+from bus.events import Event, Fact
+from bus.events.registry import event_types, wire_type
 from bus.identity import AppKey
 from bus.jetstream import Bus
 from cli import say
 from cli.far import source
 from cli.settings import load_or_stop
+from cli.timeline import CHANGE_TYPES, FACT, TimelineEntry, TimelinePrinter
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-
-_KEY_FIELDS = frozenset({"app", "repository"})
 
 
 @app.command(
@@ -59,12 +59,24 @@ def events(  # noqa: PLR0913  a command's options are its parameters
     asked = source.Asked(
         app=app_name, since=since, types=types, last=last, follow=follow, as_json=as_json
     )
+    _check(asked.kinds)
     of_service = bool(context or last)
     if nats and of_service:
         say.stop("--context and --last-event-id are of the service, --nats is of a bus: say one")
     if of_service or not (nats or "GITOPS_NATS_URL" in os.environ or not source.logged_in()):
         source.tell(context, asked)
     _tell_from_bus(nats, asked)
+
+
+def _check(types: tuple[str, ...]) -> None:
+    """A type that nothing has would look like a quiet fleet."""
+    facts = [wire_type(it) for it in event_types() if issubclass(it, Fact)]
+    names = [*facts, *(it.removeprefix(FACT) for it in facts), *CHANGE_TYPES]
+    for wanted in types:
+        if not any(f"{name}.".startswith(f"{wanted}.") for name in names):
+            near = difflib.get_close_matches(wanted, names, n=1)
+            meant = f"; did you mean {near[0]}?" if near else ""
+            say.stop(f"--type: no event begins with {wanted!r}{meant} See docs/events.md")
 
 
 def _tell_from_bus(nats: str, asked: source.Asked) -> None:
@@ -95,22 +107,18 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     types: tuple[str, ...]
     follow: bool
 
-    def fits(self, type_: str) -> bool:
-        """A whole type, or its first words."""
-        return not self.types or any(f"{type_}.".startswith(f"{it}.") for it in self.types)
-
 
 async def _print(settings: Settings, url: str, wanted: Wanted, *, as_json: bool) -> None:
-    last: dict[str, datetime] = {}
+    printer = TimelinePrinter()
     async with _facts(settings, url, wanted) as facts:
         async for envelope, event in facts:
-            if not wanted.fits(event.name):
+            entry = entry_of(envelope, event)
+            if not entry.fits(wanted.types):
                 continue
             if as_json:
-                say.line(structured(envelope, event))
+                say.line(entry.structured)
             else:
-                say.text(told(envelope, event, last.get(envelope.correlation)))
-                last[envelope.correlation] = envelope.time
+                say.text(printer.line(entry))
 
 
 @asynccontextmanager
@@ -124,47 +132,17 @@ async def _facts(
         yield facts
 
 
-def structured(envelope: Envelope, event: Event) -> dict[str, object]:
-    """CloudEvents' JSON format, 1.0: the envelope's attributes, our extensions, the event."""
-    return {
-        "specversion": "1.0",
-        "id": envelope.id,
-        "source": envelope.source,
-        "type": envelope.type,
-        "subject": envelope.subject,
-        "time": envelope.time.isoformat(),
-        "datacontenttype": "application/json",
-        "correlation": envelope.correlation,
-        "cause": envelope.cause,
-        "data": msgspec.to_builtins(event),
-    }
-
-
-def told(envelope: Envelope, event: Event, before: datetime | None) -> str:
-    """One line: `12:00:01.234   +12 ms  app.compared.v1  argocd/shop  status=Synced ...`."""
-    moment = envelope.time.astimezone().strftime("%H:%M:%S.%f")[:-3]
-    milliseconds = (envelope.time - before).total_seconds() * 1000 if before else 0.0
-    step = f"+{milliseconds:.0f} ms" if before else ""
-    fields = msgspec.to_builtins(event)
-    said = " ".join(
-        f"{name}={_short(value)}" for name, value in fields.items() if name not in _KEY_FIELDS
+def entry_of(envelope: Envelope, event: Event) -> TimelineEntry:
+    return TimelineEntry(
+        id=envelope.id,
+        source=envelope.source,
+        type=envelope.type,
+        subject=envelope.subject,
+        time=envelope.time,
+        correlation=envelope.correlation,
+        cause=envelope.cause,
+        data=msgspec.to_builtins(event),
     )
-    return f"{moment} {step:>9}  {event.name:<24} {envelope.subject}  {said}"
-
-
-def _short(value: object) -> str:
-    """A commit id by its first seven digits, lists by their length."""
-    match value:
-        case str() if len(value) == 40 and value.isalnum():
-            return value[:7]
-        case str() if value.startswith("sha256:"):
-            return value[7:14]
-        case list() | tuple():
-            return f"[{len(value)}]"
-        case str() if " " in value:
-            return f'"{value}"'
-        case _:
-            return str(value)
 
 
 def _app(name: str, settings: Settings) -> AppKey | None:

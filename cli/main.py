@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
+from cli import say
 from cli.lazy import Group, Verb
 
 
@@ -53,7 +53,7 @@ APP = Group(
     summary="Applications at the service: where they stand, and what to do with them.",
     verbs={
         "list": _far("app_list", "list", "Those that need a person first."),
-        "get": _far("app_list", "get", "One of them: where it stands, what is wrong."),
+        "get": _far("app_get", "get", "One of them: what runs, what is wrong, its objects."),
         "tree": _far("app_objects", "tree", "Its objects, down to the last pod."),
         "diff": _far("app_objects", "diff", "Desired beside live; exit code 1 if they differ."),
         "history": _far("app_history", "history", "What was deployed."),
@@ -191,10 +191,14 @@ GITOPS = Group(
 
 
 def main() -> None:
+    """Run the command, and flush its answers while a reader who has left is still no failure."""
     try:
-        code = GITOPS.run(sys.argv[1:])
+        try:
+            code: int | str | None = GITOPS.run(sys.argv[1:])
+        except SystemExit as e:
+            code = e.code
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever read our answers has seen enough, e.g. `head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+    except BrokenPipeError:
+        say.drop_output()
+        code = say.Exit.FINE
     sys.exit(code)

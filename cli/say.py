@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
@@ -37,7 +38,7 @@ def as_it_comes() -> None:
 
 def line(answer: Mapping[str, object]) -> None:
     """One line of JSON."""
-    sys.stdout.write(msgspec.json.encode(answer).decode() + "\n")
+    text(msgspec.json.encode(answer).decode())
 
 
 def lines(answers: Iterable[Mapping[str, object]]) -> None:
@@ -46,13 +47,33 @@ def lines(answers: Iterable[Mapping[str, object]]) -> None:
 
 
 def text(answer: str) -> None:
-    sys.stdout.write(answer + "\n")
+    try:
+        sys.stdout.write(answer + "\n")
+    except BrokenPipeError:
+        end_unread()
 
 
 def raw(block: bytes) -> None:
     """Bytes that are lines already."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(block)
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(block)
+    except BrokenPipeError:
+        end_unread()
+
+
+def end_unread() -> NoReturn:
+    """Leave with 0: whoever read our answers has seen enough, e.g. `head`.
+
+    Not left to Click, which makes a failure of it.
+    """
+    drop_output()
+    sys.exit(Exit.FINE)
+
+
+def drop_output() -> None:
+    """Let nothing more reach a reader who has gone, also not what the interpreter flushes last."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def complain(problem: str) -> None:

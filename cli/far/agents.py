@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from cli import say
+from cli.columns import Columns
 from cli.far import calling, find, shapes, show
 from cli.far.client import Far
 from cli.far.confirmation import YesOption, confirm
@@ -175,18 +176,20 @@ def _table(agents: list[shapes.Agent]) -> None:
     rows = (
         (
             it.name,
-            it.environment,
-            it.region,
             show.status(it.status),
             age(it.heard_at, now),
-            it.version + (f" ({it.upgrade_available} is out)" if it.upgrade_available else ""),
             str(it.applications),
+            it.environment,
+            it.region,
+            it.version + (f" ({it.upgrade_available} is out)" if it.upgrade_available else ""),
             _note(it),
         )
         for it in agents
     )
-    head = ("Agent", "Environment", "Region", "Status", "Heard", "Version", "Applications", "")
-    show.table(head, rows, "No agents yet: gitops agent create NAME")
+    head = ("Agent", "Status", "Last seen", "Apps", "Environment", "Region", "Version", "Note")
+    show.table(
+        Columns(head=head, kept=2, sentence=True), rows, "No agents yet: gitops agent create NAME"
+    )
 
 
 def _note(it: shapes.Agent) -> str:

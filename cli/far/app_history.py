@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cli import say
+from cli.columns import Columns
 from cli.far import calling, find, shapes, show
 from cli.far.client import Far
 from cli.far.text import day, short
@@ -47,4 +48,5 @@ def _history(items: Sequence[shapes.Deployment]) -> None:
         for it in items
     )
     head = ("Id", "Deployed", "Revision", "By", "Author", "Message")
-    show.table(head, rows, "Nothing was deployed yet.")
+    columns = Columns(head=head, kept=3, sentence=True)
+    show.table(columns, rows, "Nothing has been deployed yet.")

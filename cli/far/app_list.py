@@ -1,4 +1,4 @@
-"""`gitops app list|get`: where applications stand, those that need a person first."""
+"""`gitops app list`: where applications stand, those that need a person first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from cli import say
-from cli.far import calling, find, shapes, show
+from cli.columns import Columns
+from cli.far import calling, shapes, show
 from cli.far.client import Far
 from cli.far.errors import FarError
 from cli.far.text import age, short
@@ -52,28 +53,8 @@ def list_applications(
         if as_json:
             say.lines(found)
         else:
-            _table([shapes.read(it, shapes.App) for it in found])
-        return say.Exit.FINE
-
-    calling.call(context, work)
-
-
-@app.command(epilog=f"Exit codes: 0 fine, 2 there is no such application, {calling.REFUSALS}.")
-def get(
-    application: calling.AppArgument,
-    context: calling.ContextOption = "",
-    *,
-    as_json: calling.JsonOption = False,
-) -> None:
-    """One application: where it stands, and what is wrong with it."""
-
-    async def work(far: Far) -> say.Exit:
-        found = await find.application(far, application)
-        plain = await far.get(find.path("applications", found.id))
-        if as_json:
-            say.line(plain)
-        else:
-            _one(shapes.read(plain, shapes.App), datetime.now(UTC))
+            nothing = "No applications match." if search or where else "No applications yet."
+            _table([shapes.read(it, shapes.App) for it in found], nothing)
         return say.Exit.FINE
 
     calling.call(context, work)
@@ -100,44 +81,37 @@ def _check(field: str, value: str) -> None:
         raise FarError(text, say.Exit.BAD_INPUT)
 
 
-def _table(found: Sequence[shapes.App]) -> None:
+def _table(found: Sequence[shapes.App], nothing: str) -> None:
     now = datetime.now(UTC)
-    head = ("Application", "Agent", "Environment", "Health", "Sync", "Since", "Revision", "As of")
+    names = show.names([f"{it.namespace}/{it.name}" for it in found])
     rows = (
         (
-            f"{it.namespace}/{it.name}",
-            it.agent.name,
-            it.environment,
+            name,
             show.status(it.health),
             show.status(it.sync),
+            _agent(it),
             age(max(it.health_since or "", it.sync_since or ""), now),
             short(it.revision),
-            _as_of(it, now),
+            it.environment,
+            age(it.as_of, now),
+            reason(it),
         )
-        for it in found
+        for name, it in zip(names, found, strict=True)
     )
-    show.table(head, rows, "No application fits.")
+    head = ("Application", "Health", "Sync", "Agent", "Since", "Revision", "Environment", "As of")
+    show.table(Columns(head=(*head, "Why"), kept=3, sentence=True), rows, nothing)
 
 
-def _as_of(it: shapes.App, now: datetime) -> str:
-    away = "" if it.agent.status in ("connected", "") else f", agent {it.agent.status}"
-    return age(it.as_of, now) + away
+def _agent(it: shapes.App) -> str:
+    """With its status where that is not well: what it said last may be old."""
+    return it.agent.name + ("" if it.agent.status in ("connected", "") else f" {it.agent.status}")
 
 
-def _one(it: shapes.App, now: datetime) -> None:
-    show.facts(
-        (
-            ("Application", it.full_name),
-            ("Health", show.status(it.health)),
-            ("", it.health_message),
-            ("since", age(it.health_since, now)),
-            ("Sync", show.status(it.sync)),
-            ("since", age(it.sync_since, now)),
-            ("Source", f"{it.repository} {it.path} {it.target_revision}"),
-            ("Revision", short(it.revision)),
-            ("Operation", it.phase),
-            ("As of", _as_of(it, now)),
-        )
-    )
-    for condition in it.conditions:
-        show.line("!", str(condition.get("type", "")), str(condition.get("message", "")))
+def reason(it: shapes.App) -> str:
+    """What is wrong with an application, in one sentence; empty where nothing is known."""
+    if it.sync_failure:
+        return f"sync failed: {it.sync_failure.sentence}"
+    if it.cause:
+        return it.cause.sentence
+    condition = next(iter(it.conditions), None)
+    return it.health_message or str((condition or {}).get("message", ""))

@@ -24,14 +24,16 @@ KIND = writing.Kind(
 @takes(writing.Write)
 def create(given: writing.Write) -> None:
     """Create the Applications of a file; one that is there already is refused."""
-    calling.call(given.context, lambda far: writing.create(far, KIND, given))
+    found = writing.read(KIND, given.file)
+    calling.call(given.context, lambda far: writing.create(far, KIND, given, found))
 
 
 @app.command(epilog=ordering.EXITS)
 @takes(writing.Write)
 def apply(given: writing.Write) -> None:
     """Create the Applications of a file, or replace their spec, labels and annotations."""
-    calling.call(given.context, lambda far: writing.apply(far, KIND, given))
+    found = writing.read(KIND, given.file)
+    calling.call(given.context, lambda far: writing.apply(far, KIND, given, found))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cli import say
+from cli.columns import Columns
 from cli.far import calling, shapes, show
 from cli.far.client import Far
 from cli.far.tasks import MostOption
@@ -103,5 +104,5 @@ def _table(found: list[shapes.AuditRecord]) -> None:
         )
         for it in found
     )
-    head = ("", "Time", "Who", "What", "Of", "Decision", "Outcome")
-    show.table(head, rows, "No record fits.")
+    head = ("Number", "Time", "Who", "Action", "Object", "Decision", "Outcome")
+    show.table(Columns(head=head, kept=5, sentence=True), rows, "No records match.")

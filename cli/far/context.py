@@ -8,6 +8,7 @@ import msgspec
 import typer
 
 from cli import say
+from cli.columns import Columns
 from cli.far import calling, contexts, show
 
 app = calling.new_app()
@@ -27,10 +28,11 @@ def list_contexts(*, as_json: calling.JsonOption = False) -> None:
             for row in rows:
                 say.line({**row, "current": row["name"] == known.current})
             return say.Exit.FINE
-        head = ("", "Context", "Service", "Who", "By")
+        head = ("Current", "Context", "Service", "Who", "Login")
         marks = ["*" if row["name"] == known.current else "" for row in rows]
         cells = [(mark, *row.values()) for mark, row in zip(marks, rows, strict=True)]
-        show.table(head, cells, "Logged in nowhere. Log in: gitops login URL")
+        nothing = "Not logged in anywhere. Log in: gitops login URL"
+        show.table(Columns(head=head, kept=3), cells, nothing)
         return say.Exit.FINE
 
     calling.ends(work)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cli import say
+from cli.columns import Columns
 from cli.far import calling, find, shapes, show
 from cli.far.audit import ago
 from cli.far.client import Far
@@ -36,26 +37,27 @@ def list_drifts(
         if as_json:
             say.lines(found)
         else:
-            _table([shapes.read(it, shapes.Drift) for it in found])
+            nothing = "No drifts match." if id_ or since or lasts else "No drift was seen yet."
+            _table([shapes.read(it, shapes.Drift) for it in found], nothing)
         return say.Exit.FINE
 
     calling.call(context, work)
 
 
-def _table(found: list[shapes.Drift]) -> None:
+def _table(found: list[shapes.Drift], nothing: str) -> None:
     now = datetime.now(UTC)
     rows = (
         (
             it.subject,
-            it.agent_name,
             it.object,
-            ", ".join(str(each.get("path", "")) for each in it.fields),
-            it.actor,
             age(it.began_at, now),
             lasting(it.seconds),
-            (it.ended_how or "ended") if it.ended_at else "lasts",
+            (it.ended_how or "ended") if it.ended_at else "open",
+            it.agent_name,
+            it.actor,
+            ", ".join(str(each.get("path", "")) for each in it.fields),
         )
         for it in sorted(found, key=lambda it: it.ended_at is not None)
     )
-    head = ("Application", "Agent", "Object", "Fields", "Who", "Began", "Lasted", "End")
-    show.table(head, rows, "No drift.")
+    head = ("Application", "Object", "Began", "Lasted", "End", "Agent", "Who", "Fields")
+    show.table(Columns(head=head, kept=2, sentence=True), rows, nothing)

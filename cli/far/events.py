@@ -13,8 +13,9 @@ from cli import say
 from cli.far import find, sse
 from cli.far.client import Far
 from cli.far.errors import FarError
-from cli.far.moments import Moment, of_event, of_fact, words
+from cli.far.timeline_entries import of_event, of_fact
 from cli.say import Exit
+from cli.timeline import TimelineEntry, TimelinePrinter
 
 _AGAIN_FIRST, _AGAIN_LONGEST = 1.0, 30.0
 _LOGIN_ENDED = "the login has ended"
@@ -34,12 +35,14 @@ class Wanted:
 
 @dataclass(slots=True)
 class Telling:
-    """Prints each moment once; `last` is where to take up a stream that was cut."""
+    """Prints each entry once; `last` is where to take up a stream that was cut."""
 
     far: Far
     wanted: Wanted
     last: str = ""
-    _replayed: set[Moment] = field(default_factory=set)
+    _replayed: set[str] = field(default_factory=set)
+    """Ids of facts, which the change feed may bring once more."""
+    _printer: TimelinePrinter = field(default_factory=TimelinePrinter)
 
     async def run(self) -> Exit:
         id_ = (await find.application(self.far, self.wanted.app)).id if self.wanted.app else ""
@@ -63,9 +66,9 @@ class Telling:
             return
         query = {"since": self.wanted.since, "application": application}
         found = [of_fact(it) async for it in self.far.pages("/timeline", query)]
-        for moment in reversed(found):
-            self._replayed.add(moment)
-            self._tell(moment)
+        for entry in reversed(found):
+            self._replayed.add(entry.id)
+            self._tell(entry)
 
     async def _follow(self, application: str) -> None:
         """The stream is opened first, then the past is read, then what comes in both is dropped."""
@@ -85,18 +88,18 @@ class Telling:
             case "end":
                 _ended(str(event.data.get("reason", "")))
             case _:
-                moment = of_event(event)
-                if moment not in self._replayed:
-                    self._tell(moment)
+                entry = of_event(event)
+                if entry.id not in self._replayed:
+                    self._tell(entry)
         self.last = event.id or self.last
 
-    def _tell(self, moment: Moment) -> None:
-        if not moment.fits(self.wanted.types):
+    def _tell(self, entry: TimelineEntry) -> None:
+        if not entry.fits(self.wanted.types):
             return
         if self.wanted.as_json:
-            say.line(moment.plain)
+            say.line(entry.structured)
         else:
-            say.text(words(moment))
+            say.text(self._printer.line(entry))
 
 
 def _ended(reason: str) -> None:

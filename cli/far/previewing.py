@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cli import say
+from cli.columns import Columns
 from cli.far import show
 from cli.far.asking import asked
 from cli.far.client import Far
@@ -22,7 +23,8 @@ async def told(
     if as_json:
         say.line(preview)
     else:
-        show.table(("Would", "Object", ""), _rows(preview), "It would change nothing.")
+        columns = Columns(head=("Would", "Object", "Why"), kept=2, sentence=True)
+        show.table(columns, _rows(preview), "It would change nothing.")
     wrong = any(preview.get(verb) for verb in (*_DONE, "refuse"))
     return say.Exit.NO if wrong else say.Exit.FINE
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from cli import say
+from cli.columns import Columns
 from cli.far import calling, find, ordering, shapes, show, writing
 from cli.far.client import Far
 from cli.far.confirmation import YesOption, confirm
@@ -40,7 +42,8 @@ def list_projects(
         if as_json:
             say.lines(found)
         else:
-            _table([shapes.read(it, shapes.AppProject) for it in found])
+            nothing = "No AppProjects match." if search else await _in_use(far)
+            _table([shapes.read(it, shapes.AppProject) for it in found], nothing)
         return say.Exit.FINE
 
     calling.call(context, work)
@@ -71,14 +74,16 @@ def get(
 @takes(writing.Write)
 def create(given: writing.Write) -> None:
     """Create the AppProjects of a file; one that is there already is refused."""
-    calling.call(given.context, lambda far: writing.create(far, KIND, given))
+    found = writing.read(KIND, given.file)
+    calling.call(given.context, lambda far: writing.create(far, KIND, given, found))
 
 
 @app.command(epilog=ordering.EXITS)
 @takes(writing.Write)
 def apply(given: writing.Write) -> None:
     """Create the AppProjects of a file, or replace their spec, labels and annotations."""
-    calling.call(given.context, lambda far: writing.apply(far, KIND, given))
+    found = writing.read(KIND, given.file)
+    calling.call(given.context, lambda far: writing.apply(far, KIND, given, found))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,21 +110,30 @@ def delete(given: Delete) -> None:
     calling.call(given.context, work)
 
 
-def _table(found: list[shapes.AppProject]) -> None:
+async def _in_use(far: Far) -> str:
+    """The sentence where no AppProject is reported: applications name projects all the same."""
+    apps = [shapes.read(it, shapes.App) async for it in far.pages("/applications")]
+    used = sorted(Counter(it.project for it in apps).items())
+    names = ", ".join(f"{name} ({count})" for name, count in used)
+    return f"No AppProjects yet. Applications name: {names}" if used else "No AppProjects yet."
+
+
+def _table(found: list[shapes.AppProject], nothing: str) -> None:
     now = datetime.now(UTC)
+    names = show.names([f"{it.namespace}/{it.name}" for it in found])
     rows = (
         (
-            f"{it.namespace}/{it.name}",
+            name,
             it.agent.name,
-            it.environment,
             str(it.applications),
+            it.environment,
             age(it.as_of, now),
             it.description,
         )
-        for it in found
+        for name, it in zip(names, found, strict=True)
     )
-    head = ("Project", "Agent", "Environment", "Applications", "As of", "Description")
-    show.table(head, rows, "No project fits.")
+    head = ("Project", "Agent", "Apps", "Environment", "As of", "Description")
+    show.table(Columns(head=head, kept=2, sentence=True), rows, nothing)
 
 
 def _one(it: shapes.AppProject) -> None:

@@ -20,25 +20,72 @@ class AgentOfIt(msgspec.Struct, frozen=True, kw_only=True):
     status: str = ""
 
 
+class Commit(msgspec.Struct, frozen=True, kw_only=True):
+    author: str = ""
+    message: str = ""
+
+
+class Revision(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The revision that runs, or the one that Git wants; `by`, `since`: of what runs."""
+
+    revision: str = ""
+    commit: Commit = Commit()
+    since: str | None = None
+    by: str = ""
+    rolled_back: bool = False
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
+    """The deepest ill object: `object` is `group/kind/namespace/name`."""
+
+    object: str
+    reason: str = ""
+    message: str = ""
+    since: str = ""
+
+    @property
+    def sentence(self) -> str:
+        return ": ".join(filter(None, (object_name(self.object), self.reason, self.message)))
+
+
+class SyncFailure(msgspec.Struct, frozen=True, kw_only=True):
+    object: str = ""
+    message: str = ""
+    retries: int = 0
+    retrying: bool = False
+
+    @property
+    def sentence(self) -> str:
+        again = f" (retrying, {self.retries} so far)" if self.retrying else ""
+        return ": ".join(filter(None, (object_name(self.object), self.message))) + again
+
+
 class App(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     id: str
     agent: AgentOfIt
     namespace: str
     name: str
+    project: str = ""
     environment: str = ""
     repository: str = ""
     path: str = ""
     target_revision: str = ""
     revision: str = ""
+    running: Revision = Revision()
+    wanted: Revision = Revision()
     sync: str = "Unknown"
+    sync_failure: SyncFailure | None = None
     health: str = "Unknown"
+    cause: Cause | None = None
     health_message: str = ""
     phase: str = ""
+    images: list[str] = []
     automated: bool = False
     conditions: list[dict[str, Any]] = []
     sync_since: str | None = None
     health_since: str | None = None
     as_of: str | None = None
+    spec: dict[str, Any] = {}
     status: dict[str, Any] = {}
 
     @property
@@ -195,6 +242,13 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     trimmed: int = 0
     broken_at: int | None = None
     reason: str = ""
+
+
+def object_name(key: str) -> str:
+    """`Pod shop/web-1` of `/Pod/shop/web-1`: kind, and namespace and name."""
+    group, _, rest = key.partition("/")
+    kind, _, name = rest.partition("/")
+    return f"{kind} {name.lstrip('/')}" if name else group or key
 
 
 def read(plain: object, shape: type[S]) -> S:

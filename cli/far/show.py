@@ -5,17 +5,15 @@ Whatever others wrote is cleaned before it is printed, and never read as markup.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from cli import say
+from cli.columns import Columns
 from cli.far.text import clean
 
-_WIDE = 500
-"""Columns where nobody looks: a pipe gets each row as one line."""
 _MARKS = {
     "Healthy": ("●", "green"),
     "Progressing": ("◔", "cyan"),
@@ -65,32 +63,49 @@ def badness(*words: str) -> int:
     return min(ranks, default=len(_WORST))
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[Cell]], nothing: str) -> None:
+def table(columns: Columns, rows: Iterable[Sequence[Cell]], nothing: str) -> None:
     """`nothing`: the sentence where there is no row."""
-    shown = Table(*head, box=None, pad_edge=False)
-    for row in rows:
-        shown.add_row(*(it if isinstance(it, Text) else Text(clean(it)) for it in row))
-    if shown.row_count:
-        console().print(shown)
-    else:
-        sys.stdout.write(f"{nothing}\n")
+    found = [[_text(cell) for cell in row] for row in rows]
+    if not found:
+        say.text(nothing)
+        return
+    shown = console()
+    for each in columns.lines(found, shown.width if shown.is_terminal else None):
+        shown.print(each, soft_wrap=True)
+
+
+def names(references: Sequence[str]) -> Sequence[str]:
+    """NAMESPACE/NAME; for a person without a namespace that all of them have."""
+    shared = {it.partition("/")[0] for it in references}
+    if len(shared) > 1 or not console().is_terminal:
+        return references
+    return [it.partition("/")[2] for it in references]
 
 
 def facts(pairs: Iterable[tuple[str, Cell]]) -> None:
-    """Name and value, a pair a line; what is empty is left out."""
-    shown = Table.grid(padding=(0, 2))
-    for name, value in pairs:
-        if value:
-            shown.add_row(name, value if isinstance(value, Text) else Text(clean(value)))
-    console().print(shown)
+    """Name and value, a pair a line; what is empty is left out, and nothing is wrapped."""
+    known = [(name, _text(value)) for name, value in pairs if value]
+    width = max((len(name) for name, _ in known), default=0) + 2
+    for name, value in known:
+        console().print(Text(name.ljust(width)) + value, soft_wrap=True)
 
 
 def line(*parts: Cell, indent: int = 0) -> None:
     """The parts with a space between; empty ones are left out."""
-    said = [it if isinstance(it, Text) else Text(clean(it)) for it in parts if it]
-    console().print(Text("  " * indent) + Text(" ").join(said), soft_wrap=True)
+    found = [_text(it) for it in parts if it]
+    console().print(Text("  " * indent) + Text(" ").join(found), soft_wrap=True)
+
+
+def _text(cell: Cell) -> Text:
+    return cell if isinstance(cell, Text) else Text(clean(cell))
+
+
+class _Output(Console):
+    """Standard output, whose reader may leave before the end: `gitops task list | head -1`."""
+
+    def on_broken_pipe(self) -> None:
+        say.end_unread()
 
 
 def console() -> Console:
-    found = Console(highlight=False)
-    return found if found.is_terminal else Console(highlight=False, width=_WIDE)
+    return _Output(highlight=False)

@@ -7,9 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
+from bus.link import TaskKind, TaskPhase
 from cli import say
+from cli.columns import Columns
 from cli.far import calling, find, shapes, show
 from cli.far.client import Far
+from cli.far.filters import check_words
 from cli.far.text import age
 
 app = calling.new_app()
@@ -21,24 +24,29 @@ MostOption = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At 
 @app.command(name="list", epilog=f"Exit codes: 0 fine, 2 wrong usage, {calling.REFUSALS}.")
 def list_tasks(
     phase: Annotated[
-        str, typer.Option("--phase", help="Only these, e.g. queued,running,failed.")
+        str, typer.Option("--phase", help="Only these phases, e.g. queued,running,failed.")
     ] = "",
-    kind: Annotated[str, typer.Option("--kind", help="Only these, e.g. sync,rollback.")] = "",
+    kind: Annotated[str, typer.Option("--kind", help="Only these kinds, e.g. sync,diff.")] = "",
     limit: MostOption = 100,
     context: calling.ContextOption = "",
     *,
+    reads: Annotated[bool, typer.Option("--all", help="Also what only reads: tree, diff.")] = False,
     as_json: calling.JsonOption = False,
 ) -> None:
-    """The newest tasks; those that failed first among them."""
+    """List the newest tasks; those that failed come first among them."""
+    check_words("--phase", phase, [str(it) for it in TaskPhase])
+    check_words("--kind", kind, [str(it) for it in TaskKind])
+    writes = ",".join(it for it in TaskKind if it.writes)
 
     async def work(far: Far) -> say.Exit:
-        query = {"phase": phase, "kind": kind}
+        query = {"phase": phase, "kind": kind or ("" if reads else writes)}
         found = [it async for it in far.pages("/tasks", query, limit)]
         if as_json:
             say.lines(found)
             return say.Exit.FINE
         tasks = [shapes.read(it, shapes.Task) for it in found]
-        _table(sorted(tasks, key=lambda it: show.badness(it.phase)))
+        nothing = "No tasks match." if phase or kind else "No tasks yet."
+        _table(sorted(tasks, key=lambda it: show.badness(it.phase)), nothing)
         return say.Exit.FINE
 
     calling.call(context, work)
@@ -86,18 +94,19 @@ def _one(plain: dict[str, Any], *, as_json: bool) -> say.Exit:
     return say.Exit.NO if task.ended and not task.succeeded else say.Exit.FINE
 
 
-def _table(tasks: list[shapes.Task]) -> None:
+def _table(tasks: list[shapes.Task], nothing: str) -> None:
     now = datetime.now(UTC)
     rows = (
         (
             it.id,
             it.kind,
-            it.subject,
             show.status(it.phase),
+            it.subject,
             age(it.created_at, now),
             it.actor,
             it.message,
         )
         for it in tasks
     )
-    show.table(("Task", "Kind", "Of", "Phase", "Age", "By", "Message"), rows, "No task fits.")
+    head = ("Task", "Kind", "Phase", "Object", "Age", "By", "Message")
+    show.table(Columns(head=head, kept=3, sentence=True), rows, nothing)

@@ -53,5 +53,6 @@ def clock(text: str | None) -> str:
 
 
 def day(text: str | None) -> str:
+    """The local date and time, with the zone."""
     then = moment(text)
-    return then.astimezone().strftime("%Y-%m-%d %H:%M:%S") if then else ""
+    return then.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z") if then else ""

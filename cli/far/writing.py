@@ -5,18 +5,19 @@ The cluster is the truth and the agent writes it: the answer is a task each, as 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
 import typer
 
-from agent.sandbox.binary import SandboxMissingError
 from cli import say
 from cli.far import calling, find, ordering
 from cli.far.client import Far
-from cli.far.errors import FarError, NotFoundError
-from cli.inputs import Document, InputError, Manifests
+from cli.far.errors import NotFoundError
+from cli.far.misspelt import misspelt
+from cli.inputs import InputError
+from cli.manifest_files import Manifest, read_manifests
 
 _KEPT = ("name", "namespace", "labels", "annotations", "finalizers")
 _KUBECTL = "kubectl.kubernetes.io/last-applied-configuration"
@@ -60,18 +61,22 @@ class Write:
     as_json: calling.JsonOption = False
 
 
-async def create(far: Far, kind: Kind, given: Write) -> say.Exit:
+async def create(
+    far: Far, kind: Kind, given: Write, manifests: Sequence[Mapping[str, Any]]
+) -> say.Exit:
     """Refused by the agent where one is there already."""
     agent = await find.one_agent(far, given.agent)
-    tasks = [await _created(far, kind, agent.id, it) for it in await _read(kind, given.file)]
+    tasks = [await _created(far, kind, agent.id, it) for it in manifests]
     return await ordering.told(far, tasks, given, kind.change("created"))
 
 
-async def apply(far: Far, kind: Kind, given: Write) -> say.Exit:
+async def apply(
+    far: Far, kind: Kind, given: Write, manifests: Sequence[Mapping[str, Any]]
+) -> say.Exit:
     """Created, or replaced whoever changed it since."""
     agent = await find.one_agent(far, given.agent)
     tasks = []
-    for it in await _read(kind, given.file):
+    for it in manifests:
         metadata = it["metadata"]
         name = f"{agent.name}/{metadata.get('namespace') or _HOME}/{metadata['name']}"
         try:
@@ -87,25 +92,25 @@ async def _created(far: Far, kind: Kind, agent: str, manifest: Mapping[str, Any]
     return await ordering.ordered(far, f"/{kind.noun}", {"agent": agent, "manifest": manifest})
 
 
-async def _read(kind: Kind, file: str) -> list[dict[str, Any]]:
-    """All of them, or a refusal before anything is ordered."""
+def read(kind: Kind, file: str) -> list[dict[str, Any]]:
+    """All of them, or the end of the command before anything is asked of the service."""
     try:
-        async with Manifests() as manifests:
-            return [_manifest(kind, it) for it in await manifests.read(file)]
-    except (InputError, SandboxMissingError) as e:
-        raise FarError(str(e), say.Exit.BAD_INPUT) from e
+        return [_manifest(kind, it) for it in read_manifests(file)]
+    except InputError as e:
+        say.stop(str(e))
 
 
-def _manifest(kind: Kind, it: Document) -> dict[str, Any]:
+def _manifest(kind: Kind, it: Manifest) -> dict[str, Any]:
     """What a writer may say: the rest of the metadata, and the status, are the cluster's."""
-    metadata, spec = it.manifest.get("metadata"), it.manifest.get("spec")
-    where = f"{it.file}, document {it.number}"
-    if it.manifest["kind"] != kind.name or not isinstance(spec, dict):
-        raise InputError(f"{where}: expected an {kind.name} with its spec")
+    metadata, spec = it.body.get("metadata"), it.body.get("spec")
+    if it.body["kind"] != kind.name or not isinstance(spec, dict):
+        raise InputError(f"{it.place}: expected an {kind.name} with its spec")
     if not isinstance(metadata, dict) or not metadata.get("name"):
-        raise InputError(f"{where}: metadata.name is missing")
+        raise InputError(f"{it.place}: metadata.name is missing")
+    if problems := list(misspelt(kind.name, it.body)):
+        raise InputError(f"{it.place}: {'; '.join(problems)}")
     said = {name: metadata[name] for name in _KEPT if metadata.get(name)}
     if "annotations" in said:
         said["annotations"] = {k: v for k, v in said["annotations"].items() if k != _KUBECTL}
-    plain = {name: it.manifest[name] for name in ("apiVersion", "kind")}
+    plain = {name: it.body[name] for name in ("apiVersion", "kind")}
     return {**plain, "metadata": said, "spec": spec}

@@ -47,12 +47,13 @@ class AtQuery(PlaceFilter, frozen=True, kw_only=True):
 
 
 class TimelineFact(Answer, frozen=True, kw_only=True):
-    """`type` as in docs/events.md; `agent` is its id.
+    """`type` as in docs/events.md; `agent` is its id; `event_id` the fact's own, as on the bus.
 
     `time` is by the service's clock; `agent_time` what the agent told, where the clocks are apart.
     """
 
     id: str
+    event_id: str
     agent: str
     agent_name: str
     type: str
@@ -154,6 +155,7 @@ def _filters(given: TimelineQuery) -> Iterable[ColumnElement[bool]]:
 def _fact(row: RowMapping) -> TimelineFact:
     return TimelineFact(
         id=str(row["id"]),
+        event_id=row["event_id"],
         agent=row["agent_id"],
         agent_name=row["agent_name"],
         type=short(row["type"]),

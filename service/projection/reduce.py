@@ -64,6 +64,7 @@ def fact_change(scope: Scope, fact: FactRow) -> Change:
         project=fact.project,
         agent_id=scope.agent_id,
         body={
+            "id": fact.event_id,
             "type": fact.type,
             "subject": fact.subject,
             "time": fact.time.isoformat(),

@@ -40,7 +40,7 @@ class Following:
         assert self.process.stdout is not None
         found: list[dict[str, Any]] = []
         async with asyncio.timeout(40):
-            while not found or found[-1]["body"].get("type") != wanted:
+            while not found or found[-1]["type"].removeprefix("fact.") != wanted:
                 found.append(json.loads(await self.process.stdout.readline()))
         return found
 
@@ -73,10 +73,9 @@ async def test_facts_are_replayed_in_order_and_by_type(far: FarWorld) -> None:
             await agent.put(fact(agent, type_, status="Synced", note="\x1b]0;evil\x07"))
         everything = await far.run("events", "--json")
         one = await far.run("events", "--type", "app.compared")
-    kinds = [it["body"]["type"].removeprefix("fact.") for it in everything.answers]
-    assert (everything.code, kinds) == (0, ["app.compared.v1", "health.assessed.v1"])
-    assert "app.compared.v1" in one.out
-    assert "argocd/shop  note=]0;evil status=Synced" in one.out
+    kinds = [it["type"] for it in everything.answers]
+    assert (everything.code, kinds) == (0, ["fact.app.compared.v1", "fact.health.assessed.v1"])
+    assert "argocd/shop  app.compared.v1 note=]0;evil status=Synced" in one.out
     assert "health.assessed" not in one.out
     assert "\x1b" not in one.out
 
@@ -91,7 +90,7 @@ async def test_one_application_is_followed_and_another_is_not_told(far: FarWorld
             await agent.put(fact(agent, "second.v1", "argocd/other"), fact(agent, "third.v1"))
             told = await follower.until("third.v1")
             code = await follower.end()
-    assert [it["body"]["type"] for it in told] == ["third.v1"]
+    assert [it["type"] for it in told] == ["fact.third.v1"]
     assert code == 0
 
 
@@ -113,7 +112,7 @@ async def test_what_happens_while_the_service_is_away_is_told_once_it_is_back(
         async with open_service(at_port):
             await agent.put(fact(agent, "fourth.v1"))
             told += await follower.until("fourth.v1")
-    assert [it["body"]["type"] for it in told] == ["second.v1", "third.v1", "fourth.v1"]
+    assert [it["type"] for it in told] == ["fact.second.v1", "fact.third.v1", "fact.fourth.v1"]
 
 
 async def test_who_is_not_logged_in_reads_no_service(far: FarWorld) -> None:

@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 
-from cli.events import Wanted
 from cli.far import show, sse
 from cli.far.app_list import _filters
 from cli.far.app_orders import _object
 from cli.far.contexts import Context, Contexts, Login
 from cli.far.errors import FarError, error_of
-from cli.far.moments import of_event, of_fact, words
 from cli.far.sse import Told
 from cli.far.text import age, clean, lasting, short
+from cli.far.timeline_entries import of_event, of_fact
 from cli.say import Exit
 
 NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
@@ -118,7 +117,8 @@ async def test_events_are_read_from_lines_and_beats_are_passed_over() -> None:
 
 
 FACT: dict[str, Any] = {
-    "id": "f",
+    "id": "7",
+    "eventId": "e",
     "agent": "a1",
     "agentName": "prod",
     "type": "app.compared.v1",
@@ -127,30 +127,14 @@ FACT: dict[str, Any] = {
     "environment": "prod",
     "correlation": "c",
     "time": "2026-11-21T10:00:00Z",
-    "body": {"status": "OutOfSync", "revision": "a" * 40},
+    "body": {"status": "OutOfSync", "revision": "a" * 40, "app": "argocd/shop", "changed": 2},
 }
 
 
-def test_a_fact_is_the_same_moment_replayed_and_followed() -> None:
+def test_a_fact_is_the_same_entry_replayed_and_followed() -> None:
     names = ("subject", "correlation", "body")
-    body = {name: FACT[name] for name in names} | {"time": "2026-11-21T11:00:00+01:00"}
-    data = {"agent": "a1", "body": {**body, "type": "fact.app.compared.v1"}}
-    assert of_event(Told(name="fact", id="9", data=data)) == of_fact(FACT)
-
-
-@pytest.mark.parametrize(
-    ("types", "fits"),
-    [((), True), (("fact",), True), (("app",), True), (("app.comp",), False), (("drift",), False)],
-)
-def test_types_match_whole_words(types: tuple[str, ...], fits: bool) -> None:  # noqa: FBT001  a case
-    assert of_fact(FACT).fits(frozenset(types)) is fits
-
-
-def test_a_moment_is_told_in_one_line() -> None:
-    assert words(of_fact(FACT)).endswith("argocd/shop  status=OutOfSync revision=aaaaaaa")
-
-
-def test_types_of_the_bus_match_whole_words_too() -> None:
-    wanted = Wanted(app=None, since=NOW, types=("app", "health.assessed"), follow=False)
-    kinds = ("app.compared.v1", "health.assessed.v1", "application.x", "source.resolved.v1")
-    assert [wanted.fits(kind) for kind in kinds] == [True, True, False, False]
+    body = {name: FACT[name] for name in names} | {"time": "2026-11-21T11:00:00+01:00", "id": "e"}
+    data = {"agent": "a1", "project": "default", "body": {**body, "type": "fact.app.compared.v1"}}
+    followed = of_event(Told(name="fact", id="9", data=data)).structured
+    assert followed.pop("position") == "9"
+    assert followed == of_fact(FACT).structured
