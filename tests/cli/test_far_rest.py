@@ -141,7 +141,7 @@ async def test_drifts_that_last_come_first_and_can_be_asked_for_alone(far: FarWo
         lasting = await far.run("drift", "list", "--open", "--json")
     rows = ran.out.splitlines()
     assert (ran.code, len(rows)) == (0, 3), ran.err
-    assert "lasts" in rows[1]
+    assert "open" in rows[1]
     assert "healed" in rows[2]
     assert "5 min" in rows[2]
     assert "kubectl-edit" in rows[1]
