@@ -9,7 +9,6 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -17,6 +16,7 @@ from agent.configuration import unknown_variables
 from agent.settings import Settings
 from cli import probes, say
 from cli.cluster_probe import cluster
+from cli.far.show import console
 from cli.probes import Finding
 from cli.settings import load_or_stop
 
@@ -35,7 +35,7 @@ def check(
         for finding in findings:
             say.line(msgspec.structs.asdict(finding))
     else:
-        Console().print(_table(findings))
+        console().print(_table(findings))
     failed = any(not finding.ok for finding in findings)
     raise typer.Exit(say.Exit.NO if failed else say.Exit.FINE)
 

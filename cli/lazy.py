@@ -30,6 +30,8 @@ class Verb:
 
     def run(self, name: str, arguments: Sequence[str]) -> int:
         found = importlib.import_module(self.module)
+        if not self.function:
+            found.app.rich_markup_mode = None  # one style of help, that of our own groups
         if self.command:
             group = name.removesuffix(f" {self.command}")
             found.app(args=[self.command, *arguments], prog_name=group)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from cli import say
 from cli.lazy import Group, Verb
+from cli.unread import drop_output
 
 
 def _far(module: str, command: str, summary: str) -> Verb:
@@ -184,6 +184,9 @@ GITOPS = Group(
         "health": Verb(module="cli.health", summary="The health of objects."),
         "plan": Verb(module="cli.plan", summary="In which order objects would be applied."),
         "webhook": Verb(module="cli.webhook", summary="What a Git host's delivery says."),
+        "version": Verb(
+            module="cli.version", function="show_version", summary="The version of this program."
+        ),
     },
     notes="Exit codes: 0 fine, 1 the answer is no, 2 wrong usage or input, 3 the service refuses\n"
     "or is away, 4 not logged in or not allowed, 5 not in time. See docs/cli.md.",
@@ -192,13 +195,32 @@ GITOPS = Group(
 
 def main() -> None:
     """Run the command, and flush its answers while a reader who has left is still no failure."""
+    output = sys.stdout
     try:
-        try:
-            code: int | str | None = GITOPS.run(sys.argv[1:])
-        except SystemExit as e:
-            code = e.code
-        sys.stdout.flush()
+        code = _run(sys.argv[1:])
+        output.flush()
+        left = sys.stdout is not output  # Click has wrapped it, because its reader has left
     except BrokenPipeError:
-        say.drop_output()
-        code = say.Exit.FINE
-    sys.exit(code)
+        left, code = True, 0
+    if left:
+        drop_output(output)
+    sys.exit(0 if left else code)
+
+
+def _run(arguments: list[str]) -> int | str | None:
+    """The exit code, also where a Typer leaves by SystemExit."""
+    try:
+        return GITOPS.run(_spelt_out(arguments))
+    except SystemExit as e:
+        return e.code
+
+
+def _spelt_out(arguments: list[str]) -> list[str]:
+    """`--version` is `version`, as programs have it; `help WORDS` is `WORDS --help`."""
+    match arguments:
+        case ["--version", *rest]:
+            return ["version", *rest]
+        case ["help", *words]:
+            return [*words, "--help"]
+        case _:
+            return arguments

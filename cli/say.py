@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
@@ -11,6 +10,8 @@ from typing import NoReturn
 
 import msgspec
 import typer
+
+from cli.unread import end_unread
 
 
 class Exit(IntEnum):
@@ -60,20 +61,6 @@ def raw(block: bytes) -> None:
         sys.stdout.buffer.write(block)
     except BrokenPipeError:
         end_unread()
-
-
-def end_unread() -> NoReturn:
-    """Leave with 0: whoever read our answers has seen enough, e.g. `head`.
-
-    Not left to Click, which makes a failure of it.
-    """
-    drop_output()
-    sys.exit(Exit.FINE)
-
-
-def drop_output() -> None:
-    """Let nothing more reach a reader who has gone, also not what the interpreter flushes last."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def complain(problem: str) -> None:

@@ -6,13 +6,13 @@ import os
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from agent.configuration import EXIT_CODE, InvalidSettingsError, effective, load, unknown_variables
 from agent.settings import Settings
 from cli import say
+from cli.far.show import console
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -31,7 +31,7 @@ def settings(
     table = Table("Variable", "Value", "Meaning", box=None, pad_edge=False)
     for variable, text in effective(known):
         table.add_row(variable.name, Text(text), Text(variable.field.description or ""))
-    Console().print(table)
+    console().print(table)
 
 
 def load_or_stop() -> Settings:

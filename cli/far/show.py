@@ -13,6 +13,7 @@ from rich.text import Text
 from cli import say
 from cli.columns import Columns
 from cli.far.text import clean
+from cli.unread import end_unread
 
 _MARKS = {
     "Healthy": ("●", "green"),
@@ -104,7 +105,7 @@ class _Output(Console):
     """Standard output, whose reader may leave before the end: `gitops task list | head -1`."""
 
     def on_broken_pipe(self) -> None:
-        say.end_unread()
+        end_unread()
 
 
 def console() -> Console:

@@ -151,3 +151,37 @@ def test_events_come_from_one_place(gitops: Gitops) -> None:
 
     assert ran.code == 2
     assert "say one" in ran.err
+
+
+@pytest.mark.parametrize("word", ["version", "--version"])
+def test_the_version_is_told(gitops: Gitops, word: str) -> None:
+    ran = gitops(word)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("gitops ")
+
+
+def test_help_is_a_word_as_well(gitops: Gitops) -> None:
+    assert gitops("help").out == gitops("--help").out
+    assert gitops("help", "app", "get").out == gitops("app", "get", "--help").out
+
+
+def test_help_has_one_style(gitops: Gitops) -> None:
+    shown = gitops("app", "list", "--help").out
+    assert "\nOptions:\n" in shown
+    assert "─" not in shown
+
+
+@pytest.mark.parametrize("words", ["--help", "app sync --help", "version"])
+def test_a_reader_who_leaves_is_no_failure(words: str) -> None:
+    program = "from cli.main import main; input(); main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *words.split()],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    _, err = process.communicate(b"\n", timeout=60)
+    assert (process.returncode, err) == (0, b"")
