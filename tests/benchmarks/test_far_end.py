@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from benchmarks import catch_up, storm, suite
+from benchmarks import catch_up, suite
 from benchmarks.alone import Alone
 from benchmarks.figures import Figure, Report, Results
 from benchmarks.progress import Screen
@@ -24,19 +24,6 @@ def test_after_a_cut_nothing_is_told_twice_and_nothing_is_missing(tmp_path: Path
     assert (report.benchmark, report.applications) == ("catch_up", 2000)
     assert (found["duplicates"], found["missing"]) == (0, 0)
     assert found["sent again"] > 0
-
-
-@pytest.mark.flow
-def test_a_storm_leaves_nothing_open_and_stops_no_good_request(tmp_path: Path) -> None:
-    file = tmp_path / "storm.json"
-    small = ("--heads", "300", "--bodies", "40", "--seconds", "1", "--logins", "20")
-    assert storm.main([*small, "--json", str(file)]) == 0
-    (report,) = msgspec.json.decode(file.read_bytes(), type=Results).reports
-    found = {row.name: row.value for row in report.rows}
-    assert sum(found[f"{who}, half-sent heads: cut"] for who in ("agent", "service")) == 600
-    for name, value in found.items():
-        if name.endswith(("still open", "good requests that failed", "webhooks: answered")):
-            assert value == 0, name
 
 
 @pytest.mark.parametrize("benchmark", suite.FAR_END)
