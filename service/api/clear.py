@@ -55,7 +55,7 @@ _VALUES = (
         re.compile(r"(?<=[a-z0-9+.-])://[^/@\s:]*:[^/@\s]+@", re.IGNORECASE),
         "a URL with a password",
     ),
-    (re.compile(r"\b(gh[pousr]_|github_pat_|glpat-|xox[bap]-|gt_)[\w-]{16,}"), "a token"),
+    (re.compile(r"\b(gh[pousr]_|github_pat_|glpat-|xox[bap]-|g[te]_)[\w-]{16,}"), "a token"),
     (re.compile(r"\bAKIA[0-9A-Z]{16}\b"), "an access key"),
 )
 _REMEDY = (
