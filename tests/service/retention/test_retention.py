@@ -347,6 +347,7 @@ async def test_one_replica_does_it_at_a_time(world: World) -> None:
     async with world.service.parts.engine.connect() as other:
         await other.execute(select(func.pg_advisory_lock(LOCK)))
         assert not await job_of(world.service.parts).once()
+        await other.execute(select(func.pg_advisory_unlock(LOCK)))
     await retain(world)
 
 
