@@ -75,7 +75,7 @@ async def test_facts_are_replayed_in_order_and_by_type(far: FarWorld) -> None:
         one = await far.run("events", "--type", "app.compared")
     kinds = [it["type"] for it in everything.answers]
     assert (everything.code, kinds) == (0, ["fact.app.compared.v1", "fact.health.assessed.v1"])
-    assert "argocd/shop  app.compared.v1 note=]0;evil status=Synced" in one.out
+    assert "argocd/shop  app.compared.v1 note= ]0;evil  status=Synced" in one.out
     assert "health.assessed" not in one.out
     assert "\x1b" not in one.out
 
