@@ -9,8 +9,10 @@ from __future__ import annotations
 import difflib
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+
+from cli.examples import examples_of
 
 _HELP = frozenset({"-h", "--help"})
 USAGE_ERROR = 2
@@ -32,12 +34,8 @@ class Verb:
         found = importlib.import_module(self.module)
         if not self.function:
             found.app.rich_markup_mode = None  # one style of help, that of our own groups
-        if self.command:
-            group = name.removesuffix(f" {self.command}")
-            found.app(args=[self.command, *arguments], prog_name=group)
-            return 0
         if not self.function:
-            found.app(args=list(arguments), prog_name=name)
+            self._call(found.app, name, arguments)
             return 0
         if not arguments:
             code: int = getattr(found, self.function)()
@@ -46,6 +44,18 @@ class Verb:
         usage = f"Usage: {name}\n\n{self.summary}\n"
         (sys.stdout if asked else sys.stderr).write(usage)
         return 0 if asked else USAGE_ERROR
+
+    def _call(self, app: Callable[..., object], name: str, arguments: Sequence[str]) -> None:
+        """A Typer leaves by SystemExit; where it has shown its help, examples follow."""
+        program, words = name, list(arguments)
+        if self.command:
+            program, words = name.removesuffix(f" {self.command}"), [self.command, *arguments]
+        try:
+            app(args=words, prog_name=program)
+        except SystemExit as e:
+            if e.code == 0 and "--help" in arguments:
+                sys.stdout.write(examples_of(name))
+            raise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

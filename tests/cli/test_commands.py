@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.examples import EXAMPLES
 from cli.lazy import Group, Verb
 from cli.main import GITOPS
 from tests.cli.conftest import Gitops
@@ -185,3 +187,20 @@ def test_a_reader_who_leaves_is_no_failure(words: str) -> None:
     process.stdout.close()
     _, err = process.communicate(b"\n", timeout=60)
     assert (process.returncode, err) == (0, b"")
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_are_of_commands_with_options_that_there_are(name: str) -> None:
+    reference = (ROOT / "docs" / "cli-reference.md").read_text("utf-8")
+    section = next(
+        it for it in reference.split("\n## ") if it.startswith((f"`{name}`", f"`{name} "))
+    )
+    for example in EXAMPLES[name]:
+        _, found, words = example.partition(name)
+        assert found
+        options = {it for it in words.split("|")[0].split() if it.startswith("--")}
+        assert options <= set(re.findall(r"--[a-z-]+", section))
+
+
+def test_help_ends_with_examples(gitops: Gitops) -> None:
+    assert gitops("app", "get", "--help").out.endswith("gitops app get prod/argocd/shop --json\n")
