@@ -47,7 +47,7 @@ def events(  # noqa: PLR0913  a command's options are its parameters
     types: Annotated[str, typer.Option("--type", help="Only these, e.g. app.compared,drift.")] = "",
     nats: Annotated[str, typer.Option(help="URL of the bus; else GITOPS_NATS_URL.")] = "",
     last: Annotated[
-        str, typer.Option("--last-event-id", help="Of the service: go on after this one.")
+        str, typer.Option("--last-event-id", help="Of the service: continue after this one.")
     ] = "",
     context: Annotated[str, typer.Option("--context", help="See gitops context list.")] = "",
     *,

@@ -17,7 +17,7 @@ EPOCHS = Group(
     name="gitops agent epochs",
     summary="Clusters that do not resemble what is known of them.",
     verbs={
-        "accept": _far("agent_epochs", "accept", "Believe it: it replaces what was known."),
+        "accept": _far("agent_epochs", "accept", "Confirm it: it replaces what was known."),
         "reject": _far("agent_epochs", "reject", "Forget it: what was known stays."),
     },
 )
@@ -60,7 +60,7 @@ APP = Group(
         "create": _far("app_write", "create", "Create the Applications of a file."),
         "apply": _far("app_write", "apply", "Create or replace the Applications of a file."),
         "delete": _far("app_write", "delete", "Delete one, and what it deployed."),
-        "sync": _far("app_orders", "sync", "Make live equal desired."),
+        "sync": _far("app_orders", "sync", "Deploy the desired state now."),
         "refresh": _far("app_orders", "refresh", "Look at the source again."),
         "rollback": _far("app_orders", "rollback", "Sync to what was deployed before."),
         "terminate": _far("app_orders", "terminate", "End the operation that runs."),
@@ -171,7 +171,7 @@ GITOPS = Group(
         "agent": AGENT,
         "service": SERVICE,
         "login": _far("login", "login", "Log in at a service."),
-        "logout": _far("login", "logout", "End that."),
+        "logout": _far("login", "logout", "Log out."),
         "context": CONTEXT,
         "app": APP,
         "project": PROJECT,
@@ -189,7 +189,7 @@ GITOPS = Group(
         ),
     },
     notes="Exit codes: 0 fine, 1 the answer is no, 2 wrong usage or input, 3 the service refuses\n"
-    "or is away, 4 not logged in or not allowed, 5 not in time. See docs/cli.md.",
+    "or is away, 4 not logged in or not allowed, 5 timed out. See docs/cli.md.",
 )
 
 

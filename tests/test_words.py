@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 LISTED = Path(__file__).with_name("forbidden_words.txt")
-FOLDERS = ("service/api", "service/auth", "service/access", "playground/demo")
+FOLDERS = ("service/api", "service/auth", "service/access", "playground/demo", "cli")
 _COMMENT = re.compile(r"/\*.*?\*/|<!--.*?-->|(?<![:\"'`])//[^\n]*|<style.*?</style>", re.DOTALL)
 _BLANKS = re.compile(r"\s+")
 

@@ -39,7 +39,7 @@ def rebuild(
     as_json: calling.JsonOption = False,
 ) -> None:
     """Forget what the service shows of an agent and ask for all of it again; asks first."""
-    consequence = "what the service shows of it is forgotten and asked for again"
+    consequence = "what the service shows of it is deleted and requested again"
     decision = Decision(verb="rebuild", consequence=consequence, yes=yes, as_json=as_json)
     carry_out(decision, agent, context)
 

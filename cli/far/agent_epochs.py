@@ -53,7 +53,7 @@ def reject_epoch(
     """Reject a quarantined epoch: what was known stays. A person is asked first."""
     decision = agent_care.Decision(
         verb="reject",
-        consequence="what the quarantined epoch reports is forgotten",
+        consequence="what the quarantined epoch reports is deleted",
         yes=yes,
         as_json=as_json,
         epoch=epoch,

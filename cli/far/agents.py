@@ -77,7 +77,7 @@ def create(
         return say.Exit.FINE
 
     if token_file and token_file.exists():
-        say.stop(f"--token-file {token_file}: it exists already")
+        say.stop(f"--token-file {token_file}: it already exists")
     calling.call(context, work)
 
 

@@ -41,7 +41,7 @@ def tree(
 
 
 @app.command(
-    epilog=f"Exit codes: 0 nothing differs, 1 something does, {calling.REFUSALS}, 5 no answer."
+    epilog=f"Exit codes: 0 no differences, 1 differences, {calling.REFUSALS}, 5 no answer."
 )
 def diff(
     application: calling.AppArgument,
@@ -105,7 +105,7 @@ def _key(it: shapes.Node) -> str:
 
 def _differences(objects: Sequence[shapes.Object]) -> None:
     if not objects:
-        say.text("Nothing differs.")
+        say.text("No differences.")
     for it in objects:
         state = "to create" if it.live is None else "to prune" if it.desired is None else "differs"
         say.text(f"{clean(it.key)} {state}")

@@ -80,7 +80,7 @@ class Sync:
 @app.command(epilog=ordering.EXITS)
 @takes(Sync)
 def sync(given: Sync) -> None:
-    """Make live equal desired."""
+    """Deploy the desired state now."""
 
     async def work(far: Far) -> say.Exit:
         found = await choosing.applications(far, given.applications, given.selector)

@@ -49,7 +49,7 @@ class Wait:
 
 @app.command(
     epilog="Exit codes: 0 yes, 1 no: an operation failed meanwhile, or --timeout 0 and not so,"
-    " 2 wrong usage, 3 refused, 4 not allowed, 5 not so in time."
+    " 2 wrong usage, 3 refused, 4 not allowed, 5 timed out."
 )
 @takes(Wait)
 def wait(given: Wait) -> None:
@@ -136,4 +136,4 @@ def _tell(it: shapes.App, code: say.Exit) -> None:
         say.complain(f"{it.full_name}: its operation ended as {it.phase}")
     if code is say.Exit.TIMEOUT:
         away = "" if it.agent.status in _HERE else f"; agent {it.agent.name} is {it.agent.status}"
-        say.complain(f"{it.full_name}: not so in time{away}")
+        say.complain(f"{it.full_name}: timed out{away}")

@@ -102,6 +102,6 @@ def _only(found: Sequence[T], noun: str, reference: str, names: Sequence[str]) -
 
 
 def _nothing(noun: str, reference: str) -> NotFoundError:
-    text = f"there is no {noun[:-1]} {reference}, or you may not see it"
+    text = f"there is no {noun[:-1]} {reference}, or you have no permission to see it"
     listed = _LISTED.get(noun)
     return NotFoundError(f"{text}. See: {listed}" if listed else text, Exit.BAD_INPUT)

@@ -35,7 +35,9 @@ _LONGEST = 4096
 @app.command(epilog="Exit codes: 0 logged in, 2 wrong usage, 3 not reachable, 4 refused.")
 def login(  # noqa: PLR0913  a command's options are its parameters
     url: Annotated[str, typer.Argument(help="Of the service: https://gitops.example.com.")],
-    name: Annotated[str, typer.Option("--name", help="Of the user; else it is asked for.")] = "",
+    name: Annotated[
+        str, typer.Option("--name", help="Name of the user; without it, a prompt asks.")
+    ] = "",
     context: Annotated[
         str, typer.Option("--context", help="What to call this login; else the host's name.")
     ] = "",
@@ -100,7 +102,7 @@ async def _open(blank: Context, name: str, password: str) -> Context:
 async def _with_token(blank: Context, token: str) -> Context:
     made = msgspec.structs.replace(blank, secret=token)
     async with open_far(made) as far:
-        with _said_of_a_login("make another: Settings, Tokens", "the token opens nothing here"):
+        with _said_of_a_login("make another: Settings, Tokens", "the token grants no access here"):
             me = await far.get("/me")
     return msgspec.structs.replace(made, who=str(me["principal"]["name"]))
 

@@ -41,7 +41,10 @@ async def test_what_waits_for_a_person_is_said_with_its_command(far: FarWorld) -
     nothing = await far.run("agent", "get", "edges")
     assert "never connected: gitops agent manifest edge" in ran.out
     assert (nothing.code, nothing.out) == (2, "")
-    assert "there is no agent edges, or you may not see it. See: gitops agent list" in nothing.err
+    assert (
+        "there is no agent edges, or you have no permission to see it. See: gitops agent list"
+        in nothing.err
+    )
 
 
 async def test_what_one_agent_says_of_itself_does_not_hide_the_others(far: FarWorld) -> None:

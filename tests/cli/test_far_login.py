@@ -62,7 +62,7 @@ async def test_a_token_is_read_from_a_file_and_tried_before_it_is_kept(
     refused = await far.run("login", far.url, "--token", stdin="gt_nobodys")
     listed = await far.run("context", "list", "--json")
     assert (ran.code, refused.code) == (0, 4), ran.err
-    assert "the token opens nothing here; make another" in refused.err
+    assert "the token grants no access here; make another" in refused.err
     (context,) = listed.answers
     assert (context["name"], context["current"], context["login"]) == ("ci", True, "token")
     assert file.read_text().strip() not in listed.out + ran.out + ran.err
