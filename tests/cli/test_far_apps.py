@@ -152,7 +152,7 @@ async def test_history_names_the_ids_that_rollback_takes(far: FarWorld) -> None:
         ran = await far.run("app", "history", "shop")
         as_json = await far.run("app", "history", "shop", "--json")
     assert ran.out.splitlines()[1].split()[0] == "7"
-    assert "aaaaaaa " in ran.out
+    assert "aaaaaaa\n" in ran.out
     assert as_json.answers[0]["id"] == 7
 
 

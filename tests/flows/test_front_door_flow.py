@@ -159,7 +159,7 @@ async def test_events_follows_what_happens_next(bus: Bus) -> None:
 
     assert b"argocd/shop" in first
     assert b"argocd/web" in second
-    assert b"status=Healthy" in second
+    assert "health Unknown → Healthy" in second.decode()
 
 
 async def test_check_tells_what_answers_and_what_does_not(
