@@ -206,7 +206,7 @@ async def test_an_application_is_made_changed_and_deleted_by_tasks(near: Near) -
 def an_application(near: Near) -> dict[str, Any]:
     """With a value that may not leave the cluster and has to outlive an edit."""
     source = {"repoURL": near.house.repository.url, "path": "web", "targetRevision": "main"}
-    helm = {"parameters": [{"name": "p", "value": "kept"}]}
+    helm = {"parameters": [{"name": "adminPassword", "value": "kept"}]}
     return {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "Application",
