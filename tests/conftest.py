@@ -23,7 +23,7 @@ from playground.postgres import postgres_server
 from playground.redis import redis_server
 from playground.screen import watching
 from playground.server import Server
-from tests.databases import new_database
+from tests.databases import drop_database, new_database
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -78,9 +78,11 @@ def migrated_template(background: BackgroundLoop, postgres_url: str) -> str:
 
 
 @pytest.fixture
-async def database_url(postgres_url: str, migrated_template: str) -> str:
-    """A database of this test alone, migrated, with nothing in it."""
-    return await new_database(postgres_url, f"test_{uuid.uuid4().hex}", template="migrated")
+async def database_url(postgres_url: str, migrated_template: str) -> AsyncIterator[str]:
+    """A database of this test alone, migrated, with nothing in it; dropped at its end."""
+    url = await new_database(postgres_url, f"test_{uuid.uuid4().hex}", template="migrated")
+    yield url
+    await drop_database(postgres_url, url)
 
 
 @pytest.fixture(scope="session")

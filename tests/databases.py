@@ -23,3 +23,12 @@ async def new_database(
     if migrated:
         await asyncio.to_thread(migrate, url)
     return url
+
+
+async def drop_database(server_url: str, url: str) -> None:
+    """Whoever is still connected is cut off: thousands of databases would fill the disk."""
+    connection = await asyncpg.connect(server_url, timeout=30)
+    try:
+        await connection.execute(f'DROP DATABASE "{urlsplit(url).path[1:]}" WITH (FORCE)')
+    finally:
+        await connection.close()

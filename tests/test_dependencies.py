@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OURS = {"bus", "handlers", "agent", "service", "cli", "playground", "deploy", "benchmarks", "tests"}
 AGENT = ("bus", "handlers", "agent", "cli")
-BESIDE = {"pydantic_core": "pydantic"}
+BESIDE = {"pydantic_core": "pydantic", "packageurl": "cyclonedx-python-lib"}
 """Imported with the package that brings it."""
 BY_NAME = {
     "kubernetes-asyncio": "agent/kube/config.py imports it late",
@@ -32,6 +32,7 @@ BY_NAME = {
     "import-linter": "a program",
     "mypy": "a program",
     "ruff": "a program",
+    "uv": "a program",
     "yamllint": "a program",
     "pytest-timeout": "pytest loads it",
     "types-pyyaml": "mypy reads it",

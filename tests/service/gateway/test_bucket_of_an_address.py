@@ -40,10 +40,12 @@ async def test_a_used_token_is_not_looked_up_over_the_rate(world: World) -> None
         aiohttp.ClientSession(headers=headers) as http,
     ):
         said = []
+        looked_up = Statements(world.service.parts.engine, "accounts.name AS account")
         for _ in range(2):
             async with http.get(f"{url}/api/v1/link") as answer:
                 said.append(answer.status)
-        asked = Statements(world.service.parts.engine)
+        assert looked_up.count == 2
+        asked = Statements(world.service.parts.engine, "accounts.name AS account")
         async with http.get(f"{url}/api/v1/link") as answer:
             said.append(answer.status)
 
