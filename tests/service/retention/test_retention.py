@@ -228,6 +228,7 @@ async def test_a_drift_has_one_row_whichever_month_it_is_moved_to(world: World) 
 
 async def old_audit(world: World, count: int = 5) -> str:
     """An account whose audit begins long ago; the last of its records is of today."""
+    await eventually(lambda: own_run_ended(world))
     account, old = new_id(), now() - YEARS
     await make_month(world, RecordClass.AUDIT, old)
     await add(world, accounts, id=account, name=account)
@@ -277,7 +278,6 @@ async def test_an_old_record_that_was_told_late_stays_with_the_newer_ones(world:
 
 
 async def test_the_newest_record_stays_however_old_it_is(world: World) -> None:
-    await eventually(lambda: own_run_ended(world))
     await eventually(lambda: own_run_ended(world))
     account = new_id()
     await add(world, accounts, id=account, name=account)
