@@ -188,13 +188,13 @@ async def test_a_connection_ends_with_its_session_and_may_come_back(database_url
 
 
 async def test_a_renewed_session_is_told_to_the_link(database_url: str) -> None:
-    async with open_service(settings(database_url, session_seconds=2, beat_seconds=1)) as service:
+    async with open_service(settings(database_url, session_seconds=8, beat_seconds=1)) as service:
         world = World(service)
         identity = await world.enrolled()
         async with connect(identity) as link:
             began = await link.hello(identity, "e")
             ended = began.server_time
-            while ended < began.server_time + 3:
+            while ended < began.server_time + 9:
                 await open_session(identity)
                 await link.send(Beat(sent_at=1.0, echo=1.0))
                 ended = (await link.until(Beat)).sent_at
