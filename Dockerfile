@@ -9,9 +9,9 @@ ARG PYTHON_IMAGE=python:3.11-slim-bookworm
 
 FROM ${GO_IMAGE} AS sandbox
 WORKDIR /src
-COPY sandbox/go.mod sandbox/go.sum ./
+COPY sandbox/worker/go.mod sandbox/worker/go.sum ./
 RUN --mount=type=cache,target=/root/go/pkg/mod GOMODCACHE=/root/go/pkg/mod go mod download
-COPY sandbox/ ./
+COPY sandbox/worker/ ./
 RUN --mount=type=cache,target=/root/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     GOMODCACHE=/root/go/pkg/mod CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /out/gitops-sandbox .
 
@@ -33,6 +33,8 @@ COPY bus/ bus/
 COPY handlers/ handlers/
 COPY agent/ agent/
 COPY cli/ cli/
+COPY sandbox/__init__.py sandbox/
+COPY sandbox/client/ sandbox/client/
 
 FROM sources AS wheel
 COPY requirements.image.lock ./

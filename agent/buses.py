@@ -1,7 +1,7 @@
-"""The bus as the settings want it: a NATS that somebody runs, or a child in the state directory.
+"""The bus connects to the NATS of the settings, or to a child process in the state directory.
 
-The agent and its bridge log in separately where there are logins for both, so that what handles
-events cannot publish commands. With one login, of a NATS that somebody else runs, both share it.
+The agent and its bridge log in separately where both have logins, so that event handlers cannot
+publish commands. An external NATS with one login is shared by both.
 """
 
 from __future__ import annotations
@@ -11,62 +11,70 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent.embedded import embedded_nats, embedded_seed, embedded_url
-from agent.settings import Settings, StreamsSettings
+from agent.embedded_nats import embedded_nats, embedded_seed, embedded_url
+from agent.settings import Settings
+from agent.settings.bus_settings import StreamsSettings
 from bus.jetstream import Bus, BusSettings
 from bus.jetstream.authorization import new_seeds, users_of
-from bus.logins import Login
+from bus.logins import BusLogin
 from bus.signature import CommandKey
-from bus.subjects import Scope
+from bus.spans import Sampler
+from bus.subjects import AgentScope
 from bus.topology import Sizes
 
-Seeds = Mapping[Login, str]
+Seeds = Mapping[BusLogin, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Buses:
+class AgentBuses:
     agent: Bus
     bridge: Bus
 
 
 @asynccontextmanager
 async def open_buses(
-    settings: Settings, command_key: CommandKey, seeds: Seeds | None = None
-) -> AsyncIterator[Buses]:
-    """`seeds` are of the logins that the agent made for the NATS at the settings' URL.
+    settings: Settings,
+    command_key: CommandKey,
+    seeds: Seeds | None = None,
+    sampler: Sampler | None = None,
+) -> AsyncIterator[AgentBuses]:
+    """Open both buses; `seeds` are the logins that the agent made for the NATS of the settings.
 
-    Raises CarrierError where NATS is away, ChildNotReadyError where ours does not start.
+    Raises CarrierError where NATS is away, ChildNotReadyError where the embedded one does not
+    start.
     """
     async with AsyncExitStack() as stack:
-        given = settings.nats.url
-        if given is None:
+        configured_url = settings.nats.url
+        if configured_url is None:
             seeds = new_seeds()
             users = users_of(scope_of(settings), seeds)
-            server = embedded_nats(_folder(settings), users, seeds[Login.SUBSCRIBER])
+            server = embedded_nats(_folder(settings), users, seeds[BusLogin.SUBSCRIBER])
             url = await stack.enter_async_context(server)
         else:
-            url = given.get_secret_value()
-        shared = replace(bus_settings(settings, url), command_key=command_key)
-        agent = await stack.enter_async_context(Bus.open(_as(Login.AGENT, shared, seeds)))
+            url = configured_url.get_secret_value()
+        shared = replace(
+            bus_settings(settings, url), command_key=command_key, sampler=sampler or Sampler()
+        )
+        agent = await stack.enter_async_context(Bus.open(_as(BusLogin.AGENT, shared, seeds)))
         bridge = agent
         if seeds or settings.nats.bridge_nkey_file:
             own = _bridge(settings, shared, seeds)
             bridge = await stack.enter_async_context(Bus.open(own))
-        yield Buses(agent=agent, bridge=bridge)
+        yield AgentBuses(agent=agent, bridge=bridge)
 
 
 def bus_url(settings: Settings) -> str:
-    """Of the bus that the agent with these settings uses; empty where it runs one and is away."""
-    given = settings.nats.url
-    return given.get_secret_value() if given else embedded_url(_folder(settings))
+    """Return the URL of the agent's bus; empty where an embedded one is not running."""
+    configured_url = settings.nats.url
+    return configured_url.get_secret_value() if configured_url else embedded_url(_folder(settings))
 
 
 def subscriber_settings(settings: Settings, url: str) -> BusSettings:
-    """For whoever reads facts: the login that is given, or that of this machine's own server."""
+    """Settings to read facts with: the login of the settings, or that of the embedded server."""
     found = bus_settings(settings, url)
     if settings.nats.url is None and url == embedded_url(_folder(settings)):
         found = replace(found, nkey_seed=embedded_seed(_folder(settings)))
-    return replace(found, login=Login.SUBSCRIBER)
+    return replace(found, login=BusLogin.SUBSCRIBER)
 
 
 def bus_settings(settings: Settings, url: str) -> BusSettings:
@@ -88,18 +96,18 @@ def bus_settings(settings: Settings, url: str) -> BusSettings:
     )
 
 
-def scope_of(settings: Settings) -> Scope:
-    return Scope(settings.account, settings.agent)
+def scope_of(settings: Settings) -> AgentScope:
+    return AgentScope(settings.account, settings.agent)
 
 
 def _bridge(settings: Settings, shared: BusSettings, seeds: Seeds | None) -> BusSettings:
     if seeds:
-        return _as(Login.BRIDGE, shared, seeds)
+        return _as(BusLogin.BRIDGE, shared, seeds)
     file = _text(settings.nats.bridge_nkey_file)
-    return replace(shared, login=Login.BRIDGE, nkey_seed_file=file)
+    return replace(shared, login=BusLogin.BRIDGE, nkey_seed_file=file)
 
 
-def _as(login: Login, shared: BusSettings, seeds: Seeds | None) -> BusSettings:
+def _as(login: BusLogin, shared: BusSettings, seeds: Seeds | None) -> BusSettings:
     return replace(shared, login=login, nkey_seed=seeds[login] if seeds else "")
 
 

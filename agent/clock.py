@@ -1,4 +1,4 @@
-"""The wall clock behind the port `Clock`: the one place where decisions get their "now" from."""
+"""The system clock implements the port `Clock`, from which all decisions get the time."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Reading the settings, and saying what is wrong with them: everything at once, for a person.
+"""The configuration is read from environment and file, and all its problems are reported at once.
 
-A problem names the variable, what was expected and what was given; what was given in a secret place
-is not repeated. Names of variables that nothing reads are told as well: they are spelling mistakes.
+A problem names the variable, the expected form and the given value; the value of a secret is not
+repeated. Variables that nothing reads are reported too: they are spelling mistakes.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from bus.redaction import without_user_info
 
 EXIT_CODE = 2
 MASK = "********"
+_OF_THE_COMMAND_LINE = frozenset({"GITOPS_CONTEXTS"})
+"""Variables that a shell may hold for `gitops`, and no setting of an agent."""
 
 
 class InvalidSettingsError(Exception):
@@ -47,7 +49,7 @@ class Variable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load() -> Settings:
-    """From environment and file; raises InvalidSettingsError with all that is wrong."""
+    """Load environment and file; raises InvalidSettingsError with all problems."""
     problems = _file_problems()
     try:
         settings = Settings()
@@ -64,7 +66,7 @@ def load() -> Settings:
 
 
 def variables(model: type[BaseModel] = Settings, path: tuple[str, ...] = ()) -> Iterator[Variable]:
-    """All settings in the order of the types."""
+    """List all settings in the order of the types."""
     for name, field in model.model_fields.items():
         here = (*path, name)
         group = field.annotation
@@ -75,15 +77,15 @@ def variables(model: type[BaseModel] = Settings, path: tuple[str, ...] = ()) -> 
 
 
 def effective(settings: Settings) -> tuple[tuple[Variable, str], ...]:
-    """Every setting with its value as text, secrets masked."""
+    """List every setting with its value as text, secrets masked."""
     return tuple((variable, _shown(_value(settings, variable.path))) for variable in variables())
 
 
 def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """A line for each variable with our prefix that no setting reads."""
-    known = {variable.name for variable in variables()} | {FILE_VARIABLE}
+    """Report each variable with our prefix that no setting reads."""
+    known = {variable.name for variable in variables()} | {FILE_VARIABLE, *_OF_THE_COMMAND_LINE}
     strange = sorted(n for n in environment if n.startswith(PREFIX) and n not in known)
-    return tuple(f"{name} is not read by anything{_meant(name, known)}" for name in strange)
+    return tuple(f"{name} is not read by anything{_suggestion(name, known)}" for name in strange)
 
 
 def default_text(field: FieldInfo) -> str:
@@ -91,7 +93,7 @@ def default_text(field: FieldInfo) -> str:
 
 
 def _file_problems() -> list[str]:
-    """What the library lets pass: a file that is not there, and keys that nothing reads.
+    """Find what the library lets pass: a missing file, and keys that nothing reads.
 
     Keys are judged in the file only: Kubernetes puts variables of its own beside ours, such as
     GITOPS_NATS_PORT for a Service named gitops-nats.
@@ -100,18 +102,18 @@ def _file_problems() -> list[str]:
     if not file:
         return []
     try:
-        given = tomllib.loads(Path(file).read_text("utf-8"))
+        document = tomllib.loads(Path(file).read_text("utf-8"))
     except OSError as e:
         return [f"{FILE_VARIABLE}: cannot read {file}: {e.strerror}"]
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
         return [f"{FILE_VARIABLE}: {file} is not TOML: {e}"]
     known = {".".join(variable.path) for variable in variables()}
-    strange = sorted(set(_keys(given)) - known - {v.path[0] for v in variables()})
-    return [f"{key} in {file} is no setting{_meant(key, known)}" for key in strange]
+    strange = sorted(set(_keys(document)) - known - {v.path[0] for v in variables()})
+    return [f"{key} in {file} is no setting{_suggestion(key, known)}" for key in strange]
 
 
-def _keys(given: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in given.items():
+def _keys(table: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in table.items():
         if isinstance(value, dict):
             yield from (f"{name}.{key}" for key in value)
         else:
@@ -123,17 +125,17 @@ def _problem(error: Any) -> str:
     name = _variable(path)
     expected = error["msg"].removeprefix("Value error, ")
     secret = {v.name: v.secret for v in variables()}.get(name, True)
-    given = "" if secret else f", given {without_user_info(repr(error['input']))}"
-    return f"{name}: {expected[:1].lower()}{expected[1:]}{given}"
+    suffix = "" if secret else f", given {without_user_info(repr(error['input']))}"
+    return f"{name}: {expected[:1].lower()}{expected[1:]}{suffix}"
 
 
 def _variable(path: tuple[str, ...]) -> str:
     return PREFIX + "_".join(path).upper()
 
 
-def _meant(name: str, known: set[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {near[0]}?" if near else ""
+def _suggestion(name: str, known: set[str]) -> str:
+    similar = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {similar[0]}?" if similar else ""
 
 
 def _value(settings: BaseModel, path: tuple[str, ...]) -> object:

@@ -1,4 +1,4 @@
-"""Durations as people write them: seconds, or Go's spelling (`3m`, `1h30m`, `500ms`)."""
+"""Durations are written as seconds or in Go's spelling (`3m`, `1h30m`, `500ms`)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _WHOLE = re.compile(rf"(?:{_PART.pattern})+")
 
 
-def seconds_of(given: object) -> object:
-    """Seconds; a number is seconds already. Raises ValueError with the forms expected."""
-    if not isinstance(given, str):
-        return given
-    text = given.strip()
+def seconds_of(value: object) -> object:
+    """Convert to seconds; a number is returned unchanged. Raises ValueError with the forms."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
     if _WHOLE.fullmatch(text):
         return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
     try:

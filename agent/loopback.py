@@ -1,4 +1,4 @@
-"""Ports on 127.0.0.1 for the servers we start, and whether somebody answers there."""
+"""Loopback has free ports for child servers, and probes for whether a server answers."""
 
 import asyncio
 import random
@@ -6,7 +6,7 @@ import socket
 
 import aiohttp
 
-from agent.child import Fact
+from agent.child_process import Fact
 
 # Linux hands out 32768 and up to outgoing connections; a port from below is not taken between
 # choosing and binding.
@@ -14,12 +14,13 @@ _FREE_PORTS = range(10_000, 32_000)
 
 
 class NoFreePortError(RuntimeError):
-    """Nothing was free to listen on."""
+    """No loopback port is free."""
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on now."""
-    for port in random.sample(_FREE_PORTS, 200):
+    """Find a loopback port on which no process listens now."""
+    chance = random.SystemRandom()  # two processes that seeded `random` alike would meet
+    for port in chance.sample(_FREE_PORTS, 200):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -31,7 +32,7 @@ def free_port() -> int:
 
 
 def answers_tcp(port: int, host: str = "127.0.0.1") -> Fact:
-    """The weakest sign of life: somebody accepts connections."""
+    """Probe whether the port accepts connections."""
 
     async def ready() -> bool:
         try:
@@ -46,7 +47,7 @@ def answers_tcp(port: int, host: str = "127.0.0.1") -> Fact:
 
 
 def answers_ok(url: str) -> Fact:
-    """Whoever serves `url` says 200: the usual answer of a readiness probe."""
+    """Probe whether `url` answers 200."""
     timeout = aiohttp.ClientTimeout(total=2)
 
     async def ready() -> bool:

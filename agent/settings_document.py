@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
 from agent.configuration import Variable, default_text, variables
+from agent.ingress.webhooks.providers import PROVIDERS
+from bus.spans.settings import traces
 
 _HEAD = """\
 # Settings
 
-<!-- Made by `make docs` from agent/settings.py. Do not edit. -->
+<!-- Made by `make docs` from agent/settings/. Do not edit. -->
 
 Each setting is an environment variable. The same settings may stand in a TOML file that
 `GITOPS_SETTINGS_FILE` names: the group is a table, the rest of the name is the key. The environment
@@ -23,12 +26,30 @@ Durations are seconds or Go's spelling (`90`, `3m`, `1h30m`), sizes are bytes or
 `argocd-secret` and the repository Secrets of the control namespace.
 """
 
+_PROVIDERS_HEAD = """\
+## Webhook providers
+
+A delivery is known by its event header and verified with the secret of its own provider. As long as
+no provider has a secret, all deliveries are believed; from the first secret on, a provider without
+one is refused (`GITOPS_WEBHOOK_UNPROVEN` believes it).
+
+| Provider | Event header | Signature or token | Secret, in `argocd-secret` |
+|---|---|---|---|
+"""
+
 
 def document() -> str:
     groups = groupby(
         variables(), key=lambda variable: variable.path[0] if len(variable.path) > 1 else ""
     )
-    return "\n".join([_HEAD, *(_group(name, tuple(found)) for name, found in groups)])
+    return "\n".join(
+        [
+            _HEAD,
+            *(_group(name, tuple(found)) for name, found in groups),
+            traces(),
+            _webhook_providers(),
+        ]
+    )
 
 
 def _group(name: str, found: tuple[Variable, ...]) -> str:
@@ -43,6 +64,18 @@ def _row(variable: Variable) -> str:
     shown = f"`{default}`" if default else ""
     meaning = variable.field.description + (" Secret." if variable.secret else "")
     return f"| `{variable.name}` | `{variable.path[-1]}` | {shown} | {meaning} |"
+
+
+def _webhook_providers() -> str:
+    rows = "\n".join(
+        f"| {it.title} | `{it.event_header}` | `{it.proof_header}` | {_codes(it.secret_keys)} |"
+        for it in PROVIDERS
+    )
+    return f"{_PROVIDERS_HEAD}{rows}\n"
+
+
+def _codes(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 if __name__ == "__main__":

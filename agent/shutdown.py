@@ -1,7 +1,7 @@
-"""Signals -> drain -> deadline -> cancel.
+"""A shutdown begins with a signal, drains until a deadline, and then cancels.
 
-The first SIGTERM or SIGINT sets an event: whoever waits for it closes the house in order. A second
-signal, or a drain that meets its deadline, cancels. Cancellation itself is nobody's to swallow.
+The first SIGTERM or SIGINT sets an event, on which the owner closes its parts in order. A second
+signal, or a drain that meets its deadline, cancels. No code may swallow that cancellation.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 DrainStep = tuple[str, Callable[[], Awaitable[None]]]
 
 
-class Stopping:
-    """What the signals say: `wait` returns at the first, the owner is cancelled at the second."""
+class ShutdownSignal:
+    """`wait` returns at the first signal; the second one cancels the owner."""
 
     def __init__(self, cancel: Callable[[], object]) -> None:
         self._cancel = cancel
@@ -32,7 +32,7 @@ class Stopping:
 
     def ask(self, why: str) -> None:
         if self.asked:
-            log.warning("told to stop again: not waiting any longer", why=why)
+            log.warning("second signal: not waiting any longer", why=why)
             self._cancel()
             return
         log.info("stopping", why=why)
@@ -43,23 +43,23 @@ class Stopping:
 
 
 @asynccontextmanager
-async def stopping() -> AsyncIterator[Stopping]:
-    """Listens to the signals for as long as the block lasts; a second one cancels this task."""
+async def stopping() -> AsyncIterator[ShutdownSignal]:
+    """Handle the signals during the block; a second one cancels this task."""
     owner = asyncio.current_task()
     assert owner is not None
-    told = Stopping(owner.cancel)
+    shutdown = ShutdownSignal(owner.cancel)
     loop = asyncio.get_running_loop()
     for number in SIGNALS:
-        loop.add_signal_handler(number, told.ask, signal.Signals(number).name)
+        loop.add_signal_handler(number, shutdown.ask, signal.Signals(number).name)
     try:
-        yield told
+        yield shutdown
     finally:
         for number in SIGNALS:
             loop.remove_signal_handler(number)
 
 
 async def drain(steps: Sequence[DrainStep], seconds: float) -> tuple[str, ...]:
-    """Take the steps in order; the names of those that the deadline left undone."""
+    """Take the steps in order; return the names of those that the deadline left undone."""
     undone = [name for name, _ in steps]
     try:
         async with asyncio.timeout(seconds):

@@ -12,11 +12,10 @@ from rich.console import Console
 
 from benchmarks import suite
 from benchmarks.alone import write
-from benchmarks.figures import Report
+from benchmarks.figures import BenchmarkReport, table_of
 from benchmarks.memory import SIZES
 from benchmarks.progress import open_screen
-from benchmarks.suite import Benchmark, Plan
-from benchmarks.table import table_of
+from benchmarks.suite import Benchmark, SuitePlan
 from playground.build import build_sandbox
 from playground.screen import watching
 
@@ -25,30 +24,30 @@ _WIDTH = 120
 
 
 def main(arguments: Sequence[str]) -> int:
-    said = _arguments().parse_args(arguments)
+    options = _arguments().parse_args(arguments)
     log, out = Console(stderr=True), Console()
     out = out if out.is_terminal else Console(width=_WIDTH)
     with watching(log) as watch:
         sandbox = build_sandbox(watch)
-    plan = Plan(
-        applications=said.applications,
-        repeats=said.repeat,
-        only=frozenset(said.only or Benchmark),
+    plan = SuitePlan(
+        applications=options.applications,
+        repeats=options.repeat,
+        only=frozenset(options.only or Benchmark),
         sandbox=sandbox,
     )
-    reports: list[Report] = []
+    reports: list[BenchmarkReport] = []
 
-    def tell(report: Report) -> None:
+    def report_one(report: BenchmarkReport) -> None:
         reports.append(report)
         out.print(table_of(report))
 
     with open_screen(log) as screen:
-        uvloop.run(suite.on_real_parts(plan, screen, tell))
+        uvloop.run(suite.on_real_parts(plan, screen, report_one))
         if Benchmark.MEMORY in plan.only:
-            tell(suite.of_memory(plan, screen, SIZES))
-        suite.of_far_end(plan, screen, tell)
-    write(said.json, *reports)
-    print(f"written: {said.json}")
+            report_one(suite.of_memory(plan, screen, SIZES))
+        suite.of_service(plan, screen, report_one)
+    write(options.json, *reports)
+    print(f"written: {options.json}")
     return 0
 
 

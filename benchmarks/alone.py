@@ -1,4 +1,4 @@
-"""A benchmark of the far end opens what it needs by itself: it runs alone, or in the suite."""
+"""Benchmarks of the service open what they need by themselves; they run alone or in the suite."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ import msgspec
 import uvloop
 from rich.console import Console
 
-from benchmarks.figures import Figure, Report, Results, rows
+from benchmarks.figures import BenchmarkReport, BenchmarkResults, Figure, rows, table_of
 from benchmarks.machine import load, machine
-from benchmarks.table import table_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,10 +25,10 @@ class Alone:
     measure: Callable[[], Coroutine[Any, Any, Sequence[Figure]]]
 
 
-def report_of(alone: Alone, repeats: int) -> Report:
+def report_of(alone: Alone, repeats: int) -> BenchmarkReport:
     before = load()
     found = [uvloop.run(alone.measure()) for _ in range(repeats)]
-    return Report(
+    return BenchmarkReport(
         benchmark=alone.benchmark,
         applications=alone.size,
         work=alone.work,
@@ -46,15 +45,15 @@ def parser_of(name: str, description: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def run_alone(alone: Alone, said: argparse.Namespace) -> int:
+def run_alone(alone: Alone, options: argparse.Namespace) -> int:
     """As the command line said: a table for people, all figures for programs."""
-    report = report_of(alone, said.repeat)
+    report = report_of(alone, options.repeat)
     Console().print(table_of(report))
-    write(said.json, report)
+    write(options.json, report)
     return 0
 
 
-def write(file: Path, *reports: Report) -> None:
+def write(file: Path, *reports: BenchmarkReport) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    results = Results(machine=machine(), reports=reports)
+    results = BenchmarkResults(machine=machine(), reports=reports)
     file.write_bytes(msgspec.json.format(msgspec.json.encode(results)))

@@ -18,16 +18,16 @@ from pydantic import SecretStr
 from sqlalchemy import func, select
 
 from benchmarks.alone import Alone, parser_of, run_alone
-from benchmarks.far_agents import deliver
+from benchmarks.counters import look
 from benchmarks.figures import Figure
-from benchmarks.processes import look
-from bus.link import Ack, Item, Items
+from benchmarks.simulated_agents import deliver
+from bus.link import Ack, Items, LinkItem
 from playground.postgres import postgres_server
-from service.app import Service, open_service
+from service.lifecycle import Service, open_service
 from service.settings import ServiceSettings
 from service.store.tables import changes, facts
-from tests.service.client import Identity, Outbox, connect
-from tests.service.world import World
+from tests.service.fake_agent import AgentIdentity, FakeOutbox, connect
+from tests.service.service_fixture import RunningService
 
 WORK = "N facts recorded without a link, then told; the link is cut once more half way"
 _FRAME, _UNDER_WAY = 64, 8
@@ -49,29 +49,31 @@ async def catch_up(count: int) -> tuple[Figure, ...]:
 
 
 async def _measured(service: Service, count: int) -> tuple[Figure, ...]:
-    identity, outbox = await World(service).enrolled(), Outbox()
+    identity, outbox = await RunningService(service).enrolled(), FakeOutbox()
     items = [_report(outbox, number) for number in range(count)]
     before, began = look(), time.monotonic()
     await _cut_short(identity, outbox, items)
     again = await _to_the_end(identity, outbox, items)
     seconds, others = time.monotonic() - began, look().others_share(before)
-    stored, told = await _counted(service)
+    stored, fact_count = await _counted(service)
     return (
         Figure(name="all stored after", unit="s", value=seconds),
         Figure(name="reports", unit="/s", value=count / seconds),
         Figure(name="sent again", unit="", value=again),
-        Figure(name="duplicates", unit="", value=told - stored, aim=0),
+        Figure(name="duplicates", unit="", value=fact_count - stored, aim=0),
         Figure(name="missing", unit="", value=count - stored, aim=0),
         Figure(name="the machine's CPU that others took", unit="%", value=others),
     )
 
 
-def _report(outbox: Outbox, number: int) -> Item:
+def _report(outbox: FakeOutbox, number: int) -> LinkItem:
     body = {"sync": "Synced", "revision": "a" * 40, "number": number}
     return outbox.fact("app.compared.v1", f"argocd/app-{number % 200}", body)
 
 
-async def _cut_short(identity: Identity, outbox: Outbox, items: Sequence[Item]) -> None:
+async def _cut_short(
+    identity: AgentIdentity, outbox: FakeOutbox, items: Sequence[LinkItem]
+) -> None:
     """Half of them, and a window more of which nobody waits for an acknowledgement."""
     half = len(items) // 2
     async with connect(identity) as link:
@@ -82,7 +84,9 @@ async def _cut_short(identity: Identity, outbox: Outbox, items: Sequence[Item]) 
         await link.until(Ack)
 
 
-async def _to_the_end(identity: Identity, outbox: Outbox, items: Sequence[Item]) -> int:
+async def _to_the_end(
+    identity: AgentIdentity, outbox: FakeOutbox, items: Sequence[LinkItem]
+) -> int:
     """First what the agent cannot know to be stored: how many those are."""
     half = len(items) // 2
     async with connect(identity) as link:
@@ -95,10 +99,10 @@ async def _to_the_end(identity: Identity, outbox: Outbox, items: Sequence[Item])
 
 async def _counted(service: Service) -> tuple[int, int]:
     """Facts stored, and facts told to subscribers."""
-    async with service.parts.engine.connect() as connection:
+    async with service.dependencies.engine.connect() as connection:
         stored = select(func.count()).select_from(facts)
-        told = select(func.count()).select_from(changes).where(changes.c.type == "fact")
-        found = [(await connection.execute(query)).scalar_one() for query in (stored, told)]
+        fact_count = select(func.count()).select_from(changes).where(changes.c.type == "fact")
+        found = [(await connection.execute(query)).scalar_one() for query in (stored, fact_count)]
     return int(found[0]), int(found[1])
 
 
@@ -109,8 +113,8 @@ def alone(reports: int = 10_000) -> Alone:
 def main(arguments: Sequence[str]) -> int:
     parser = parser_of("catch_up", __doc__)
     parser.add_argument("--reports", type=int, default=10_000, metavar="N")
-    said = parser.parse_args(arguments)
-    return run_alone(alone(said.reports), said)
+    options = parser.parse_args(arguments)
+    return run_alone(alone(options.reports), options)
 
 
 if __name__ == "__main__":

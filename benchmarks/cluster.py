@@ -27,7 +27,7 @@ _ERROR = "ERROR"
 Object = dict[str, Any]
 
 
-class RefusedError(RuntimeError):
+class WriteRefusedError(RuntimeError):
     """The API server said no to the benchmark itself."""
 
 
@@ -47,16 +47,16 @@ class Spec(msgspec.Struct, frozen=True):
     template: Template = Template()
 
 
-class Sync(msgspec.Struct, frozen=True):
+class SyncField(msgspec.Struct, frozen=True):
     status: str = ""
     revision: str = ""
 
 
-class Status(msgspec.Struct, frozen=True):
-    sync: Sync = Sync()
+class StatusField(msgspec.Struct, frozen=True):
+    sync: SyncField = SyncField()
 
 
-class Metadata(msgspec.Struct, frozen=True, rename="camel"):
+class MetadataField(msgspec.Struct, frozen=True, rename="camel"):
     name: str = ""
     resource_version: str = ""
 
@@ -64,9 +64,9 @@ class Metadata(msgspec.Struct, frozen=True, rename="camel"):
 class Watched(msgspec.Struct, frozen=True):
     """Of a Deployment or an Application, what the benchmarks wait for."""
 
-    metadata: Metadata = Metadata()
+    metadata: MetadataField = MetadataField()
     spec: Spec = Spec()
-    status: Status = Status()
+    status: StatusField = StatusField()
 
     @property
     def name(self) -> str:
@@ -78,7 +78,7 @@ class Watched(msgspec.Struct, frozen=True):
 
 
 class _List(msgspec.Struct, frozen=True):
-    metadata: Metadata
+    metadata: MetadataField
 
 
 class _Event(msgspec.Struct, frozen=True):
@@ -88,13 +88,13 @@ class _Event(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    moment: float
+    seen_at: float
     """`time.monotonic()` when the event came."""
     object: Watched
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class BenchmarkCluster:
     session: aiohttp.ClientSession
 
     async def create(self, path: str, body: Object) -> None:
@@ -114,11 +114,11 @@ class Cluster:
         return (await self._call("GET", "/metrics", None, "application/json")).decode()
 
     @asynccontextmanager
-    async def watch(self, collection: str) -> AsyncIterator[Watch]:
+    async def watch(self, collection: str) -> AsyncIterator[BenchmarkWatch]:
         """Of what happens after it is open; read on with `async for`."""
         listed = await self._call("GET", f"{collection}?limit=1", None, "application/json")
         version = msgspec.json.decode(listed, type=_List).metadata.resource_version
-        watch = Watch(session=self.session, collection=collection, version=version)
+        watch = BenchmarkWatch(session=self.session, collection=collection, version=version)
         await watch.open()
         try:
             yield watch
@@ -129,14 +129,14 @@ class Cluster:
         data = None if body is None else orjson.dumps(body)
         headers = {"Content-Type": content}
         async with self.session.request(method, path, data=data, headers=headers) as answer:
-            said = await answer.read()
+            payload = await answer.read()
             if answer.status >= 400:
-                raise RefusedError(f"{method} {path}: {answer.status} {said[:300]!r}")
-            return said
+                raise WriteRefusedError(f"{method} {path}: {answer.status} {payload[:300]!r}")
+            return payload
 
 
 @dataclass(slots=True, kw_only=True)
-class Watch:
+class BenchmarkWatch:
     """A busy API server ends watches; then it goes on behind the last event."""
 
     session: aiohttp.ClientSession
@@ -151,34 +151,34 @@ class Watch:
         path = f"{self.collection}?watch=1&resourceVersion={self.version}"
         self._answer = await self.session.get(path, timeout=_WATCHING)
         if self._answer.status != 200:
-            raise RefusedError(f"watch {self.collection}: {self._answer.status}")
+            raise WriteRefusedError(f"watch {self.collection}: {self._answer.status}")
 
     def close(self) -> None:
         if self._answer is not None:
             self._answer.close()
             self._answer = None
 
-    def __aiter__(self) -> Watch:
+    def __aiter__(self) -> BenchmarkWatch:
         return self
 
     async def __anext__(self) -> Seen:
         while not (line := await self._line()).endswith(b"\n"):
             self.close()
             await self.open()
-        moment = time.monotonic()
+        seen_at = time.monotonic()
         event = msgspec.json.decode(line, type=_Event)
         if event.type == _ERROR:
-            raise RefusedError(f"watch {self.collection}: {line[:300]!r}")
+            raise WriteRefusedError(f"watch {self.collection}: {line[:300]!r}")
         found = self._decoder.decode(event.object)
         self.version = found.metadata.resource_version
-        return Seen(moment, found)
+        return Seen(seen_at, found)
 
     async def _line(self) -> bytes:
         return await self._answer.content.readline() if self._answer is not None else b""
 
 
 @asynccontextmanager
-async def open_cluster(access: Access) -> AsyncIterator[Cluster]:
+async def open_cluster(access: Access) -> AsyncIterator[BenchmarkCluster]:
     trust = ssl.create_default_context(cafile=str(access.ca_file))
     async with aiohttp.ClientSession(
         access.url,
@@ -187,4 +187,4 @@ async def open_cluster(access: Access) -> AsyncIterator[Cluster]:
         timeout=_TIMEOUT,
         read_bufsize=_LONGEST_LINE,
     ) as session:
-        yield Cluster(session)
+        yield BenchmarkCluster(session)

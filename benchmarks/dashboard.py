@@ -18,14 +18,14 @@ import msgspec
 from pydantic import SecretStr
 
 from benchmarks.alone import Alone, parser_of, run_alone
+from benchmarks.counters import look
 from benchmarks.dashboard_page import Looker, open_looker
 from benchmarks.fan_out import people
-from benchmarks.far_agents import Burst
-from benchmarks.far_load import far_agents, line_of, tokens_of
 from benchmarks.figures import Figure
-from benchmarks.processes import look
+from benchmarks.service_load import line_of, simulated_agents, tokens_of
+from benchmarks.simulated_agents import Burst
 from playground.postgres import postgres_server
-from service.app import Service, open_service
+from service.lifecycle import Service, open_service
 from service.settings import ServiceSettings
 
 WORK = "a browser opens the list with N applications, and pans a tree of objects"
@@ -33,13 +33,13 @@ _AGENTS = 50
 _FIRST_ROWS_AIM, _FRAME_AIM = 1000.0, 50.0
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class PageMeasure(msgspec.Struct, frozen=True, kw_only=True):
     applications: int
     objects: int
     loads: int
 
 
-async def dashboard(wish: Wish) -> tuple[Figure, ...]:
+async def dashboard(measure: PageMeasure) -> tuple[Figure, ...]:
     with tempfile.TemporaryDirectory(prefix="gitops-bench-") as folder:
         async with postgres_server(Path(folder)) as server:
             settings = ServiceSettings(
@@ -51,29 +51,29 @@ async def dashboard(wish: Wish) -> tuple[Figure, ...]:
                 migrate=True,
             )
             async with open_service(settings) as service:
-                return await _measured(service, wish)
+                return await _measured(service, measure)
 
 
-async def _measured(service: Service, wish: Wish) -> tuple[Figure, ...]:
+async def _measured(service: Service, measure: PageMeasure) -> tuple[Figure, ...]:
     _, viewers = await people(service)
     tokens = await tokens_of(service, _AGENTS)
-    each = wish.applications // _AGENTS
+    each = measure.applications // _AGENTS
     async with (
-        far_agents(service.url, tokens, viewers[0], each) as told,
+        simulated_agents(service.url, tokens, viewers[0], each) as load,
         open_looker(service.url, viewers[1]) as looker,
     ):
         began = look()
-        msgspec.json.decode(await line_of(told), type=Burst)
-        figures = (*await _list(looker, wish), *await _tree(looker, wish.objects))
+        msgspec.json.decode(await line_of(load), type=Burst)
+        figures = (*await _list(looker, measure), *await _tree(looker, measure.objects))
         others = look().others_share(began)
     return (*figures, Figure(name="the machine's CPU that others took", unit="%", value=others))
 
 
-async def _list(looker: Looker, wish: Wish) -> tuple[Figure, ...]:
+async def _list(looker: Looker, measure: PageMeasure) -> tuple[Figure, ...]:
     """The agents report all the while: two changes a second from each."""
-    live = await looker.frames_while_live(wish.applications)
-    loads = sorted([await looker.first_rows() for _ in range(wish.loads)])
-    typed = await looker.typing(wish.applications)
+    live = await looker.frames_while_live(measure.applications)
+    loads = sorted([await looker.first_rows() for _ in range(measure.loads)])
+    typed = await looker.typing(measure.applications)
     return (
         Figure(
             name="address asked for -> first rows, median",
@@ -99,9 +99,12 @@ async def _tree(looker: Looker, objects: int) -> tuple[Figure, ...]:
     )
 
 
-def alone(wish: Wish) -> Alone:
+def alone(measure: PageMeasure) -> Alone:
     return Alone(
-        benchmark="dashboard", work=WORK, size=wish.applications, measure=lambda: dashboard(wish)
+        benchmark="dashboard",
+        work=WORK,
+        size=measure.applications,
+        measure=lambda: dashboard(measure),
     )
 
 
@@ -110,9 +113,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--applications", type=int, default=1000, metavar="N")
     parser.add_argument("--objects", type=int, default=500, metavar="M")
     parser.add_argument("--loads", type=int, default=5, metavar="L")
-    said = parser.parse_args(arguments)
-    wish = Wish(applications=said.applications, objects=said.objects, loads=said.loads)
-    return run_alone(alone(wish), said)
+    options = parser.parse_args(arguments)
+    measure = PageMeasure(
+        applications=options.applications, objects=options.objects, loads=options.loads
+    )
+    return run_alone(alone(measure), options)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ page's scripts are, frames are the distances between animation frames.
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,9 +15,9 @@ from typing import Any
 import msgspec
 from playwright.async_api import Browser, BrowserContext, Page, Route, async_playwright
 
-from tests.browser.look import FLAGS
+from playground.browser import CHROMIUM_FLAGS, chromium_program
 
-_ROW, _BOX = "tbody tr .name", ".world .box"
+_ROW, _BOX = "tbody tr .name", ".canvas .box"
 _LIVE_SECONDS, _PAN_STEPS = 5.0, 120
 _LONG = 50.0
 _SEEN = f"""
@@ -46,7 +45,7 @@ _TYPED = """async (total) => {
 }"""
 _UNFOLD = f"""async (objects) => {{
     const began = performance.now();
-    document.querySelectorAll('.world .box.group').forEach((group) => group.click());
+    document.querySelectorAll('.canvas .box.group').forEach((group) => group.click());
     const drawn = () => document.querySelectorAll('{_BOX}').length;
     while (drawn() <= objects) await new Promise(requestAnimationFrame);
     await new Promise(requestAnimationFrame);
@@ -92,7 +91,7 @@ class Looker:
             await page.route("**/tree", _tree_of(objects))
             await page.goto("/applications")
             await page.click(_ROW)
-            await page.wait_for_selector(".world .box.group")
+            await page.wait_for_selector(".canvas .box.group")
             drawn = float(await page.evaluate(_UNFOLD, objects))
             return drawn, await _pan(page)
 
@@ -115,10 +114,9 @@ class Looker:
 
 @asynccontextmanager
 async def open_looker(url: str, token: str) -> AsyncIterator[Looker]:
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    assert program, "no chromium on PATH: run `make browser`"
+    program = chromium_program()
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=program, args=[*FLAGS])
+        browser = await playwright.chromium.launch(executable_path=program, args=[*CHROMIUM_FLAGS])
         yield Looker(browser=browser, url=url, token=token)
         await browser.close()
 

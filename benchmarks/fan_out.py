@@ -26,12 +26,12 @@ from sqlalchemy import insert, select
 from benchmarks.alone import Alone, parser_of, run_alone
 from benchmarks.figures import Figure
 from benchmarks.listeners import Round
-from bus.ids import new_id
+from bus.identity import new_id
 from playground.postgres import postgres_server
-from service.app import Service, open_service
-from service.auth.secrets import API_TOKEN, hash_of, new_secret
+from service.auth.credentials import API_TOKEN, hash_of, new_secret
+from service.lifecycle import Service, open_service
 from service.settings import ServiceSettings
-from service.store.changes import Change, note_all
+from service.store.changes import FeedChange, note_all
 from service.store.tables import accounts, api_tokens, bindings, principals, roles
 
 WORK = "one change feed, N subscribers over HTTP: a burst, then a steady rate"
@@ -60,14 +60,14 @@ async def fan_out(count: int) -> tuple[Figure, ...]:
 
 async def _measured(service: Service, count: int) -> tuple[Figure, ...]:
     account, tokens = await people(service)
-    async with _listeners(service.url, tokens, count) as told:
+    async with _listeners(service.url, tokens, count) as received:
         for _ in range(_BURST // _PER_TRANSACTION):
-            await _tell(service, account, _PER_TRANSACTION)
-        burst = await _round(told)
+            await _publish(service, account, _PER_TRANSACTION)
+        burst = await _round(received)
         for _ in range(_STEADY):
-            await _tell(service, account, 1)
+            await _publish(service, account, 1)
             await asyncio.sleep(1 / _RATE)
-        steady = await _round(told)
+        steady = await _round(received)
     at = f"at {_RATE:g} changes/s"
     return (
         Figure(name="burst: messages", unit="/s", value=burst.received / burst.seconds),
@@ -78,11 +78,11 @@ async def _measured(service: Service, count: int) -> tuple[Figure, ...]:
     )
 
 
-async def _tell(service: Service, account: str, count: int) -> None:
+async def _publish(service: Service, account: str, count: int) -> None:
     """As large as a change of an application is."""
     body = {"sync": "Synced", "health": "Healthy", "revision": "a" * 40, "id": new_id()}
     found = [
-        Change(
+        FeedChange(
             type="application.changed",
             subject=f"argocd/app-{number}",
             project="default",
@@ -90,13 +90,13 @@ async def _tell(service: Service, account: str, count: int) -> None:
         )
         for number in range(count)
     ]
-    async with service.parts.engine.begin() as connection:
+    async with service.dependencies.engine.begin() as connection:
         await note_all(connection, account, found)
 
 
 async def people(service: Service) -> tuple[str, list[str]]:
     tokens = [new_secret(API_TOKEN) for _ in range(_PEOPLE)]
-    async with service.parts.engine.begin() as connection:
+    async with service.dependencies.engine.begin() as connection:
         account = (await connection.execute(select(accounts.c.id))).scalar_one()
         viewer = select(roles.c.id).where(roles.c.name == "viewer")
         role = (await connection.execute(viewer)).scalar_one()
@@ -149,8 +149,8 @@ def alone(subscribers: int = 500) -> Alone:
 def main(arguments: Sequence[str]) -> int:
     parser = parser_of("fan_out", __doc__)
     parser.add_argument("--subscribers", type=int, default=500, metavar="N")
-    said = parser.parse_args(arguments)
-    return run_alone(alone(said.subscribers), said)
+    options = parser.parse_args(arguments)
+    return run_alone(alone(options.subscribers), options)
 
 
 if __name__ == "__main__":

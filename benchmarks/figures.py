@@ -10,6 +10,7 @@ import statistics
 from collections.abc import Sequence
 
 import msgspec
+from rich.table import Table
 
 from benchmarks.machine import Machine
 
@@ -24,8 +25,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """At most; in the figure's unit, or a ratio to the floor where there is one."""
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One figure over all repeats: the median and how far they lie apart."""
+class FigureRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One figure over all repeats: the median and the spread."""
 
     name: str
     unit: str
@@ -39,21 +40,21 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     aim: float | None = None
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class BenchmarkReport(msgspec.Struct, frozen=True, kw_only=True):
     benchmark: str
     applications: int
     work: str
-    rows: tuple[Row, ...]
+    rows: tuple[FigureRow, ...]
     load_before: float
     """Of the machine: near 0 where nobody else worked on it."""
 
 
-class Results(msgspec.Struct, frozen=True, kw_only=True):
+class BenchmarkResults(msgspec.Struct, frozen=True, kw_only=True):
     machine: Machine
-    reports: tuple[Report, ...]
+    reports: tuple[BenchmarkReport, ...]
 
 
-def rows(repeats: Sequence[Sequence[Figure]]) -> tuple[Row, ...]:
+def rows(repeats: Sequence[Sequence[Figure]]) -> tuple[FigureRow, ...]:
     """Figures of the same name become one row, in the order of the first repeat."""
     if not repeats:
         return ()
@@ -63,11 +64,11 @@ def rows(repeats: Sequence[Sequence[Figure]]) -> tuple[Row, ...]:
     )
 
 
-def _row(figures: Sequence[Figure]) -> Row:
+def _row(figures: Sequence[Figure]) -> FigureRow:
     values = [one.value for one in figures]
     floors = [one.floor for one in figures if one.floor is not None]
     ratios = [one.value / one.floor for one in figures if one.floor]
-    return Row(
+    return FigureRow(
         name=figures[0].name,
         unit=figures[0].unit,
         value=_rounded(statistics.median(values)),
@@ -82,3 +83,34 @@ def _row(figures: Sequence[Figure]) -> Row:
 
 def _rounded(value: float) -> float:
     return round(value, 3)
+
+
+def table_of(report: BenchmarkReport) -> Table:
+    title = f"{report.benchmark}, N={report.applications}"
+    caption = f"{report.work}. Load before: {report.load_before}"
+    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
+    table.add_column("figure")
+    for name in ("median", "range", "floor", "x floor", "aim"):
+        table.add_column(name, justify="right")
+    for row in report.rows:
+        table.add_row(row.name, *_cells(row))
+    return table
+
+
+def _cells(row: FigureRow) -> tuple[str, ...]:
+    spread = f"{row.low:g} .. {row.high:g}" if row.repeats > 1 else ""
+    return (
+        f"{row.value:g} {row.unit}".strip(),
+        spread,
+        "" if row.floor is None else f"{row.floor:g}",
+        "" if row.ratio is None else f"{row.ratio:g}",
+        _aim(row),
+    )
+
+
+def _aim(row: FigureRow) -> str:
+    if row.aim is None:
+        return ""
+    reached = (row.value if row.ratio is None else row.ratio) <= row.aim
+    target = f"{row.aim:g}" if row.ratio is None else f"{row.aim:g} x"
+    return f"<= {target}" if reached else f"<= {target} (missed)"

@@ -11,10 +11,9 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 import msgspec
 
-from benchmarks.cluster import Cluster, Object
-from benchmarks.counters import Snapshot
-from benchmarks.house import Ground, create_namespace
-from benchmarks.processes import look
+from benchmarks.agent_setup import BenchmarkParts, create_namespace
+from benchmarks.cluster import BenchmarkCluster, Object
+from benchmarks.counters import Snapshot, look
 from benchmarks.workload import names, objects, placed, places
 
 Send = Callable[[str, Object], Awaitable[None]]
@@ -30,7 +29,7 @@ class Floor(msgspec.Struct, frozen=True, kw_only=True):
     """Percent of the machine's CPU that somebody else took meanwhile."""
 
 
-async def measure_floor(ground: Ground, count: int) -> Floor:
+async def measure_floor(ground: BenchmarkParts, count: int) -> Floor:
     """Leaves nothing behind: the objects are deleted again."""
     await create_namespace(ground.cluster, _NAMESPACE)
     work = [placed(one, _NAMESPACE) for application in names(count) for one in objects(application)]
@@ -40,12 +39,12 @@ async def measure_floor(ground: Ground, count: int) -> Floor:
     done = (await ground.snapshot()).since(before)
     for collection in places(_NAMESPACE):
         await ground.cluster.delete_all(collection)
-    wall, others = ended.moment - began.moment, ended.others_share(began)
+    wall, others = ended.seen_at - began.seen_at, ended.others_share(began)
     return Floor(wall=wall, done=done, others=others)
 
 
 async def each_once(
-    cluster: Cluster, work: Iterable[tuple[str, Object]], *, create: bool = False
+    cluster: BenchmarkCluster, work: Iterable[tuple[str, Object]], *, create: bool = False
 ) -> None:
     """Apply each (or create it), a bounded number at once."""
     waiting = iter(work)

@@ -17,7 +17,7 @@ import msgspec
 import uvloop
 
 _MARK = b'"sentAt":'
-_SILENCE = 60.0
+_IDLE_SECONDS = 60.0
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class Crowd:
     async def until(self, connected: int = 0, received: int = 0) -> None:
         while self.connected < connected or len(self.lags) < received:
             self.changed.clear()
-            async with asyncio.timeout(_SILENCE):
+            async with asyncio.timeout(_IDLE_SECONDS):
                 await self.changed.wait()
 
     def take(self) -> Round:

@@ -12,12 +12,12 @@ import time
 
 import msgspec
 
-from benchmarks.cluster import Watch
+from benchmarks.agent_setup import AgentSetup
+from benchmarks.cluster import BenchmarkWatch
 from benchmarks.counters import Snapshot
 from benchmarks.figures import Figure
 from benchmarks.floor import Floor, each_once
-from benchmarks.house import House
-from benchmarks.progress import Say
+from benchmarks.progress import OnProgress
 from benchmarks.workload import APPLICATIONS, OBJECTS, application, names
 
 WORK = "N Applications of one Deployment and three small objects, created at once"
@@ -26,21 +26,23 @@ _AT_THE_FLOOR = {"agent": "benchmark", "API server": "API server", "etcd": "etcd
 """Who did there what this one does here."""
 
 
-class Work(msgspec.Struct, frozen=True, kw_only=True):
+class MassSyncWork(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     floor: Floor
 
 
-async def mass_sync(house: House, work: Work, say: Say) -> tuple[Figure, ...]:
-    wanted, floor = names(work.count), work.floor
-    bodies = [(APPLICATIONS, application(name, house.repository.url)) for name in wanted]
-    async with asyncio.timeout(_WITHIN), house.cluster.watch(APPLICATIONS) as watch:
-        before, began = await house.snapshot(), time.monotonic()
+async def mass_sync(
+    setup: AgentSetup, work: MassSyncWork, progress: OnProgress
+) -> tuple[Figure, ...]:
+    expected, floor = names(work.count), work.floor
+    bodies = [(APPLICATIONS, application(name, setup.repository.url)) for name in expected]
+    async with asyncio.timeout(_WITHIN), setup.cluster.watch(APPLICATIONS) as watch:
+        before, began = await setup.snapshot(), time.monotonic()
         async with asyncio.TaskGroup() as tasks:
-            waiting = tasks.create_task(_all_synced(watch, frozenset(wanted), say))
-            await each_once(house.cluster, bodies, create=True)
+            waiting = tasks.create_task(_all_synced(watch, frozenset(expected), progress))
+            await each_once(setup.cluster, bodies, create=True)
             created = time.monotonic()
-    done = (await house.snapshot()).since(before)
+    done = (await setup.snapshot()).since(before)
     wall = waiting.result() - began
     return (
         Figure(name="all Synced, wall", unit="s", value=wall, floor=floor.wall, aim=1.5),
@@ -51,7 +53,7 @@ async def mass_sync(house: House, work: Work, say: Say) -> tuple[Figure, ...]:
     )
 
 
-def _calls(done: Snapshot, work: Work) -> tuple[Figure, ...]:
+def _calls(done: Snapshot, work: MassSyncWork) -> tuple[Figure, ...]:
     """Who created the Applications is the benchmark: the server's count leaves that out."""
     count, floor = work.count, work.floor
     served = done.served - count
@@ -91,13 +93,15 @@ def _cpu(done: Snapshot, floor: Floor) -> tuple[Figure, ...]:
     )
 
 
-async def _all_synced(watch: Watch, wanted: frozenset[str], say: Say) -> float:
+async def _all_synced(
+    watch: BenchmarkWatch, expected: frozenset[str], progress: OnProgress
+) -> float:
     """The moment of the event that told of the last one."""
     synced: set[str] = set()
     async for seen in watch:
-        if seen.object.status.sync.status == "Synced" and seen.object.name in wanted:
+        if seen.object.status.sync.status == "Synced" and seen.object.name in expected:
             synced.add(seen.object.name)
-            say(len(synced), len(wanted))
-        if len(synced) == len(wanted):
-            return seen.moment
+            progress(len(synced), len(expected))
+        if len(synced) == len(expected):
+            return seen.seen_at
     raise AssertionError("a watch has no end")

@@ -33,7 +33,7 @@ _TIME = "2026-11-21T08:00:00Z"
 _LABELS = {"app.kubernetes.io/name": "web", "app.kubernetes.io/instance": "web-7"}
 
 
-class Figure(msgspec.Struct, frozen=True, kw_only=True):
+class MemoryFigure(msgspec.Struct, frozen=True, kw_only=True):
     objects: int
     sent_bytes_per_object: int
     rss_bytes_per_object: int
@@ -41,7 +41,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     body_bytes_per_object: int
 
 
-def measure(size: int) -> Figure:
+def measure(size: int) -> MemoryFigure:
     for raw in raw_objects(200):  # what is loaded once is no object's cost
         summarise(raw)
     index = LiveIndex("argocd")
@@ -53,7 +53,7 @@ def measure(size: int) -> Figure:
     gc.collect()
     gc.freeze()
     grown = resident() - before
-    return Figure(
+    return MemoryFigure(
         objects=size,
         sent_bytes_per_object=sent // size,
         rss_bytes_per_object=grown // size,
@@ -170,10 +170,10 @@ def _pod() -> dict[str, Any]:
     }
 
 
-def in_own_process(size: int) -> Figure:
+def in_own_process(size: int) -> MemoryFigure:
     command = [sys.executable, "-m", "benchmarks.memory", "--one", str(size)]
-    said = subprocess.run(command, check=True, capture_output=True, timeout=600)
-    return msgspec.json.decode(said.stdout, type=Figure)
+    result = subprocess.run(command, check=True, capture_output=True, timeout=600)
+    return msgspec.json.decode(result.stdout, type=MemoryFigure)
 
 
 def main(arguments: Sequence[str]) -> None:

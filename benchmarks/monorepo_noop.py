@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 
+from benchmarks.agent_setup import AgentSetup
 from benchmarks.counters import Snapshot
 from benchmarks.figures import Figure
-from benchmarks.house import House
 from benchmarks.pushing import Eyes, deliver, push
 from benchmarks.workload import APPLICATIONS, DEPLOYMENTS, names
 
@@ -20,9 +20,9 @@ _QUIET = 2.0
 _LOOKS = 30
 
 
-async def monorepo_noop(house: House, count: int) -> tuple[Figure, ...]:
-    touched = await _touch_one(house, names(count)[count // 2])
-    untouched = await _touch_none(house)
+async def monorepo_noop(setup: AgentSetup, count: int) -> tuple[Figure, ...]:
+    touched = await _touch_one(setup, names(count)[count // 2])
+    untouched = await _touch_none(setup)
     return (
         Figure(name="renders", unit="", value=touched.renders, aim=1),
         Figure(name="applies", unit="", value=touched.written(*_KINDS), aim=1),
@@ -35,29 +35,29 @@ async def monorepo_noop(house: House, count: int) -> tuple[Figure, ...]:
     )
 
 
-async def _touch_one(house: House, name: str) -> Snapshot:
+async def _touch_one(setup: AgentSetup, name: str) -> Snapshot:
     async with (
-        house.cluster.watch(DEPLOYMENTS) as changes,
-        house.cluster.watch(APPLICATIONS) as syncs,
+        setup.cluster.watch(DEPLOYMENTS) as changes,
+        setup.cluster.watch(APPLICATIONS) as syncs,
     ):
-        before = await settled(house)
-        await push(house, Eyes(deployments=changes, applications=syncs), name, "3.0")
-    return (await settled(house)).since(before)
+        before = await settled(setup)
+        await push(setup, Eyes(deployments=changes, applications=syncs), name, "3.0")
+    return (await settled(setup)).since(before)
 
 
-async def _touch_none(house: House) -> Snapshot:
-    before, head = await settled(house), house.repository.head()
-    after = house.repository.commit({"README.md": "nothing of any application"})
-    await deliver(house, head, after)
-    return (await settled(house)).since(before)
+async def _touch_none(setup: AgentSetup) -> Snapshot:
+    before, head = await settled(setup), setup.repository.head()
+    after = setup.repository.commit({"README.md": "nothing of any application"})
+    await deliver(setup, head, after)
+    return (await settled(setup)).since(before)
 
 
-async def settled(house: House) -> Snapshot:
+async def settled(setup: AgentSetup) -> Snapshot:
     """As it is when no work was done for a while: idle costs are part of every figure."""
-    last = await house.snapshot()
+    last = await setup.snapshot()
     for _ in range(_LOOKS):
         await asyncio.sleep(_QUIET)
-        now = await house.snapshot()
+        now = await setup.snapshot()
         if not now.since(last).written():
             return now
         last = now

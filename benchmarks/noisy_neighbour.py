@@ -10,10 +10,10 @@ import statistics
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+from benchmarks.agent_setup import AgentSetup
 from benchmarks.cluster import Object
 from benchmarks.figures import Figure
-from benchmarks.house import House
-from benchmarks.progress import Say
+from benchmarks.progress import OnProgress
 from benchmarks.pushing import Eyes, push
 from benchmarks.workload import APPLICATIONS, DEPLOYMENTS, NAMESPACE, application, names
 
@@ -25,10 +25,12 @@ _LOOP = "{{ range $i := 9000000000000 }}{{ end }}\n"
 _AIM_MS = 2000.0
 
 
-async def noisy_neighbour(house: House, count: int, say: Say) -> tuple[Figure, ...]:
-    quiet = await _pushes(house, names(count), "4", say)
-    async with _neighbours(house):
-        noisy = await _pushes(house, names(count), "5", say)
+async def noisy_neighbour(
+    setup: AgentSetup, count: int, progress: OnProgress
+) -> tuple[Figure, ...]:
+    quiet = await _pushes(setup, names(count), "4", progress)
+    async with _neighbours(setup):
+        noisy = await _pushes(setup, names(count), "5", progress)
     return (
         Figure(name="git push done -> Synced, alone, p50", unit="ms", value=_p50(quiet)),
         Figure(name="the same, longest", unit="ms", value=max(quiet)),
@@ -37,36 +39,38 @@ async def noisy_neighbour(house: House, count: int, say: Say) -> tuple[Figure, .
     )
 
 
-async def _pushes(house: House, applications: Sequence[str], tag: str, say: Say) -> list[float]:
+async def _pushes(
+    setup: AgentSetup, applications: Sequence[str], tag: str, progress: OnProgress
+) -> list[float]:
     """Milliseconds from each push to Synced."""
     samples: list[float] = []
     async with (
-        house.cluster.watch(DEPLOYMENTS) as changes,
-        house.cluster.watch(APPLICATIONS) as syncs,
+        setup.cluster.watch(DEPLOYMENTS) as changes,
+        setup.cluster.watch(APPLICATIONS) as syncs,
     ):
         eyes = Eyes(deployments=changes, applications=syncs)
         for number in range(PUSHES):
             name = applications[number % len(applications)]
-            pushed = await push(house, eyes, name, f"{tag}.{number}")
+            pushed = await push(setup, eyes, name, f"{tag}.{number}")
             samples.append((pushed.synced - pushed.pushed) * 1000)
-            say(number + 1, PUSHES)
+            progress(number + 1, PUSHES)
     return samples
 
 
 @asynccontextmanager
-async def _neighbours(house: House) -> AsyncIterator[None]:
+async def _neighbours(setup: AgentSetup) -> AsyncIterator[None]:
     """A project each, so that no two of them share a turn; gone at the end."""
-    house.repository.commit(_charts(), message="charts without end")
+    setup.repository.commit(_charts(), message="charts without end")
     for name in _PROJECTS:
-        await house.cluster.create(_PROJECT_PATH, _project(name))
+        await setup.cluster.create(_PROJECT_PATH, _project(name))
     for name in _PROJECTS:
-        await house.cluster.create(APPLICATIONS, _application(name, house.repository.url))
+        await setup.cluster.create(APPLICATIONS, _application(name, setup.repository.url))
     try:
         yield
     finally:
         for name in _PROJECTS:
-            await house.cluster.delete(f"{APPLICATIONS}/{name}")
-            await house.cluster.delete(f"{_PROJECT_PATH}/{name}")
+            await setup.cluster.delete(f"{APPLICATIONS}/{name}")
+            await setup.cluster.delete(f"{_PROJECT_PATH}/{name}")
 
 
 def _charts() -> dict[str, str]:

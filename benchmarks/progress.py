@@ -9,22 +9,22 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-Say = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """How many are done, of how many."""
 
 
 @dataclass(frozen=True, slots=True)
-class Screen:
+class ProgressScreen:
     console: Console
     bar: Progress | None
 
-    def say(self, what: str) -> None:
+    def show(self, what: str) -> None:
         self.console.print(what, markup=False, highlight=False)
 
     @contextmanager
-    def doing(self, what: str) -> Iterator[Say]:
+    def running(self, what: str) -> Iterator[OnProgress]:
         if self.bar is None:
-            self.say(what)
+            self.show(what)
             yield lambda _done, _all: None
             return
         bar, task = self.bar, self.bar.add_task(what, total=None)
@@ -35,9 +35,9 @@ class Screen:
 
 
 @contextmanager
-def open_screen(console: Console) -> Iterator[Screen]:
+def open_screen(console: Console) -> Iterator[ProgressScreen]:
     if not console.is_terminal:
-        yield Screen(console, None)
+        yield ProgressScreen(console, None)
         return
     columns = (
         TextColumn("{task.description}"),
@@ -46,4 +46,4 @@ def open_screen(console: Console) -> Iterator[Screen]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        yield Screen(console, bar)
+        yield ProgressScreen(console, bar)

@@ -12,9 +12,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
+from benchmarks.agent_setup import AgentSetup
 from benchmarks.figures import Figure
-from benchmarks.house import House
-from benchmarks.progress import Say
+from benchmarks.progress import OnProgress
 from benchmarks.pushing import Eyes, Pushed, push
 from benchmarks.workload import APPLICATIONS, DEPLOYMENTS, names
 from bus.events import Compared, Fact, ManifestsRendered, ResourcesApplied, RevisionResolved
@@ -30,23 +30,25 @@ _HOPS: tuple[tuple[type[Fact], str], ...] = (
 )
 
 
-async def push_to_synced(house: House, count: int, say: Say) -> tuple[Figure, ...]:
+async def push_to_synced(setup: AgentSetup, count: int, progress: OnProgress) -> tuple[Figure, ...]:
     began = datetime.now(UTC) - timedelta(seconds=1)
-    samples = await _samples(house, names(count), say)
-    return (*_figures(samples), *_breakdown(samples, await _said(house, began)))
+    samples = await _samples(setup, names(count), progress)
+    return (*_figures(samples), *_breakdown(samples, await _facts_of(setup, began)))
 
 
-async def _samples(house: House, applications: Sequence[str], say: Say) -> list[Pushed]:
+async def _samples(
+    setup: AgentSetup, applications: Sequence[str], progress: OnProgress
+) -> list[Pushed]:
     samples: list[Pushed] = []
     async with (
-        house.cluster.watch(DEPLOYMENTS) as changes,
-        house.cluster.watch(APPLICATIONS) as syncs,
+        setup.cluster.watch(DEPLOYMENTS) as changes,
+        setup.cluster.watch(APPLICATIONS) as syncs,
     ):
         eyes = Eyes(deployments=changes, applications=syncs)
         for number in range(SAMPLES):
             name = applications[number * len(applications) // SAMPLES % len(applications)]
-            samples.append(await push(house, eyes, name, f"2.{number}"))
-            say(number + 1, SAMPLES)
+            samples.append(await push(setup, eyes, name, f"2.{number}"))
+            progress(number + 1, SAMPLES)
     return samples
 
 
@@ -64,34 +66,40 @@ def _figures(samples: Sequence[Pushed]) -> tuple[Figure, ...]:
     )
 
 
-async def _said(house: House, since: datetime) -> Mapping[str, list[tuple[datetime, Fact]]]:
+async def _facts_of(
+    setup: AgentSetup, since: datetime
+) -> Mapping[str, list[tuple[datetime, Fact]]]:
     """The facts of each chain, by the commit that began it."""
     chains: dict[str, list[tuple[datetime, Fact]]] = defaultdict(list)
     commits: dict[str, str] = {}
-    async with house.bus.facts(since=since, follow=False) as facts:
+    async with setup.bus.facts(since=since, follow=False) as facts:
         async for envelope, fact in facts:
             if isinstance(fact, Fact):
                 chains[envelope.correlation].append((envelope.time, fact))
             if isinstance(fact, RevisionResolved):
                 commits[envelope.correlation] = fact.revision
-    return {commits[chain]: said for chain, said in chains.items() if chain in commits}
+    return {commits[chain]: recorded for chain, recorded in chains.items() if chain in commits}
 
 
 def _breakdown(
-    samples: Sequence[Pushed], said: Mapping[str, list[tuple[datetime, Fact]]]
+    samples: Sequence[Pushed], recorded: Mapping[str, list[tuple[datetime, Fact]]]
 ) -> list[Figure]:
     """Median milliseconds between one fact of a chain and the next."""
     hops: dict[str, list[float]] = defaultdict(list)
     for sample in samples:
         at = sample.clock
         for kind, label in _HOPS:
-            moment = next(
-                (time for time, fact in said.get(sample.revision, ()) if isinstance(fact, kind)),
+            seen_at = next(
+                (
+                    time
+                    for time, fact in recorded.get(sample.revision, ())
+                    if isinstance(fact, kind)
+                ),
                 None,
             )
-            if moment is not None:
-                hops[label].append((moment.timestamp() - at) * 1000)
-                at = moment.timestamp()
+            if seen_at is not None:
+                hops[label].append((seen_at.timestamp() - at) * 1000)
+                at = seen_at.timestamp()
     return [_p50(f"hop, p50: {label}", values) for label, values in hops.items()]
 
 

@@ -13,10 +13,10 @@ import uuid
 
 import msgspec
 
-from benchmarks.cluster import Seen, Watch
-from benchmarks.house import House
+from benchmarks.agent_setup import AgentSetup
+from benchmarks.cluster import BenchmarkWatch, Seen
 from benchmarks.workload import changed
-from playground.pushes import Push, headers, payload
+from playground.pushes import PushPayload, headers, payload
 
 _WITHIN = 60.0
 
@@ -39,54 +39,54 @@ class Pushed(msgspec.Struct, frozen=True, kw_only=True):
 class Eyes(msgspec.Struct, frozen=True, kw_only=True):
     """Watches that were open before the push."""
 
-    deployments: Watch
-    applications: Watch
+    deployments: BenchmarkWatch
+    applications: BenchmarkWatch
 
 
-async def push(house: House, eyes: Eyes, name: str, tag: str) -> Pushed:
-    before = house.repository.head()
-    revision = house.repository.commit(changed(name, tag), message=f"{name} {tag}")
+async def push(setup: AgentSetup, eyes: Eyes, name: str, tag: str) -> Pushed:
+    before = setup.repository.head()
+    revision = setup.repository.commit(changed(name, tag), message=f"{name} {tag}")
     pushed, clock = time.monotonic(), time.time()
     async with asyncio.timeout(_WITHIN), asyncio.TaskGroup() as tasks:
         change = tasks.create_task(_image(eyes.deployments, name, tag), name="image")
         sync = tasks.create_task(_synced(eyes.applications, name, revision), name="synced")
-        await deliver(house, before, revision)
+        await deliver(setup, before, revision)
         accepted = time.monotonic()
     return Pushed(
         revision=revision,
         clock=clock,
         pushed=pushed,
         accepted=accepted,
-        changed=change.result().moment,
-        synced=sync.result().moment,
+        changed=change.result().seen_at,
+        synced=sync.result().seen_at,
     )
 
 
-async def deliver(house: House, before: str, after: str) -> None:
-    repository = house.repository
-    told = Push(
+async def deliver(setup: AgentSetup, before: str, after: str) -> None:
+    repository = setup.repository
+    delivery = PushPayload(
         repository=repository.name,
         clone_url=repository.url,
         reference=f"refs/heads/{repository.branch}",
         before=before,
         after=after,
     )
-    body = payload(told, repository.branch)
-    signed = headers(body, house.ground.webhook_secret, str(uuid.uuid4()))
-    url = f"{house.url}/api/webhook"
-    async with house.session.post(url, data=body, headers=signed) as answer:
+    body = payload(delivery, repository.branch)
+    signed = headers(body, setup.ground.webhook_secret, str(uuid.uuid4()))
+    url = f"{setup.url}/api/webhook"
+    async with setup.session.post(url, data=body, headers=signed) as answer:
         if answer.status >= 300:
             raise NotAcceptedError(f"{answer.status}: {await answer.text()}")
 
 
-async def _image(watch: Watch, name: str, tag: str) -> Seen:
+async def _image(watch: BenchmarkWatch, name: str, tag: str) -> Seen:
     async for seen in watch:
         if seen.object.name == name and seen.object.image.endswith(f":{tag}"):
             return seen
     raise AssertionError("a watch has no end")
 
 
-async def _synced(watch: Watch, name: str, revision: str) -> Seen:
+async def _synced(watch: BenchmarkWatch, name: str, revision: str) -> Seen:
     async for seen in watch:
         sync = seen.object.status.sync
         if seen.object.name == name and (sync.status, sync.revision) == ("Synced", revision):

@@ -1,4 +1,4 @@
-"""The parts of a storm: halves of requests, webhooks and logins, from addresses of loopback.
+"""Halves of requests, and whole ones at once, from many addresses of loopback.
 
 Everything is bounded in count and time, and nothing is sent but to 127.0.0.1. The senders come from
 127.0.1.0/24 and up, so that the limits in all are met, not only those of one address.
@@ -7,7 +7,6 @@ Everything is bounded in count and time, and nothing is sent but to 127.0.0.1. T
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from enum import StrEnum
@@ -30,7 +29,7 @@ class Ending(StrEnum):
     OPEN = "still open"
 
 
-Endings = Counter[Ending]
+EndingCounts = Counter[Ending]
 
 
 def source(number: int) -> str:
@@ -38,35 +37,26 @@ def source(number: int) -> str:
     return f"127.0.1.{1 + number % _ADDRESSES}"
 
 
-async def half_sent(port: int, count: int, head: bytes, body: int = 0) -> Endings:
+async def half_sent(port: int, count: int, head: bytes, body: int = 0) -> EndingCounts:
     """Send `count` heads and so many bytes of each body, then nothing; see how each ends."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def one(number: int) -> Ending:
         return await _half(port, source(number), head, body, gate)
 
-    return await _all(count, one)
+    return EndingCounts(await _each(count, one))
 
 
-async def requests_at_once(port: int, count: int, request: Callable[[int], bytes]) -> Endings:
+async def requests_at_once(port: int, count: int, request: Callable[[int], bytes]) -> EndingCounts:
     """Send `count` whole requests at once."""
 
     async def one(number: int) -> Ending:
         try:
-            return _ending(await exchange(port, source(number), request(number)))
+            return ending_of(await exchange(port, source(number), request(number)))
         except (OSError, TimeoutError):
             return Ending.CUT
 
-    return await _all(count, one)
-
-
-async def stream(port: int, rate: float, seconds: float, request: bytes, senders: int) -> Endings:
-    """Send `rate` requests a second over connections that are kept, if the server keeps up."""
-
-    async def one(number: int) -> Endings:
-        return await _stream(port, source(number), senders / rate, seconds, request)
-
-    return sum((await _each(senders, one)), Endings())
+    return EndingCounts(await _each(count, one))
 
 
 async def exchange(port: int, address: str, request: bytes) -> bytes:
@@ -90,7 +80,7 @@ async def _half(port: int, address: str, head: bytes, body: int, gate: asyncio.S
             for _ in range(body // _CHUNK):
                 writer.write(b" " * _CHUNK)
                 await writer.drain()
-            return _ending(await reader.read())
+            return ending_of(await reader.read())
     except TimeoutError:
         return Ending.OPEN
     except OSError:
@@ -100,46 +90,11 @@ async def _half(port: int, address: str, head: bytes, body: int, gate: asyncio.S
             writer.transport.abort()
 
 
-async def _stream(
-    port: int, address: str, interval: float, seconds: float, request: bytes
-) -> Endings:
-    ends, due = Endings(), time.monotonic()
-    until = due + seconds
-    while due < until:
-        try:
-            reader, writer = await asyncio.open_connection(_HOST, port, local_addr=(address, 0))
-        except OSError:
-            ends[Ending.CUT] += 1
-            due += interval
-            continue
-        try:
-            while due < until:
-                await asyncio.sleep(due - time.monotonic())
-                due = max(due + interval, time.monotonic() - 1)
-                writer.write(request)
-                ends[await _answer(reader)] += 1
-        except (OSError, asyncio.IncompleteReadError):
-            ends[Ending.CUT] += 1
-        finally:
-            writer.transport.abort()
-    return ends
-
-
-async def _answer(reader: asyncio.StreamReader) -> Ending:
-    head = await reader.readuntil(b"\r\n\r\n")
-    _, _, after = head.lower().partition(b"content-length:")
-    await reader.readexactly(int(after.partition(b"\r\n")[0] or 0))
-    return _ending(head)
-
-
-def _ending(answer: bytes) -> Ending:
+def ending_of(answer: bytes) -> Ending:
+    """How the answer, or its head, says that the request ended; an empty one was cut."""
     if not answer:
         return Ending.CUT
     return Ending.ANSWERED if answer.split(b" ", 2)[1].startswith(b"2") else Ending.REFUSED
-
-
-async def _all(count: int, one: Callable[[int], Coroutine[None, None, Ending]]) -> Endings:
-    return Endings(await _each(count, one))
 
 
 async def _each(count: int, one: Callable[[int], Coroutine[None, None, T]]) -> list[T]:

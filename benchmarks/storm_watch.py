@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import resource
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from benchmarks.storm_load import exchange
 
@@ -16,10 +17,11 @@ _EVERY, _SETTLE_LOOKS = 0.25, 60
 _GOOD_ADDRESS = "127.0.0.1"
 _FORGET_PEAK = "5"
 """See proc(5): sets VmHWM back to what is resident now."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryWatch:
     """Resident bytes of a process, read from /proc."""
 
     pid: int
@@ -40,7 +42,7 @@ class Memory:
         raise RuntimeError(f"/proc/{self.pid}/status has no {name}")
 
 
-async def settled(memory: Memory, enough: int) -> int:
+async def settled(memory: MemoryWatch, enough: int) -> int:
     """The memory as soon as it is `enough` or less, or a minute later."""
     for _ in range(_SETTLE_LOOKS):
         if memory.now() <= enough:
@@ -50,7 +52,7 @@ async def settled(memory: Memory, enough: int) -> int:
 
 
 @dataclass(slots=True)
-class Good:
+class GoodRequests:
     """The good requests of a while."""
 
     milliseconds: list[float] = field(default_factory=list)
@@ -62,19 +64,19 @@ class Good:
         return ordered[(len(ordered) - 1) * percent // 100] if ordered else 0.0
 
 
-@asynccontextmanager
-async def meanwhile(port: int, request: bytes) -> AsyncIterator[Good]:
-    """Send the good request again and again until the end of the block."""
-    good = Good()
-    asking = asyncio.create_task(_ask(port, request, good), name="good requests")
-    try:
-        yield good
-    finally:
-        asking.cancel()
-        await asyncio.wait((asking,))
+async def beside(
+    load: Callable[[], Coroutine[None, None, T]], port: int, request: bytes
+) -> tuple[T, GoodRequests]:
+    """Send the good request again and again until the load is over."""
+    good = GoodRequests()
+    async with asyncio.TaskGroup() as tasks:
+        queries = tasks.create_task(_ask(port, request, good), name="good requests")
+        done = await load()
+        queries.cancel()
+    return done, good
 
 
-async def _ask(port: int, request: bytes, good: Good) -> None:
+async def _ask(port: int, request: bytes, good: GoodRequests) -> None:
     while True:
         began = time.monotonic()
         try:
@@ -92,8 +94,8 @@ async def _ask(port: int, request: bytes, good: Good) -> None:
 def many_files(count: int) -> Iterator[None]:
     """This process and those it starts may open so many files, if the hard limit lets them."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    descriptors = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, descriptors), hard))
     try:
         yield
     finally:

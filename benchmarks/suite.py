@@ -2,7 +2,7 @@
 
 One world for each size and repeat, fresh every time: the floor first, then the agent on the same
 API server, then mass_sync, and on what it made live push_to_synced, monorepo_noop and
-noisy_neighbour. The far end's benchmarks open what they need themselves: they come last, and run
+noisy_neighbour. The service's benchmarks open what they need themselves: they come last, and run
 alone as well.
 """
 
@@ -18,23 +18,23 @@ import msgspec
 from benchmarks import (
     catch_up,
     fan_out,
-    far_load,
     mass_sync,
     memory,
     monorepo_noop,
     noisy_neighbour,
     push_to_synced,
+    service_load,
     storm,
 )
+from benchmarks.agent_setup import AgentSetup, create_namespace, open_agent_setup, open_parts
 from benchmarks.alone import Alone, report_of
-from benchmarks.figures import Figure, Report, rows
+from benchmarks.counters import look
+from benchmarks.figures import BenchmarkReport, Figure, rows
 from benchmarks.floor import measure_floor
-from benchmarks.house import House, create_namespace, open_ground, open_house
 from benchmarks.machine import load
-from benchmarks.mass_sync import Work
+from benchmarks.mass_sync import MassSyncWork
 from benchmarks.monorepo_noop import settled
-from benchmarks.processes import look
-from benchmarks.progress import Say, Screen
+from benchmarks.progress import OnProgress, ProgressScreen
 from benchmarks.workload import DESTINATION, files, names
 
 _SMALL = 100
@@ -50,11 +50,11 @@ class Benchmark(StrEnum):
     MEMORY = "memory"
     FAN_OUT = "fan_out"
     CATCH_UP = "catch_up"
-    FAR_LOAD = "far_load"
+    SERVICE_LOAD = "service_load"
     STORM = "storm"
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class SuitePlan(msgspec.Struct, frozen=True, kw_only=True):
     applications: int
     repeats: int
     only: frozenset[Benchmark]
@@ -67,8 +67,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Figures = Mapping[Benchmark, Sequence[Figure]]
-Run = Callable[[Say], Awaitable[Sequence[Figure]]]
-Tell = Callable[[Report], None]
+Run = Callable[[OnProgress], Awaitable[Sequence[Figure]]]
+OnReport = Callable[[BenchmarkReport], None]
 
 _WORK = {
     Benchmark.MASS_SYNC: mass_sync.WORK,
@@ -78,23 +78,23 @@ _WORK = {
 }
 
 
-FAR_END: dict[Benchmark, Callable[[], Alone]] = {
+SERVICE_BENCHMARKS: dict[Benchmark, Callable[[], Alone]] = {
     Benchmark.FAN_OUT: fan_out.alone,
     Benchmark.CATCH_UP: catch_up.alone,
-    Benchmark.FAR_LOAD: far_load.alone,
+    Benchmark.SERVICE_LOAD: service_load.alone,
     Benchmark.STORM: storm.alone,
 }
 
 
-async def on_real_parts(plan: Plan, screen: Screen, tell: Tell) -> None:
+async def on_real_parts(plan: SuitePlan, screen: ProgressScreen, on_report: OnReport) -> None:
     """Each size, all repeats; a report as soon as its last repeat is done."""
     chosen = plan.only & _WORK.keys()
     for size in plan.sizes if chosen else ():
         before = load()
         repeats = [await _round(plan, size, screen) for _ in range(plan.repeats)]
         for benchmark in (one for one in Benchmark if one in chosen):
-            tell(
-                Report(
+            on_report(
+                BenchmarkReport(
                     benchmark=benchmark,
                     applications=size,
                     work=_WORK[benchmark],
@@ -104,24 +104,24 @@ async def on_real_parts(plan: Plan, screen: Screen, tell: Tell) -> None:
             )
 
 
-def of_far_end(plan: Plan, screen: Screen, tell: Tell) -> None:
+def of_service(plan: SuitePlan, screen: ProgressScreen, on_report: OnReport) -> None:
     """The service's side, in the sizes that are promised; N is the agent's."""
-    for benchmark, alone in FAR_END.items():
+    for benchmark, alone in SERVICE_BENCHMARKS.items():
         if benchmark in plan.only:
-            screen.say(f"{benchmark}: starting PostgreSQL and the service")
-            tell(report_of(alone(), plan.repeats))
+            screen.show(f"{benchmark}: starting PostgreSQL and the service")
+            on_report(report_of(alone(), plan.repeats))
 
 
-def of_memory(plan: Plan, screen: Screen, sizes: Sequence[int]) -> Report:
+def of_memory(plan: SuitePlan, screen: ProgressScreen, sizes: Sequence[int]) -> BenchmarkReport:
     before = load()
     figures: list[Figure] = []
-    with screen.doing("memory: live objects in the index") as say:
+    with screen.running("memory: live objects in the index") as progress:
         for number, size in enumerate(sizes, 1):
             found = memory.in_own_process(size).rss_bytes_per_object
             name = f"resident bytes per object at {size} objects"
             figures.append(Figure(name=name, unit="B", value=found, aim=_BYTES_AIM))
-            say(number, len(sizes))
-    return Report(
+            progress(number, len(sizes))
+    return BenchmarkReport(
         benchmark=Benchmark.MEMORY,
         applications=plan.applications,
         work="N live objects as an API server sends them, kept in the index",
@@ -130,40 +130,44 @@ def of_memory(plan: Plan, screen: Screen, sizes: Sequence[int]) -> Report:
     )
 
 
-async def _round(plan: Plan, size: int, screen: Screen) -> Figures:
+async def _round(plan: SuitePlan, size: int, screen: ProgressScreen) -> Figures:
     with tempfile.TemporaryDirectory(prefix="gitops-bench-") as folder:
-        screen.say(f"N={size}: starting NATS, a Git host and an API server")
-        async with open_ground(Path(folder), plan.sandbox) as ground:
-            with screen.doing(f"N={size}: the floor, a bare client"):
+        screen.show(f"N={size}: starting NATS, a Git host and an API server")
+        async with open_parts(Path(folder), plan.sandbox) as ground:
+            with screen.running(f"N={size}: the floor, a bare client"):
                 floor = await measure_floor(ground, size)
             ground.repository.commit(files(names(size)))
             await create_namespace(ground.cluster, DESTINATION)
-            screen.say(f"N={size}: starting the agent")
-            async with open_house(ground) as house:
-                return await _measured(plan, house, Work(count=size, floor=floor), screen)
+            screen.show(f"N={size}: starting the agent")
+            async with open_agent_setup(ground) as setup:
+                return await _measured(plan, setup, MassSyncWork(count=size, floor=floor), screen)
 
 
-async def _measured(plan: Plan, house: House, work: Work, screen: Screen) -> Figures:
+async def _measured(
+    plan: SuitePlan, setup: AgentSetup, work: MassSyncWork, screen: ProgressScreen
+) -> Figures:
     """mass_sync in any case: it makes live what the others change."""
     runs: dict[Benchmark, Run] = {
-        Benchmark.MASS_SYNC: lambda say: mass_sync.mass_sync(house, work, say),
-        Benchmark.PUSH_TO_SYNCED: lambda say: push_to_synced.push_to_synced(house, work.count, say),
-        Benchmark.MONOREPO_NOOP: lambda _: monorepo_noop.monorepo_noop(house, work.count),
-        Benchmark.NOISY_NEIGHBOUR: lambda say: noisy_neighbour.noisy_neighbour(
-            house, work.count, say
+        Benchmark.MASS_SYNC: lambda progress: mass_sync.mass_sync(setup, work, progress),
+        Benchmark.PUSH_TO_SYNCED: lambda progress: push_to_synced.push_to_synced(
+            setup, work.count, progress
+        ),
+        Benchmark.MONOREPO_NOOP: lambda _: monorepo_noop.monorepo_noop(setup, work.count),
+        Benchmark.NOISY_NEIGHBOUR: lambda progress: noisy_neighbour.noisy_neighbour(
+            setup, work.count, progress
         ),
     }
     found: dict[Benchmark, Sequence[Figure]] = {}
     for benchmark, run in runs.items():
         if benchmark in plan.only | {Benchmark.MASS_SYNC}:
-            with screen.doing(f"N={work.count}: {benchmark}") as say:
-                found[benchmark] = await _with_neighbours(run, say)
-            await settled(house)
+            with screen.running(f"N={work.count}: {benchmark}") as progress:
+                found[benchmark] = await _with_neighbours(run, progress)
+            await settled(setup)
     return found
 
 
-async def _with_neighbours(run: Run, say: Say) -> Sequence[Figure]:
+async def _with_neighbours(run: Run, progress: OnProgress) -> Sequence[Figure]:
     before = look()
-    figures = await run(say)
+    figures = await run(progress)
     share = look().others_share(before)
     return (*figures, Figure(name=OTHERS, unit="%", value=share))

@@ -1,4 +1,4 @@
-"""Addresses: scheme, host, port and path of a URL, in the one form in which they are compared.
+"""Addresses are compared in one canonical form of their scheme, host, port and path.
 
 What two parsers may read differently is refused instead of repaired: dot segments, doubled slashes,
 encoded slashes, backslashes, path parameters, queries, numbers that stand for an IPv4 address. What
@@ -33,11 +33,11 @@ _TWO_MEANINGS = frozenset("/\\;?#\x7f") | {chr(code) for code in range(0x20)}
 
 
 class AddressError(ValueError):
-    """A text that is no address, or one that two programs may understand differently."""
+    """The text is no address, or two programs may understand it differently."""
 
 
 class Origin(msgspec.Struct, frozen=True, order=True):
-    """A server as a credential knows it: another scheme, host or port is another server."""
+    """The server that a credential is for: another scheme, host or port is another server."""
 
     scheme: str
     host: str
@@ -51,7 +51,7 @@ class Origin(msgspec.Struct, frozen=True, order=True):
 
     @classmethod
     def parse(cls, scheme: str, authority: str) -> Origin:
-        """Of `host[:port]` without user information; raises AddressError."""
+        """Parse `host[:port]`, which has no user information; raises AddressError."""
         scheme = scheme.lower()
         if scheme not in DEFAULT_PORTS:
             known = ", ".join(DEFAULT_PORTS)
@@ -60,7 +60,7 @@ class Origin(msgspec.Struct, frozen=True, order=True):
         return cls(scheme, canonical_host(host), _port(port, scheme))
 
 
-class Parts(NamedTuple):
+class AddressParts(NamedTuple):
     scheme: str
     user: str
     """User information as it is written, a password with it."""
@@ -68,8 +68,8 @@ class Parts(NamedTuple):
     path: str
 
 
-def split_address(text: str) -> Parts:
-    """`scheme://[user@]host[:port][/path]` as written; raises AddressError."""
+def split_address(text: str) -> AddressParts:
+    """Split `scheme://[user@]host[:port][/path]` as it is written; raises AddressError."""
     scheme, separator, rest = text.strip().partition("://")
     if not separator:
         raise AddressError("has no scheme; expected https://host/path")
@@ -81,11 +81,11 @@ def split_address(text: str) -> Parts:
     user, _, authority = whole.rpartition("@")
     if "@" in user:
         raise AddressError("has several @ before its path; encode those of the user name as %40")
-    return Parts(scheme, user, authority, slash + path)
+    return AddressParts(scheme, user, authority, slash + path)
 
 
 def canonical_host(host: str) -> str:
-    """Lower case and ASCII, without the root's dot; raises AddressError."""
+    """Return the host in lower case and ASCII, without the root's dot; raises AddressError."""
     if host.startswith("[") or ":" in host:
         return _ipv6(host)
     name = _ascii(host).removesuffix(".")
@@ -98,7 +98,10 @@ def canonical_host(host: str) -> str:
 
 
 def canonical_path(path: str) -> str:
-    """Empty for the root, else with a slash in front and none behind; raises AddressError."""
+    """Return the path with a slash in front and none behind, or "" for the root.
+
+    Raises AddressError.
+    """
     segments = path.removesuffix("/").split("/")
     if segments[0]:
         raise AddressError("has a path that does not begin with a slash")
@@ -106,7 +109,7 @@ def canonical_path(path: str) -> str:
 
 
 def canonical_escapes(text: str) -> str:
-    """Percent-encoding as canonical paths have it; raises AddressError."""
+    """Write percent-encoding as canonical paths have it; raises AddressError."""
     if _BROKEN_PERCENT.search(text):
         raise AddressError("has a % that is followed by no two hexadecimal digits")
     if ";" in text:
@@ -150,7 +153,7 @@ def _port(text: str, scheme: str) -> int:
 
 
 def _ascii(host: str) -> str:
-    """By IDNA 2008 with the mapping of UTS 46, as browsers and curl have it."""
+    """Encode by IDNA 2008 with the mapping of UTS 46, as browsers and curl do."""
     if "%" in host:
         raise AddressError(f"has the host {host!r}; expected no percent-encoding in it")
     if host.isascii():
@@ -170,7 +173,7 @@ def _ipv4(name: str) -> str:
 
 
 def _ipv6(host: str) -> str:
-    """An address that stands for an IPv4 one is that one: both reach the same server."""
+    """An IPv4-mapped address becomes the IPv4 address: both reach the same server."""
     if not (host.startswith("[") and host.endswith("]")) or "%" in host:
         raise AddressError(f"has the host {host!r}; expected an IPv6 address in [brackets]")
     try:

@@ -1,7 +1,7 @@
-"""The port between dispatch and whatever carries messages; `bus/jetstream` is the one that does.
+"""The carrier is the port between dispatch and the message broker; `bus/jetstream` implements it.
 
-Nothing here knows NATS: a delivery can be settled once, an inbox hands over deliveries as long as
-it has credit, a publisher returns when what it was given is stored.
+Nothing in the port knows NATS: a delivery can be settled once, an inbox hands over deliveries as
+long as it has credit, a publisher returns when its messages are stored.
 """
 
 from __future__ import annotations
@@ -9,22 +9,25 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
-from bus.codec import Message
+from bus.envelope import Message
+from bus.events import Event
 from bus.route import Route
+from bus.trace import Trace
 
 
 class CarrierError(Exception):
-    """The carrier did not do its part in time; the work is delivered again by itself."""
+    """The carrier did not answer in time; the work is delivered again automatically."""
 
 
 class RefusedError(CarrierError):
-    """The carrier will never take this message: trying again is of no use."""
+    """The carrier will never take this message: trying again is useless."""
 
 
 class Delivery(Protocol):
     """One message, handed over at least once; settled by `ack` or `nak`.
 
-    Settling never raises: where it gets lost, the message comes again, and that is always allowed.
+    Settling never raises: where an `ack` gets lost, the message comes again, which is always
+    allowed.
     """
 
     @property
@@ -51,22 +54,34 @@ class Publisher(Protocol):
         """Returns when every message is stored; raises CarrierError."""
 
 
+class EventPublisher(Protocol):
+    """`Bus.publish`, for a component that begins chains of events and needs nothing else."""
+
+    async def __call__(
+        self, *events: Event, message_id: str = "", trace: Trace | None = None
+    ) -> object:
+        """Returns when every event is stored; raises CarrierError.
+
+        The server drops a repeat with the same `message_id`; the events become children of `trace`.
+        """
+
+
 class Inbox(Protocol):
     """Deliveries of one route: at most `limit` that are not yet released."""
 
     async def open(self) -> None: ...
 
     async def release(self) -> None:
-        """One delivery is settled: its place may be filled again."""
+        """Return the credit of one delivery, which was settled."""
 
     async def drain(self) -> None:
-        """Take no more; what was handed over stays to be handled."""
+        """Take no more deliveries; those that were handed over are still handled."""
 
     async def close(self) -> None:
-        """Take no more and wait for nothing; never raises, and may follow `drain`."""
+        """Take no more deliveries, without waiting; never raises, and may follow `drain`."""
 
     async def supervise(self) -> None:
-        """For ever: notice that the inbox has fallen silent, and open it again."""
+        """Watch for ever whether the inbox has fallen silent, and open it again."""
 
 
 class Carrier(Protocol):

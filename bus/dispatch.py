@@ -1,9 +1,9 @@
-"""Dispatch: the way of one delivery. Call the room, publish what it says, acknowledge.
+"""Dispatch handles one delivery: call the handler, publish its events, acknowledge.
 
-Publishing comes before acknowledging: a crash in between repeats the room, and the server drops
-the repeated results by their message ids. What a room raises is read as a verdict here and nowhere
-else; this module holds the only broad `except` of the program, because a bug in one room must not
-stop the house.
+Publishing comes before acknowledging: a crash in between repeats the handler, and the server drops
+the repeated results by their message ids. What a handler raises is read as a verdict here and
+nowhere else; this module holds the only broad `except` of the program, because a bug in one handler
+must not stop the others.
 """
 
 from __future__ import annotations
@@ -17,24 +17,23 @@ from typing import assert_never
 import structlog
 
 from bus.carrier import CarrierError, Publisher, RefusedError
-from bus.codec import Message
-from bus.dead import dead_letter
+from bus.dead_letters import Failures, dead_letter
+from bus.dispatch_observer import DispatchHop, DispatchOutcome, DispatchWatcher
+from bus.envelope import Message
+from bus.event_sender import EventOrigin, EventSender
 from bus.events import Event
-from bus.failures import Failures
-from bus.observer import Hop, Observer, Outcome
-from bus.sender import Cause, Sender
-from bus.taken import Poison, Taken
+from bus.route import Reject, Retry
+from bus.taken_delivery import DecodedDelivery, PoisonDelivery
 from bus.trace import Trace
-from bus.verdicts import Reject, Retry
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """How a room's call ended: what is to be published, and what becomes of the delivery."""
+class DispatchResult:
+    """The result of one call of a handler: what to publish, and how to settle the delivery."""
 
-    outcome: Outcome
+    outcome: DispatchOutcome
     events: tuple[Event, ...] = ()
     messages: tuple[Message, ...] = ()
     reason: str = ""
@@ -43,115 +42,129 @@ class Said:
 
 @dataclass(slots=True, kw_only=True)
 class Dispatch:
-    sender: Sender
+    sender: EventSender
     publisher: Publisher
-    observer: Observer
+    observer: DispatchWatcher
     failures: Failures
     _owed: tuple[Message, ...] = ()
-    """Results that the carrier did not take in time: a room that runs again may not repeat them."""
+    """Results that the carrier did not take in time. A handler that runs again may come to others,
+    so these are published before anything else."""
 
-    async def handle(self, item: Taken | Poison) -> None:
+    async def handle(self, item: DecodedDelivery | PoisonDelivery) -> None:
         match item:
-            case Poison():
+            case PoisonDelivery():
                 await self._bury(item)
-            case Taken():
+            case DecodedDelivery():
                 with structlog.contextvars.bound_contextvars(
                     app=item.envelope.subject,
                     event_id=item.envelope.id,
                     correlation=item.envelope.correlation,
-                    room=item.route.name,
+                    handler=item.route.name,
                 ):
                     await self._handle(item)
             case _:
                 assert_never(item)
 
-    async def skip(self, item: Taken | Poison) -> None:
-        """A newer ask of the same subject waits: this one is done without a call."""
+    async def skip(self, item: DecodedDelivery | PoisonDelivery) -> None:
+        """Settle an ask without calling its handler: a newer ask of the same subject waits."""
         await item.delivery.ack()
-        if isinstance(item, Taken):
-            self._observe(item, Said(outcome=Outcome.MERGED), _span(item), time.monotonic())
+        if isinstance(item, DecodedDelivery):
+            result, span = DispatchResult(outcome=DispatchOutcome.MERGED), self._span(item)
+            self._observe(item, result, span, time.monotonic())
 
-    async def _bury(self, item: Poison) -> None:
+    async def _bury(self, item: PoisonDelivery) -> None:
         if item.refused is not None:
-            log.warning("command refused", room=item.route.name, reason=item.reason)
+            log.warning("command refused", handler=item.route.name, reason=item.reason)
         else:
-            log.error("message is no event", room=item.route.name, reason=item.reason)
+            log.error("message is no event", handler=item.route.name, reason=item.reason)
         try:
             await self._dead_letter(item, item.reason)
-            await self._tell_refused(item)
+            await self._publish_refusal(item)
             await item.delivery.ack()
         except CarrierError as error:
-            log.warning("dead letter not written", room=item.route.name, reason=str(error))
+            log.warning("dead letter not written", handler=item.route.name, reason=str(error))
             await item.delivery.nak(self.failures.back_off)
 
-    async def _handle(self, item: Taken) -> None:
+    async def _handle(self, item: DecodedDelivery) -> None:
         waited = max(0.0, time.time() - item.envelope.time.timestamp())
         self.observer.on_taken(item.route, item.envelope, waited)
-        started, span = time.monotonic(), _span(item)
-        said = await self._settled(item, await self._call(item, span))
-        self._observe(item, said, span, started)
+        started, span = time.monotonic(), self._span(item)
+        result = await self._settled(item, await self._call(item, span))
+        self._observe(item, result, span, started)
 
-    async def _settled(self, item: Taken, said: Said) -> Said:
-        """What became of it in the end, if the carrier had something against it."""
+    async def _settled(self, item: DecodedDelivery, result: DispatchResult) -> DispatchResult:
+        """Settle the delivery; return the result that it has after the carrier's answer.
+
+        Results that the carrier refuses for good are a bug of the handler, counted as one. Results
+        that it did not take in time may be stored or not: the delivery comes again, and they are
+        published again before it, with the same message ids.
+        """
         try:
-            await self._settle(item, said)
+            await self._settle(item, result)
         except CarrierError as error:
-            if isinstance(error, RefusedError) and said.messages:
+            if isinstance(error, RefusedError) and result.messages:
                 return await self._settled(item, self._failed(item, error))
             log.warning("results not published", reason=str(error))
-            self._owed = (*self._owed, *said.messages)
+            self._owed = (*self._owed, *result.messages)
             await item.delivery.nak(self.failures.back_off)
-            return Said(outcome=Outcome.LOST, reason=str(error))
-        return said
+            return DispatchResult(outcome=DispatchOutcome.LOST, reason=str(error))
+        return result
 
-    async def _call(self, item: Taken, span: Trace) -> Said:
+    async def _call(self, item: DecodedDelivery, span: Trace) -> DispatchResult:
         try:
             async with asyncio.timeout(item.route.timeout):
-                events = await item.route.room(item.event)
-            return self._said(item, span, Outcome.HANDLED, events)
+                events = await item.route.handler(item.event)
+            return self._result(item, span, DispatchOutcome.HANDLED, events)
         except Retry as verdict:
             return self._retried(item, span, verdict)
         except Reject as verdict:
-            return Said(outcome=Outcome.REJECTED, reason=verdict.reason)
-        except Exception as error:  # noqa: BLE001  a bug in one room must not stop the house
+            return DispatchResult(outcome=DispatchOutcome.REJECTED, reason=verdict.reason)
+        except Exception as error:  # noqa: BLE001  a bug in one handler must not stop the others
             return self._failed(item, error)
 
-    def _said(self, item: Taken, span: Trace, outcome: Outcome, events: Sequence[Event]) -> Said:
-        turn = item.delivery.deliveries if outcome is Outcome.RETRIED else 0
-        cause = Cause(envelope=item.envelope, room=item.route.name, span=span, turn=turn)
+    def _result(
+        self, item: DecodedDelivery, span: Trace, outcome: DispatchOutcome, events: Sequence[Event]
+    ) -> DispatchResult:
+        # A retry publishes too; its turn keeps those ids apart from the final results' ids.
+        turn = item.delivery.deliveries if outcome is DispatchOutcome.RETRIED else 0
+        cause = EventOrigin(envelope=item.envelope, handler=item.route.name, span=span, turn=turn)
         messages = self.sender.results(cause, events)
-        return Said(outcome=outcome, events=tuple(events), messages=tuple(messages))
+        return DispatchResult(outcome=outcome, events=tuple(events), messages=tuple(messages))
 
-    def _retried(self, item: Taken, span: Trace, verdict: Retry) -> Said:
-        said = self._said(item, span, Outcome.RETRIED, _events(verdict.say))
-        return replace(said, reason=verdict.reason, after=verdict.after)
+    def _retried(self, item: DecodedDelivery, span: Trace, verdict: Retry) -> DispatchResult:
+        result = self._result(item, span, DispatchOutcome.RETRIED, _events(verdict.emit))
+        return replace(result, reason=verdict.reason, after=verdict.after)
 
-    def _failed(self, item: Taken, error: Exception) -> Said:
-        """A bug, or a room that took too long: again with back-off, dead on the last attempt."""
+    def _failed(self, item: DecodedDelivery, error: Exception) -> DispatchResult:
+        """Count a bug or a timeout: retry with back-off, dead letter on the last attempt."""
         attempts = self.failures.add(item.route.name, item.sequence)
-        log.error("room failed", attempt=attempts, of=item.route.attempts, exc_info=error)
+        log.error("handler failed", attempt=attempts, of=item.route.attempts, exc_info=error)
         reason = _describe(error, item.route.timeout)
         if attempts >= item.route.attempts:
-            return Said(outcome=Outcome.DEAD, reason=f"{reason} (attempt {attempts})")
-        return Said(outcome=Outcome.FAILED, reason=reason, after=self.failures.delay(attempts))
+            return DispatchResult(
+                outcome=DispatchOutcome.DEAD, reason=f"{reason} (attempt {attempts})"
+            )
+        return DispatchResult(
+            outcome=DispatchOutcome.FAILED, reason=reason, after=self.failures.delay(attempts)
+        )
 
-    async def _settle(self, item: Taken, said: Said) -> None:
-        await self._tell_owed()
-        if said.messages:
-            await self.publisher.publish(said.messages)
-        match said.outcome:
-            case Outcome.RETRIED | Outcome.FAILED:
-                await item.delivery.nak(said.after)
+    async def _settle(self, item: DecodedDelivery, result: DispatchResult) -> None:
+        await self._publish_owed()
+        if result.messages:
+            await self.publisher.publish(result.messages)
+        match result.outcome:
+            case DispatchOutcome.RETRIED | DispatchOutcome.FAILED:
+                await item.delivery.nak(result.after)
                 return
-            case Outcome.REJECTED | Outcome.DEAD:
-                await self._dead_letter(item, said.reason)
+            case DispatchOutcome.REJECTED | DispatchOutcome.DEAD:
+                await self._dead_letter(item, result.reason)
             case _:
                 pass
         await item.delivery.ack()
         self.failures.forget(item.route.name, item.sequence)
 
-    async def _tell_owed(self) -> None:
-        """What is owed goes out first; the carrier drops what it had taken after all."""
+    async def _publish_owed(self) -> None:
+        """Publish earlier results first; the server drops those that it had stored after all."""
         owed, self._owed = self._owed, ()
         if not owed:
             return
@@ -163,43 +176,44 @@ class Dispatch:
             self._owed = (*owed, *self._owed)
             raise
 
-    async def _dead_letter(self, item: Taken | Poison, reason: str) -> None:
+    async def _dead_letter(self, item: DecodedDelivery | PoisonDelivery, reason: str) -> None:
         letter = dead_letter(self.sender.scope, item.route.name, item.delivery, reason)
         await self.publisher.publish((letter,))
         self.observer.on_dead(item.route, reason)
 
-    async def _tell_refused(self, item: Poison) -> None:
-        """Once, however often the delivery comes: its id is made of the delivery's sequence."""
+    async def _publish_refusal(self, item: PoisonDelivery) -> None:
+        """Publish the refusal once per delivery: its id is made of the delivery's sequence."""
         if item.refused is None:
             return
         once = f"refused:{item.route.name}:{item.sequence}"
-        fact = self.sender.first(item.refused, correlation="", trace=Trace.start(), message_id=once)
+        trace = self.sender.sampler.span(None)
+        fact = self.sender.first(item.refused, correlation="", trace=trace, message_id=once)
         await self.publisher.publish((fact,))
 
-    def _observe(self, item: Taken, said: Said, span: Trace, started: float) -> None:
+    def _span(self, item: DecodedDelivery) -> Trace:
+        return self.sender.sampler.span(item.envelope.trace)
+
+    def _observe(
+        self, item: DecodedDelivery, result: DispatchResult, span: Trace, started: float
+    ) -> None:
         seconds = time.monotonic() - started
         self.observer.on_handled(
-            Hop(
+            DispatchHop(
                 route=item.route,
                 envelope=item.envelope,
                 event=item.event,
                 span=span,
                 started=time.time() - seconds,
                 seconds=seconds,
-                outcome=said.outcome,
-                results=said.events,
-                reason=said.reason,
+                outcome=result.outcome,
+                results=result.events,
+                reason=result.reason,
             )
         )
 
 
-def _span(item: Taken) -> Trace:
-    trace = item.envelope.trace
-    return trace.child() if trace else Trace.start()
-
-
-def _events(said: Sequence[object]) -> tuple[Event, ...]:
-    return tuple(event for event in said if isinstance(event, Event))
+def _events(emitted: Sequence[object]) -> tuple[Event, ...]:
+    return tuple(event for event in emitted if isinstance(event, Event))
 
 
 def _describe(error: Exception, timeout: float) -> str:

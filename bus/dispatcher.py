@@ -1,8 +1,15 @@
-"""Dispatcher: the running corridor. Inboxes fill lanes, workers empty them, one keeper keeps alive.
+"""The dispatcher runs the routes: inboxes fill lanes, and workers empty them.
 
     inbox (one a route, bounded credit) -> lanes -> workers -> dispatch -> release
 
-Everything that was taken is kept alive at the server while it waits or is worked on, so that slow
+A lane is serial; lanes run in parallel. It begins with its first item and ends with its last; of
+equal asks only the newest is kept. Each worker takes the lane that has waited longest, handles one
+item of it and puts the lane back at the end, so a busy lane never starves the others. Lanes whose
+next item continues begun work come first: of a thousand applications at once, the first are
+finished while the last have not begun. That starves no lane, because only begun work can be
+continued. How much may wait is bounded by the inboxes' credit.
+
+A delivery that was taken is kept alive at the server while it waits or is handled, so that slow
 work is not delivered twice. `run` owns every task; `stop` makes it drain: take no more, let the
 lanes finish until the deadline, then cancel and hand the rest back.
 """
@@ -10,34 +17,117 @@ lanes finish until the deadline, then cancel and hand the rest back.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import itertools
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 
 import structlog
 
 from bus.carrier import Carrier, Delivery, Inbox
 from bus.dispatch import Dispatch
-from bus.lanes import Lanes
 from bus.route import Route
-from bus.taken import Poison, Taken, take
+from bus.taken_delivery import DecodedDelivery, PoisonDelivery, take
+
+
+class LaneItem(Protocol):
+    @property
+    def lane(self) -> str: ...
+
+    @property
+    def slot(self) -> Hashable:
+        """The identity of the work: of several items of one slot only the newest waits."""
+
+    @property
+    def sequence(self) -> int:
+        """The order of the items: newer is greater, equal is the same item delivered again."""
+
+    @property
+    def continues(self) -> bool:
+        """Whether the item continues work that was begun."""
+
+
+T = TypeVar("T", bound=LaneItem)
+
+
+class Lanes(Generic[T]):
+    def __init__(self) -> None:
+        self._lanes: dict[str, dict[Hashable, T]] = {}
+        self._ready: asyncio.PriorityQueue[tuple[bool, int, str]] = asyncio.PriorityQueue()
+        self._turns = itertools.count()
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    def __len__(self) -> int:
+        """Count the lanes that hold items or are in work."""
+        return len(self._lanes)
+
+    def put(self, item: T) -> T | None:
+        """Queue `item`; return the item that a newer one supersedes, if any."""
+        lane = self._lanes.get(item.lane)
+        if lane is None:
+            lane = self._lanes[item.lane] = {}
+            self._wait(item)
+            self._idle.clear()
+        # A lane that exists is queued or in work, so its new items need no place in the queue.
+        # A redelivered older item must not replace a newer one: then `item` itself is superseded.
+        waiting = lane.get(item.slot)
+        if waiting is None or waiting.sequence <= item.sequence:
+            lane[item.slot] = item
+            return waiting
+        return item
+
+    async def work(self, handle: Callable[[T], Awaitable[None]]) -> None:
+        """Run one worker for ever; the owner of the lanes starts one per concurrent call."""
+        while True:
+            _, _, key = await self._ready.get()
+            lane = self._lanes[key]
+            item = lane.pop(next(iter(lane)))
+            try:
+                await handle(item)
+            finally:
+                self._turn(key, lane)
+
+    async def idle(self) -> None:
+        """Wait until no item waits and none is in work."""
+        await self._idle.wait()
+
+    def clear(self) -> tuple[T, ...]:
+        """Remove and return all waiting items, e.g. at the end of a drain."""
+        waiting = tuple(item for lane in self._lanes.values() for item in lane.values())
+        for lane in self._lanes.values():
+            lane.clear()
+        return waiting
+
+    def _turn(self, key: str, lane: dict[Hashable, T]) -> None:
+        if lane:
+            self._wait(next(iter(lane.values())))
+            return
+        del self._lanes[key]
+        if not self._lanes:
+            self._idle.set()
+
+    def _wait(self, item: T) -> None:
+        self._ready.put_nowait((not item.continues, next(self._turns), item.lane))
+
 
 log = structlog.get_logger()
 
 _SIGNS_OF_LIFE = 3
-"""How often within `ack_wait` the server hears that a delivery is still wanted."""
+"""Signs of life that the server gets for each delivery within one `ack_wait`."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Dispatcher:
-    """Made by `Bus.dispatcher`; whoever made it owns `run()` in a TaskGroup."""
+    """Made by `Bus.dispatcher`; its maker owns `run()` in a TaskGroup."""
 
     carrier: Carrier
     routes: Sequence[Route]
     dispatch: Dispatch
     concurrency: int
     drain_seconds: float
-    _lanes: Lanes[Taken | Poison] = field(default_factory=Lanes)
-    _held: dict[tuple[str, int], Taken | Poison] = field(default_factory=dict)
+    _lanes: Lanes[DecodedDelivery | PoisonDelivery] = field(default_factory=Lanes)
+    _held: dict[tuple[str, int], DecodedDelivery | PoisonDelivery] = field(default_factory=dict)
     _inboxes: dict[str, Inbox] = field(default_factory=dict)
     _ready: asyncio.Event = field(default_factory=asyncio.Event)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -60,7 +150,7 @@ class Dispatcher:
         self._stopping.set()
 
     async def run(self) -> None:
-        """Until `stop` and the drain after it; cancelled, it hands back what it holds at once."""
+        """Run until `stop` and the drain after it; when cancelled, hand back all deliveries."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 working = self._start(tasks)
@@ -90,7 +180,7 @@ class Dispatcher:
 
     async def _take(self, route: Route, delivery: Delivery) -> None:
         item = take(route, delivery, self.dispatch.sender.command_key)
-        if _key(item) in self._held:  # delivered once more although it waits or is worked on
+        if _key(item) in self._held:  # the server delivered it again, while the first still waits
             await self._inboxes[route.name].release()
             return
         self._held[_key(item)] = item
@@ -99,11 +189,11 @@ class Dispatcher:
             await self.dispatch.skip(superseded)
             await self._release(superseded)
 
-    async def _work(self, item: Taken | Poison) -> None:
+    async def _work(self, item: DecodedDelivery | PoisonDelivery) -> None:
         await self.dispatch.handle(item)
         await self._release(item)
 
-    async def _release(self, item: Taken | Poison) -> None:
+    async def _release(self, item: DecodedDelivery | PoisonDelivery) -> None:
         del self._held[_key(item)]
         await self._inboxes[item.route.name].release()
 
@@ -137,5 +227,5 @@ async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
         await asyncio.wait(tasks)
 
 
-def _key(item: Taken | Poison) -> tuple[str, int]:
+def _key(item: DecodedDelivery | PoisonDelivery) -> tuple[str, int]:
     return item.route.name, item.sequence

@@ -1,19 +1,69 @@
-"""Envelope: what is known of an event besides its content.
+"""The envelope holds the metadata of an event, and the codec turns both into a message and back.
 
 CloudEvents 1.0 attributes in binary mode: one header each, `ce-` before the name; our extensions
 are `ce-correlation` (the first event of the chain) and `ce-cause` (the event that led to this one).
 The trace stands in `traceparent` and `tracestate` as everywhere. The schema's version is in the
-type.
+type. The data is JSON by msgspec. Unknown fields are ignored, so that a newer agent may add some;
+unknown types are refused, because acting on half a meaning is worse than a dead letter. Size is
+limited where an event is encoded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 
 import msgspec
 
+from bus.events import Event
+from bus.events.event import UnknownTypeError, event_type, wire_type
 from bus.trace import Trace
+
+MAX_EVENT_BYTES = 8 * 1024
+MESSAGE_ID = "Nats-Msg-Id"
+
+_encoder = msgspec.json.Encoder()
+
+
+class EventTooLargeError(Exception):
+    """The event is larger than keys and references can be: it carries state."""
+
+
+class DecodeError(Exception):
+    """The message is no event of ours; the error names what was expected."""
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes ready for the wire, whatever wire that is."""
+
+    subject: str
+    headers: dict[str, str]
+    data: bytes
+
+
+def encode(event: Event) -> bytes:
+    data = _encoder.encode(event)
+    if len(data) > MAX_EVENT_BYTES:
+        raise EventTooLargeError(
+            f"{wire_type(event)} about {event.key} has {len(data)} bytes, at most {MAX_EVENT_BYTES}"
+        )
+    return data
+
+
+def decode(headers: Mapping[str, str] | None, data: bytes) -> tuple[Envelope, Event]:
+    """Read the envelope and the event of a message; raises DecodeError."""
+    try:
+        envelope = Envelope.from_headers(headers or {})
+        return envelope, _decoder(event_type(envelope.type)).decode(data)
+    except (EnvelopeError, UnknownTypeError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DecodeError(str(error)) from error
+
+
+@cache
+def _decoder(event: type[Event]) -> msgspec.json.Decoder[Event]:
+    return msgspec.json.Decoder(event)
+
 
 _REQUIRED = {
     "ce-specversion": "1.0",
@@ -23,13 +73,13 @@ _HEADER_LIMIT = 512
 
 
 class EnvelopeError(Exception):
-    """A message whose headers are not an envelope."""
+    """The headers of the message are not an envelope."""
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     source: str
-    """Which agent said it: `/gitops/{account}/{agent}`."""
+    """The agent that published the event: `/gitops/{account}/{agent}`."""
     type: str
     """The wire type, e.g. `fact.app.compared.v1`."""
     subject: str
@@ -78,6 +128,6 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _time(text: str | None) -> datetime:
-    """CloudEvents makes the time optional: the beginning of time where it is missing."""
-    moment = datetime.fromisoformat(text) if text else datetime.fromtimestamp(0, UTC)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    """Parse the time, which is optional in CloudEvents: a missing one is the epoch."""
+    time = datetime.fromisoformat(text) if text else datetime.fromtimestamp(0, UTC)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -1,13 +1,19 @@
-"""Names of things: frozen values with one way to write them and one way to read them.
+"""Keys name applications, repositories and objects; ids name events and spans.
 
-A key's text form is for people and logs; its `token` is what goes into a subject, because names
-in Kubernetes may hold dots and URLs may hold anything. Keys never change their token: it is on the
-wire.
+A key has a text form for people and logs, and a `token` for subjects, because names in Kubernetes
+may hold dots and URLs may hold anything. Keys never change their token: it is on the wire.
+
+Event ids are UUIDs: new ones sort by time (version 7), derived ones repeat (version 8). An event
+that is published again because its cause was handled again gets the same id, so that a subscriber
+can drop what it has seen; RFC 9562 gives both layouts.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
+import time
+import uuid
 from base64 import b32encode
 from typing import NewType, Protocol
 
@@ -32,19 +38,19 @@ def digest_of(content: bytes) -> Digest:
 
 
 def token_of(text: str) -> str:
-    """A short opaque word for `text`: 16 characters of base32, lower case (80 bits of BLAKE2b)."""
+    """Make a short opaque word for `text`: 16 lower-case letters of base32 (80 bits of BLAKE2b)."""
     raw = hashlib.blake2b(text.encode(), digest_size=10).digest()
     return b32encode(raw).decode().lower()
 
 
 def shard_of(token: str) -> str:
-    """The part of the keys that `token` belongs to: two hex digits, `00` to `3f`."""
+    """Name the shard that `token` belongs to: two hex digits, `00` to `3f`."""
     raw = hashlib.blake2b(token.encode(), digest_size=4).digest()
     return f"{int.from_bytes(raw) % SHARDS:02x}"
 
 
 class Key(Protocol):
-    """Whatever an event can be about."""
+    """The name of anything that an event can be about."""
 
     @property
     def token(self) -> str: ...
@@ -86,7 +92,7 @@ class RepositoryKey(msgspec.Struct, frozen=True, order=True):
 
     @classmethod
     def of(cls, url: str) -> RepositoryKey:
-        """Raises RepositoryUrlError where `url` names no repository for certain."""
+        """Make the key of a URL; raises RepositoryUrlError where it names no certain repository."""
         return cls(str(RepositoryUrl.parse(url)))
 
 
@@ -115,3 +121,32 @@ class ResourceKey(msgspec.Struct, frozen=True, order=True):
         if len(parts) != 4:
             raise ValueError(f"{text!r} is not a resource; expected group/kind/namespace/name")
         return cls(*parts)
+
+
+_RANDOM_BITS = 74
+
+
+def new_id() -> str:
+    """Make a UUID of this moment: 48 bits of milliseconds, then 74 random bits."""
+    milliseconds = time.time_ns() // 1_000_000
+    noise = int.from_bytes(os.urandom(10)) >> (80 - _RANDOM_BITS)
+    return _uuid(version=7, head=milliseconds, noise=noise)
+
+
+def derived_id(seed: str) -> str:
+    """Make the UUID of `seed`: always the same for the same seed."""
+    raw = int.from_bytes(hashlib.blake2b(seed.encode(), digest_size=16).digest())
+    return _uuid(version=8, head=raw >> 80, noise=raw & ((1 << _RANDOM_BITS) - 1))
+
+
+def new_span_id() -> str:
+    return os.urandom(8).hex()
+
+
+def new_trace_id() -> str:
+    return os.urandom(16).hex()
+
+
+def _uuid(*, version: int, head: int, noise: int) -> str:
+    high, low = noise >> 62, noise & ((1 << 62) - 1)
+    return str(uuid.UUID(int=head << 80 | version << 76 | high << 64 | 0b10 << 62 | low))

@@ -1,9 +1,9 @@
-"""The address of a repository: parsed once where it comes in, and compared in one form only.
+"""A repository URL is parsed once where it comes in, and compared in one canonical form.
 
     https://Git.Example:443/Team/App.git/     https://git.example/Team/App.git
     git@git.example:Team/App.git              ssh://git@git.example/Team/App.git
 
-The text of a value is what mirrors, caches and lanes are kept by and what `git` is given, so two
+The text of a value is the key of mirrors, caches and lanes and the argument of `git`, so two
 repositories never share one of them. The case of the path and a `.git` at its end stay: there are
 servers to which they make another repository. Where users mix both forms (`app`, `app.git`), the
 credentials and the rules of projects know them as `without_suffix`. User information is part of an
@@ -29,11 +29,11 @@ _SSH = "ssh"
 
 
 class RepositoryUrlError(ValueError):
-    """A text that names no repository for certain; the message says why and quotes no login."""
+    """The text names no certain repository; the message says why and quotes no login."""
 
 
-class Login(msgspec.Struct, frozen=True):
-    """User name and password that somebody wrote into a URL."""
+class UrlLogin(msgspec.Struct, frozen=True):
+    """The user name and password of a URL."""
 
     username: str
     password: str
@@ -74,7 +74,7 @@ class RepositoryUrl(msgspec.Struct, frozen=True, order=True):
 
     @property
     def identities(self) -> tuple[str, ...]:
-        """The texts that rules know it by: with and without `.git`, with and without SSH user."""
+        """The texts that rules may use: with and without `.git`, with and without the SSH user."""
         bare = msgspec.structs.replace(self, user="")
         forms = (self, self.without_suffix, bare, bare.without_suffix)
         return tuple(dict.fromkeys(map(str, forms)))
@@ -85,14 +85,14 @@ class RepositoryUrl(msgspec.Struct, frozen=True, order=True):
         return f"{self.origin.host}{self.path.removesuffix(_SUFFIX)}".lower()
 
     def covers(self, other: RepositoryUrl) -> bool:
-        """Whether `other` is this address or lies below it, on the same server."""
+        """Tell whether `other` is this address or lies below it, on the same server."""
         if self.origin != other.origin or self.user not in ("", other.user):
             return False
         return f"{other.path}/".startswith(f"{self.path}/")
 
 
-def login_of(text: str) -> Login | None:
-    """What is written before the host of an HTTP address; raises RepositoryUrlError."""
+def login_of(text: str) -> UrlLogin | None:
+    """Read the login before the host of an HTTP address; raises RepositoryUrlError."""
     try:
         parts = split_address(_with_scheme(text))
     except AddressError as error:
@@ -100,7 +100,7 @@ def login_of(text: str) -> Login | None:
     if not parts.user or parts.scheme.lower() == _SSH:
         return None
     name, _, password = parts.user.partition(":")
-    return Login(unquote(name), unquote(password))
+    return UrlLogin(unquote(name), unquote(password))
 
 
 def _parsed(text: str) -> RepositoryUrl:
@@ -125,7 +125,7 @@ def _with_scheme(text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """Without what stands before the last @, which may be a password."""
+    """Mask what stands before the last @, which may be a password."""
     head, at, rest = text.strip().rpartition("@")
     scheme = head.partition("://")[0] + "://" if "://" in head else ""
     return (f"{scheme}***@{rest}" if at else rest)[:200]

@@ -1,9 +1,9 @@
-"""Signature: which commands were published by this agent, and not by somebody else on the bus.
+"""A signature proves that a command was published by this agent, not by another user of the bus.
 
-Whoever may publish on a bus may publish a command. So the publisher adds an HMAC-SHA256 over what
-the command says, where it was sent and when; the dispatcher hands no command to a handler that does
-not carry it. Signer and verifier are one agent, or a standby of it, so one secret key serves both:
-it outlives the process, or a command could not be verified after a crash.
+Every user with publish rights can publish a command. So the publisher adds an HMAC-SHA256 over the
+command's content, subject and time; the dispatcher hands no command without it to a handler. Signer
+and verifier are one agent, or a standby of it, so one secret key serves both: the key outlives the
+process, or a command could not be verified after a crash.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec.structs import replace
 
-from bus.codec import Message
+from bus.envelope import Message
 
 HEADER = "gitops-signature"
 KEY_BYTES = 32
 MAX_AGE = timedelta(days=1)
-"""A signed command that is older is a repeat that somebody kept, or nobody's wish any more."""
+"""An older signed command is a replay, or too late to be wanted."""
 _VERSION = "v1"
 _SIGNED_HEADERS = ("ce-id", "ce-type", "ce-time")
 
@@ -39,7 +39,7 @@ class CommandKey:
         return replace(message, headers={**message.headers, HEADER: signature})
 
     def refusal(self, subject: str, headers: Mapping[str, str], data: bytes, sent: datetime) -> str:
-        """Why a command is not taken; empty where this agent published it."""
+        """Say why a command is not accepted; empty where this agent published it."""
         if not self.secret:
             return "this process has no key to verify commands with"
         found = headers.get(HEADER)
@@ -53,7 +53,7 @@ class CommandKey:
         return ""
 
     def _signature(self, subject: str, headers: Mapping[str, str], data: bytes) -> str:
-        """Each part with its length before it, so that none can borrow from its neighbour."""
+        """Sign each part after its length, so that no bytes can move from one part to the next."""
         mac = hmac.new(self.secret, _VERSION.encode(), hashlib.sha256)
         texts = (subject, *(headers.get(name, "") for name in _SIGNED_HEADERS))
         for part in (*(text.encode() for text in texts), data):

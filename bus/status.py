@@ -1,8 +1,14 @@
-"""States, in the field's own spelling: Argo CD's where it has a word, so that scripts work on."""
+"""States are spelled as in Argo CD where it has the word, so that scripts keep working.
+
+The cause of ill health is a value too, because facts and the link share it and people read the
+same sentence everywhere: `Pod web-7d9-x2k: ImagePullBackOff: registry/web:9 not found`.
+"""
 
 from __future__ import annotations
 
 from enum import StrEnum
+
+import msgspec
 
 
 class SyncStatus(StrEnum):
@@ -33,7 +39,7 @@ class OperationPhase(StrEnum):
 
 
 class OperationKind(StrEnum):
-    """What an operation is for; empty where an agent before this word told of it."""
+    """The purpose of an operation; empty in the reports of agents that predate this field."""
 
     SYNC = "sync"
     """A person asked for it."""
@@ -45,7 +51,7 @@ class OperationKind(StrEnum):
 
 
 class ResultStatus(StrEnum):
-    """What became of one object in a sync."""
+    """The result of one object in a sync."""
 
     SYNCED = "Synced"
     SYNC_FAILED = "SyncFailed"
@@ -64,13 +70,15 @@ class ConditionType(StrEnum):
     EXCLUDED_RESOURCE_WARNING = "ExcludedResourceWarning"
     ORPHANED_RESOURCE_WARNING = "OrphanedResourceWarning"
     AUTO_SYNC_HELD_WARNING = "AutoSyncHeldWarning"
-    """Ours: automated syncs wait for a person, because of something that is not acted on yet."""
+    """Ours: automated syncs wait for a person, because a field is not supported yet."""
+    SYNC_WINDOW_WARNING = "SyncWindowWarning"
+    """Ours: automated syncs wait for a sync window of the project to open or to end."""
     UNSUPPORTED_FIELD_WARNING = "UnsupportedFieldWarning"
-    """Ours: the Application says something that this version does not act on yet."""
+    """Ours: the Application has a field that this version does not act on yet."""
 
 
 class Reason(StrEnum):
-    """Why something did not happen; stable words for scripts, beside a sentence for people."""
+    """The cause of a failure or a skipped sync: a stable word for scripts, beside a sentence."""
 
     REPOSITORY_UNREACHABLE = "RepositoryUnreachable"
     DISK_FULL = "DiskFull"
@@ -101,6 +109,7 @@ class Reason(StrEnum):
     ALREADY_SYNCED = "AlreadySynced"
     AUTO_SYNC_OFF = "AutoSyncOff"
     AUTO_SYNC_HELD = "AutoSyncHeld"
+    SYNC_WINDOW = "SyncWindow"
     SELF_HEAL_OFF = "SelfHealOff"
     SELF_HEAL_BACK_OFF = "SelfHealBackOff"
     ONLY_PRUNE_NEEDED = "OnlyPruneNeeded"
@@ -109,3 +118,17 @@ class Reason(StrEnum):
     OPERATION_RUNNING = "OperationRunning"
     DELETING = "Deleting"
     CONDITIONS_BLOCK = "ConditionsBlock"
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Why an application is not healthy."""
+
+    object: str
+    """`group/kind/namespace/name`."""
+    health: HealthStatus
+    """Of the object, not of its application."""
+    reason: str = ""
+    """One word of the cluster: `ImagePullBackOff`, `FailedScheduling`; empty where it has none."""
+    message: str = ""
+    since: str = ""
+    """RFC 3339; empty where the cluster does not say."""

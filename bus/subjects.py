@@ -1,6 +1,6 @@
-"""Subjects: the grammar of addresses on the bus, as values. Pure.
+"""A subject is an address on the bus, written in one grammar. Pure.
 
-    gt.{account}.{agent}.ask.{room}.{shard}.{key}
+    gt.{account}.{agent}.ask.{handler}.{shard}.{key}
     gt.{account}.{agent}.cmd.{verb}.{shard}.{key}
     gt.{account}.{agent}.fact.{noun}.{verb}.{shard}.{key}
     gt.{account}.{agent}.up.{state|fact|task|ctl}.{id}
@@ -19,7 +19,7 @@ from functools import lru_cache
 import msgspec
 
 from bus.events import Event
-from bus.events.registry import subject_words
+from bus.events.event import subject_words
 from bus.identity import Key, shard_of
 
 ROOT = "gt"
@@ -29,7 +29,7 @@ _EMPTY = "_-"
 
 
 class SubjectError(ValueError):
-    """A text that is not in the grammar."""
+    """The text is not a subject of the grammar."""
 
 
 class Branch(StrEnum):
@@ -44,8 +44,8 @@ _WORDS = {Branch.ASK: 1, Branch.COMMAND: 1, Branch.FACT: 2, Branch.UP: 2, Branch
 _SHARDED = frozenset({Branch.ASK, Branch.COMMAND, Branch.FACT})
 
 
-class Scope(msgspec.Struct, frozen=True):
-    """One agent of one account: whose streams and subjects these are."""
+class AgentScope(msgspec.Struct, frozen=True):
+    """One agent of one account, which owns streams and subjects."""
 
     account: str
     agent: str
@@ -65,9 +65,9 @@ class Scope(msgspec.Struct, frozen=True):
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
-    """One address: `words` are the room, the verb, noun and verb, or what stands in their place."""
+    """One address: `words` are the handler, the verb, or noun and verb, by its branch."""
 
-    scope: Scope
+    scope: AgentScope
     branch: Branch
     words: tuple[str, ...]
     shard: str = ""
@@ -82,45 +82,47 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         """The inverse of `str`; raises SubjectError."""
         root, *tokens = text.split(".")
         if root != ROOT or len(tokens) < 4 or tokens[2] not in set(Branch):
-            raise SubjectError(f"{text[:200]!r} is not a subject of this house")
+            raise SubjectError(
+                f"{text[:200]!r} is not a gitops subject: expected {ROOT}.account.agent.kind..."
+            )
         branch, rest = Branch(tokens[2]), [unescape(token) for token in tokens[3:]]
         if len(rest) != _WORDS[branch] + (2 if branch in _SHARDED else 0):
             raise SubjectError(f"{text[:200]!r} has the wrong number of tokens for {branch}")
         words = tuple(rest[: _WORDS[branch]])
         shard, key = rest[-2:] if branch in _SHARDED else ("", "")
-        scope = Scope(unescape(tokens[0]), unescape(tokens[1]))
+        scope = AgentScope(unescape(tokens[0]), unescape(tokens[1]))
         return cls(scope=scope, branch=branch, words=words, shard=shard, key=key)
 
 
-def subject_of(scope: Scope, event: Event) -> str:
+def subject_of(scope: AgentScope, event: Event) -> str:
     token = event.key.token
     return f"{_head(scope, type(event))}.{shard_of(token)}.{token}"
 
 
-def filter_of(scope: Scope, event: type[Event]) -> str:
-    """Every subject of one type of event."""
+def filter_of(scope: AgentScope, event: type[Event]) -> str:
+    """Match every subject of one type of event."""
     return f"{_head(scope, event)}.*.*"
 
 
-def facts_about(scope: Scope, key: Key | None = None) -> str:
-    """Every fact, or every fact about one thing."""
+def facts_about(scope: AgentScope, key: Key | None = None) -> str:
+    """Match every fact, or every fact about one key."""
     prefix = f"{scope.prefix}.{Branch.FACT}"
     return f"{prefix}.*.*.{shard_of(key.token)}.{key.token}" if key else f"{prefix}.>"
 
 
 def matches(pattern: str, subject: str) -> bool:
-    """NATS's rule: `*` is one token, `>` at the end is one or more."""
-    wanted, tokens = pattern.split("."), subject.split(".")
-    for position, word in enumerate(wanted):
+    """Match by NATS's rule: `*` is one token, `>` at the end is one or more."""
+    expected, tokens = pattern.split("."), subject.split(".")
+    for position, word in enumerate(expected):
         if word == ">":
             return len(tokens) > position
         if position >= len(tokens) or word not in ("*", tokens[position]):
             return False
-    return len(wanted) == len(tokens)
+    return len(expected) == len(tokens)
 
 
 def escape(token: str) -> str:
-    """Letters, digits and `-` stay; `_` is doubled; any other byte is `_` and two hex digits."""
+    """Keep letters, digits and `-`; double `_`; write any other byte as `_` and two hex digits."""
     if _PLAIN.fullmatch(token):
         return token
     return "".join(map(_encoded, token.encode())) or _EMPTY
@@ -155,5 +157,5 @@ def _decoded(match: re.Match[bytes]) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _head(scope: Scope, event: type[Event]) -> str:
+def _head(scope: AgentScope, event: type[Event]) -> str:
     return ".".join((scope.prefix, event.kind, *map(escape, subject_words(event))))

@@ -1,7 +1,7 @@
-"""Topology: the streams, consumers and buckets of one agent, as data. Pure.
+"""The topology lists the streams, consumers and buckets of one agent. Pure.
 
-Several agents may share one NATS, so every name holds account and agent. Retention says what a
-message is for: work is gone when done, facts stay for subscribers, dead letters wait for a person.
+Several agents may share one NATS, so every name holds account and agent. Retention follows the use:
+work is deleted when handled, facts stay for subscribers, dead letters wait for a person.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from enum import StrEnum
 
 import msgspec
 
-from bus.codec import MAX_EVENT_BYTES
-from bus.events import Kind
+from bus.envelope import MAX_EVENT_BYTES
+from bus.events import EventKind
 from bus.route import Route
-from bus.subjects import Branch, Scope, escape, filter_of
+from bus.subjects import AgentScope, Branch, escape, filter_of
 
 HOUR = 3600.0
 DAY = 24 * HOUR
@@ -23,10 +23,10 @@ MAX_REPORT_BYTES = 256 * 1024
 _HEADERS_BYTES = 8 * 1024
 _MIB = 1024 * 1024
 REPORT_READER = "report"
-"""The durable reader of all facts, which the bridge has."""
+"""The bridge's durable consumer of all facts."""
 
 
-class Stream(StrEnum):
+class StreamName(StrEnum):
     """The last word of a stream's name."""
 
     ASK = "ASK"
@@ -35,11 +35,11 @@ class Stream(StrEnum):
     UP = "UP"
     DEAD = "DEAD"
 
-    def name_in(self, scope: Scope) -> str:
+    def name_in(self, scope: AgentScope) -> str:
         return scope.name(self)
 
 
-class Bucket(StrEnum):
+class BucketName(StrEnum):
     """The last word of a bucket's name."""
 
     RESULTS = "results"
@@ -47,7 +47,7 @@ class Bucket(StrEnum):
     SEEN = "seen"
 
 
-class Retention(StrEnum):
+class StreamRetention(StrEnum):
     WORK_QUEUE = "workqueue"
     """A message is gone when it was handled."""
     LIMITS = "limits"
@@ -57,13 +57,13 @@ class Retention(StrEnum):
 class StreamPlan(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     subjects: tuple[str, ...]
-    retention: Retention
+    retention: StreamRetention
     max_age: float = 0.0
     """Seconds; 0 is for ever."""
     max_bytes: int
     """NATS reserves this much of its disk; see Sizes."""
     refuse_when_full: bool = False
-    """A publisher hears that there is no room; else the oldest message makes room."""
+    """Refuse new messages when full; otherwise the oldest message is dropped."""
     max_message_bytes: int = MAX_EVENT_BYTES + _HEADERS_BYTES
     latest_only: bool = False
     """One message a subject: a newer one replaces the one that waits."""
@@ -74,13 +74,13 @@ class StreamPlan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def loses_work_when_full(self) -> bool:
         """The others keep history: their oldest entry is meant to give way."""
-        return self.refuse_when_full or self.retention is Retention.WORK_QUEUE
+        return self.refuse_when_full or self.retention is StreamRetention.WORK_QUEUE
 
 
 class Sizes(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of each stream and bucket; NATS reserves them all on its disk: 512 MiB by default.
 
-    None is without a size: what has none takes the room that is reserved for the others.
+    No store is without a size: it would take the space that is reserved for the others.
     """
 
     asks: int = 64 * _MIB
@@ -108,11 +108,11 @@ class ConsumerPlan(msgspec.Struct, frozen=True, kw_only=True):
     cannot be reached must not keep the others waiting. What a process takes is bounded elsewhere.
     """
     only_new: bool
-    """A room that is new in the house does not hear of what was before it."""
+    """Whether a new consumer skips the messages that were stored before it."""
 
 
 class BucketPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """Keys that outlive a process; where a bucket is full its oldest key gives way."""
+    """Keys that outlive a process; a full bucket drops its oldest key."""
 
     name: str
     ttl: float
@@ -121,37 +121,37 @@ class BucketPlan(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
 
 
-def streams(scope: Scope, sizes: Sizes = SIZES) -> tuple[StreamPlan, ...]:
+def streams(scope: AgentScope, sizes: Sizes = SIZES) -> tuple[StreamPlan, ...]:
     return (
         StreamPlan(
-            name=Stream.ASK.name_in(scope),
+            name=StreamName.ASK.name_in(scope),
             subjects=_all(scope, Branch.ASK),
-            retention=Retention.WORK_QUEUE,
+            retention=StreamRetention.WORK_QUEUE,
             latest_only=True,
             max_bytes=sizes.asks,
             description="reasons to look again, one waiting per subject",
         ),
         StreamPlan(
-            name=Stream.COMMAND.name_in(scope),
+            name=StreamName.COMMAND.name_in(scope),
             subjects=_all(scope, Branch.COMMAND),
-            retention=Retention.WORK_QUEUE,
+            retention=StreamRetention.WORK_QUEUE,
             max_bytes=sizes.commands,
             refuse_when_full=True,
-            description="what people and the service want done",
+            description="commands of people and of the service",
         ),
         StreamPlan(
-            name=Stream.FACT.name_in(scope),
+            name=StreamName.FACT.name_in(scope),
             subjects=_all(scope, Branch.FACT),
-            retention=Retention.LIMITS,
+            retention=StreamRetention.LIMITS,
             max_age=72 * HOUR,
             max_bytes=sizes.facts,
             direct=True,
             description="what happened; see docs/events.md",
         ),
         StreamPlan(
-            name=Stream.UP.name_in(scope),
+            name=StreamName.UP.name_in(scope),
             subjects=_all(scope, Branch.UP),
-            retention=Retention.LIMITS,
+            retention=StreamRetention.LIMITS,
             latest_only=True,
             max_bytes=sizes.reports,
             max_message_bytes=MAX_REPORT_BYTES + _HEADERS_BYTES,
@@ -160,33 +160,33 @@ def streams(scope: Scope, sizes: Sizes = SIZES) -> tuple[StreamPlan, ...]:
             description="reports until the service has acknowledged them",
         ),
         StreamPlan(
-            name=Stream.DEAD.name_in(scope),
+            name=StreamName.DEAD.name_in(scope),
             subjects=_all(scope, Branch.DEAD),
-            retention=Retention.LIMITS,
+            retention=StreamRetention.LIMITS,
             max_age=14 * DAY,
             max_bytes=sizes.dead_letters,
             max_message_bytes=64 * 1024,
-            description="messages that nobody could handle, with the reason",
+            description="messages that no handler could process, with the reason",
         ),
     )
 
 
-def buckets(scope: Scope, sizes: Sizes = SIZES) -> tuple[BucketPlan, ...]:
+def buckets(scope: AgentScope, sizes: Sizes = SIZES) -> tuple[BucketPlan, ...]:
     return (
         BucketPlan(
-            name=scope.name(Bucket.RESULTS),
+            name=scope.name(BucketName.RESULTS),
             ttl=7 * DAY,
             max_bytes=sizes.results,
             description="results of tasks that change something",
         ),
         BucketPlan(
-            name=scope.name(Bucket.LINK),
+            name=scope.name(BucketName.LINK),
             ttl=0,
             max_bytes=sizes.link,
-            description="how far the outbox was emptied",
+            description="the position up to which the outbox was emptied",
         ),
         BucketPlan(
-            name=scope.name(Bucket.SEEN),
+            name=scope.name(BucketName.SEEN),
             ttl=DAY,
             max_bytes=sizes.seen,
             description="ids of deliveries seen",
@@ -199,21 +199,21 @@ def bucket_stream(bucket: str) -> str:
     return f"KV_{bucket}"
 
 
-def stream_names(scope: Scope) -> tuple[str, ...]:
+def stream_names(scope: AgentScope) -> tuple[str, ...]:
     """Every stream of the agent, those of its buckets included."""
-    named = (stream.name_in(scope) for stream in Stream)
-    return (*named, *(bucket_stream(scope.name(bucket)) for bucket in Bucket))
+    named = (stream.name_in(scope) for stream in StreamName)
+    return (*named, *(bucket_stream(scope.name(bucket)) for bucket in BucketName))
 
 
-def consumer(scope: Scope, route: Route, *, ack_wait: float) -> ConsumerPlan:
+def consumer(scope: AgentScope, route: Route, *, ack_wait: float) -> ConsumerPlan:
     return ConsumerPlan(
         name=escape(route.name),
         stream=scope.name(route.event.kind.upper()),
         subject=filter_of(scope, route.event),
         ack_wait=ack_wait,
-        only_new=route.event.kind == Kind.FACT,
+        only_new=route.event.kind == EventKind.FACT,
     )
 
 
-def _all(scope: Scope, branch: Branch) -> tuple[str, ...]:
+def _all(scope: AgentScope, branch: Branch) -> tuple[str, ...]:
     return (f"{scope.prefix}.{branch}.>",)

@@ -1,4 +1,4 @@
-"""`gitops service grant-admin` and `gitops service reset-password`: for the service's operator.
+"""`gitops service grant-admin|reset-password`: give the operator of a service access again.
 
 They work on the database, with the settings that the service runs with, so they need no login. A
 password is generated and shown once, or read from standard input: never an argument, which other
@@ -16,15 +16,16 @@ from typing import Annotated, Any
 import typer
 
 from agent.configuration import EXIT_CODE
-from cli import say
+from cli import output
+from cli.command import new_group
 from cli.service import load_settings
-from service.app import now
+from service.access_recovery import UnknownUserError, grant_administrator, reset_password
 from service.auth.passwords import LONGEST, SHORTEST
-from service.keys.key_ring import KeyFileError
-from service.recovery import UnknownUserError, grant_administrator, reset_password
+from service.keys.key_file import KeyFileError
+from service.lifecycle import now
 from service.settings import ServiceSettings
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = new_group()
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The user's name, as at the login.")]
 _EPILOG = "Exit codes: 0 done, 1 no such user, 2 wrong usage, settings or password."
@@ -38,7 +39,7 @@ def grant_admin(name: Name) -> None:
     """
     settings = _settings()
     _done(grant_administrator(settings, name, now()))
-    say.text(f"{name} is administrator of account {settings.account}")
+    output.text(f"{name} is administrator of account {settings.account}")
 
 
 @app.command("reset-password", epilog=_EPILOG)
@@ -56,9 +57,9 @@ def reset(
     settings = _settings()
     password = _read() if stdin else secrets.token_urlsafe(18)
     _done(reset_password(settings, name, password, now()))
-    say.text(f"the password of {name} is set; sessions and API tokens of {name} have ended")
+    output.text(f"the password of {name} is set; sessions and API tokens of {name} have ended")
     if not stdin:
-        say.text(f"password (shown once): {password}")
+        output.text(f"password (shown once): {password}")
 
 
 def _settings() -> ServiceSettings:
@@ -71,8 +72,8 @@ def _settings() -> ServiceSettings:
 def _read() -> str:
     password = sys.stdin.readline(LONGEST + 2).rstrip("\r\n")
     if not SHORTEST <= len(password) <= LONGEST:
-        say.complain(f"expected a password of {SHORTEST} to {LONGEST} characters")
-        raise typer.Exit(say.Exit.BAD_INPUT)
+        output.complain(f"expected a password of {SHORTEST} to {LONGEST} characters")
+        raise typer.Exit(output.Exit.BAD_INPUT)
     return password
 
 
@@ -80,7 +81,7 @@ def _done(work: Coroutine[Any, Any, None]) -> None:
     try:
         asyncio.run(work)
     except KeyFileError as error:
-        say.stop(str(error))
+        output.stop(str(error))
     except UnknownUserError as e:
-        say.complain(str(e))
-        raise typer.Exit(say.Exit.NO) from e
+        output.complain(str(e))
+        raise typer.Exit(output.Exit.NO) from e

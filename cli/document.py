@@ -1,4 +1,4 @@
-"""Writes docs/cli-reference.md: every command with its options and exit codes, from the commands.
+"""Write docs/cli-reference.md: every command with its options and exit codes.
 
     python -m cli.document > docs/cli-reference.md
 
@@ -7,16 +7,15 @@ What commands are for, and how they belong together, stands in docs/cli.md, writ
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Iterator
-from enum import StrEnum
 
-import typer.main
-from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperOption
 
-from cli.lazy import Group, Verb
-from cli.main import GITOPS
+from cli.command import arguments_of, command_of, meaning_of, option_name, options_of, usage_of
+from cli.examples import EXAMPLES
+from cli.lazy import LazyGroup, LazyVerb
+from cli.verbs import GITOPS
 
 _HEAD = """# Reference of the command line
 
@@ -27,76 +26,48 @@ What the commands are for stands in [cli.md](cli.md), with the exit codes of all
 
 
 def page() -> str:
-    sections = (it for name, verb in verbs(GITOPS) for it in _sections(name, verb))
+    sections = (_section(name, verb) for name, verb in verbs(GITOPS))
     return "\n".join((_HEAD, *sections))
 
 
-def verbs(group: Group) -> Iterator[tuple[str, Verb]]:
-    """Every command by what one types, in the order of the help."""
+def verbs(group: LazyGroup) -> Iterator[tuple[str, LazyVerb]]:
+    """List every command as it is typed, in the order of the help."""
     for word, found in group.verbs.items():
         match found:
-            case Group():
+            case LazyGroup():
                 yield from verbs(found)
-            case Verb():
+            case LazyVerb():
                 yield f"{group.name} {word}", found
 
 
-def _sections(name: str, verb: Verb) -> Iterator[str]:
-    """One, or one for each command of a group that has its own."""
-    if verb.function:
-        yield f"## `{name}`\n\n{verb.summary}\n"
-        return
-    found = typer.main.get_command(importlib.import_module(verb.module).app)
-    if not isinstance(found, TyperGroup):
-        assert isinstance(found, TyperCommand)
-        yield _section(name, found)
-        return
-    for word, command in found.commands.items():
-        assert isinstance(command, TyperCommand)
-        if not verb.command:
-            yield _section(f"{name} {word}", command)
-        elif word == verb.command:
-            yield _section(name, command)
+def _section(name: str, verb: LazyVerb) -> str:
+    command = command_of(verb)
+    if command is None:
+        return _joined(f"## `{name}`", verb.summary, _examples(name))
+    usage = " ".join((name, *(usage_of(it) for it in arguments_of(command))))
+    table = _table(options_of(command))
+    parts = (command.help or "", table, command.epilog or "", _examples(name))
+    return _joined(f"## `{usage}`", *parts)
 
 
-def _section(name: str, command: TyperCommand) -> str:
-    arguments = [it for it in command.params if isinstance(it, TyperArgument)]
-    options = [it for it in command.params if isinstance(it, TyperOption) and it.name != "help"]
-    usage = " ".join((name, *(_argument(it) for it in arguments)))
-    parts = (f"## `{usage}`", command.help or "", _table(options), command.epilog or "")
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _argument(it: TyperArgument) -> str:
-    word = it.metavar or (it.name or "").upper()
-    optional = not it.required and not word.startswith("[")
-    return f"[{word}]" if optional else word
+def _joined(*parts: str) -> str:
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _table(options: list[TyperOption]) -> str:
     if not options:
         return ""
-    rows = (f"| `{_option(it)}` | {_meaning(it)} |" for it in options)
+    rows = (f"| `{_cell(option_name(it))}` | {_cell(meaning_of(it))} |" for it in options)
     return "\n".join(("| Option | Meaning |", "|---|---|", *rows))
 
 
-def _option(it: TyperOption) -> str:
-    names = ", ".join(it.opts)
-    if it.is_flag:
-        return names
-    kind = it.type_descriptor.annotation
-    choices = kind if isinstance(kind, type) and issubclass(kind, StrEnum) else ()
-    words = "\\|".join(choices)
-    return f"{names} {it.metavar or words or names.rpartition('-')[2].upper()}"
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
-def _meaning(it: TyperOption) -> str:
-    said = (it.help or "").replace("|", "\\|")
-    shown = it.default if isinstance(it.default, str | int) and not it.is_flag else ""
-    more = (
-        " Required." if it.required else f" Default: `{shown}`." if shown not in ("", None) else ""
-    )
-    return said + more
+def _examples(name: str) -> str:
+    lines = EXAMPLES.get(name, ())
+    return "\n".join(("```console", *(f"$ {it}" for it in lines), "```")) if lines else ""
 
 
 if __name__ == "__main__":

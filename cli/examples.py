@@ -1,4 +1,4 @@
-"""Examples of commands, shown below their help: the way in which each is mostly used."""
+"""Examples of commands, shown below their help: the most usual use of each."""
 
 from __future__ import annotations
 
@@ -42,10 +42,68 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "gitops plan": ("gitops plan --file app.yaml --repo .",),
     "gitops diff": ("gitops diff --desired rendered.yaml --live live.yaml",),
     "gitops health": ("kubectl get deployment web -o yaml | gitops health -",),
+    "gitops demo": ("gitops demo", "gitops demo --once --json report.json"),
+    "gitops agent run": ("GITOPS_KUBE_KUBECONFIG=~/.kube/config gitops agent run",),
+    "gitops agent check": ("gitops agent check",),
+    "gitops agent settings": ("GITOPS_AGENT=prod gitops agent settings",),
+    "gitops agent list": ("gitops agent list",),
+    "gitops agent get": ("gitops agent get prod",),
+    "gitops agent revoke": ("gitops agent revoke prod --yes",),
+    "gitops agent rebuild": ("gitops agent rebuild prod",),
+    "gitops agent epochs accept": ("gitops agent epochs accept prod",),
+    "gitops agent epochs reject": ("gitops agent epochs reject prod --yes",),
+    "gitops agent deletions accept": ("gitops agent deletions accept prod",),
+    "gitops service run": ("GITOPS_SERVICE_PORT=8080 gitops service run",),
+    "gitops service migrate": ("gitops service migrate",),
+    "gitops service new-key": ("gitops service new-key /etc/gitops/service.keys",),
+    "gitops service rotate-key": (
+        "gitops service rotate-key",
+        "gitops service rotate-key --encrypt-only --retire",
+    ),
+    "gitops service sign-audit": ("gitops service sign-audit",),
+    "gitops service bind-agents": (
+        "gitops service bind-agents",
+        "gitops service bind-agents prod staging",
+    ),
+    "gitops service grant-role": ("gitops service grant-role gitops_service",),
+    "gitops service grant-admin": ("gitops service grant-admin uma",),
+    "gitops service reset-password": ("gitops service reset-password uma --stdin < password",),
+    "gitops logout": ("gitops logout",),
+    "gitops context list": ("gitops context list",),
+    "gitops context use": ("gitops context use gitops.example.com",),
+    "gitops app resources": ("gitops app resources shop", "gitops app resources shop --json"),
+    "gitops app manifests": (
+        "gitops app manifests shop",
+        "gitops app manifests shop --revision feature/new-cart",
+    ),
+    "gitops app logs": (
+        "gitops app logs shop --follow",
+        "gitops app logs shop --pod web-6d4cf56db6-x2x9p --container web --tail 50",
+    ),
+    "gitops app refresh": ("gitops app refresh shop --hard --wait",),
+    "gitops app terminate": ("gitops app terminate shop",),
+    "gitops project list": ("gitops project list",),
+    "gitops project get": ("gitops project get team-web",),
+    "gitops project create": ("gitops project create --file team-web.yaml --agent prod --wait",),
+    "gitops project apply": ("gitops project apply --file team-web.yaml --agent prod --wait",),
+    "gitops project delete": ("gitops project delete team-web",),
+    "gitops task get": ("gitops task get 01a200ec-59eb-77c0-aa40-4822a99b9adb",),
+    "gitops task cancel": ("gitops task cancel 01a200ec-59eb-77c0-aa40-4822a99b9adb",),
+    "gitops audit export": ("gitops audit export --after 1200 > audit.jsonl",),
+    "gitops audit verify": ("gitops audit verify",),
+    "gitops webhook parse": (
+        "gitops webhook parse --headers headers.txt --body body.json --secret secret.txt",
+    ),
+    "gitops completion": (
+        "source <(gitops completion bash)   # in ~/.bashrc",
+        "source <(gitops completion zsh)   # in ~/.zshrc, after compinit",
+        "gitops completion fish > ~/.config/fish/completions/gitops.fish",
+    ),
+    "gitops version": ("gitops version",),
 }
 
 
 def examples_of(name: str) -> str:
-    """The paragraph below the help of `name`; empty where it has none."""
+    """Get the paragraph of examples of `name`; empty where the command has none."""
     found = EXAMPLES.get(name, ())
-    return "\nExamples:\n" + "".join(f"  {it}\n" for it in found) if found else ""
+    return "Examples:\n" + "".join(f"  {it}\n" for it in found) if found else ""

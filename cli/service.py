@@ -10,9 +10,9 @@ import uvloop
 from agent.configuration import EXIT_CODE
 from agent.observe.logs import configure
 from agent.shutdown import stopping
-from service.app import Service, open_service
-from service.keys.key_ring import KeyFileError
+from service.keys.key_file import KeyFileError
 from service.keys.root_key import SealedValueError
+from service.lifecycle import Service, open_service
 from service.settings import InvalidServiceSettingsError, ServiceSettings, load, owner_url
 from service.store.migrate import migrate as migrate_database
 
@@ -42,7 +42,7 @@ def migrate() -> int:
 
 
 def load_settings() -> ServiceSettings | None:
-    """None where they cannot be used, and that was said."""
+    """Load the settings; None where they are unusable, after printing why."""
     try:
         settings = load()
     except InvalidServiceSettingsError as error:
@@ -53,9 +53,9 @@ def load_settings() -> ServiceSettings | None:
 
 
 async def _run(settings: ServiceSettings) -> int:
-    async with stopping() as told, open_service(settings) as service:
+    async with stopping() as stop, open_service(settings) as service:
         _greet(service)
-        await told.wait()
+        await stop.wait()
     log.info("stopped")
     return 0
 

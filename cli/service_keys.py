@@ -16,17 +16,18 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from agent.configuration import EXIT_CODE
-from cli import say
+from cli import output
+from cli.command import new_group
 from cli.service import load_settings
-from service.app import now
+from service.key_management.rotation import bind_agents, rotate, sign_audits, unbound_agents
 from service.keys import key_file
-from service.keys.key_ring import KeyFileError
+from service.keys.key_file import KeyFileError
 from service.keys.root_key import SealedValueError
-from service.rotation import bind_agents, rotate, sign_audits, unbound_agents
+from service.lifecycle import now
 from service.settings import ServiceSettings, owner_url
-from service.store.roles import grant
+from service.store.migrate import grant
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = new_group()
 
 _CODES = "Exit codes: 0 done, 2 the settings, or the key file, are wrong."
 T = TypeVar("T")
@@ -36,13 +37,13 @@ T = TypeVar("T")
 def new_key(
     file: Annotated[Path, typer.Argument(help="Where to; never inside the database's backups.")],
 ) -> None:
-    """Make a key file with one new key, for GITOPS_SERVICE_KEY_FILE or a Secret."""
+    """Create a key file with one new key, for GITOPS_SERVICE_KEY_FILE or a Secret."""
     try:
         made = key_file.generate(file)
     except OSError as error:
-        say.stop(f"{file}: {error.strerror}")
+        output.stop(f"{file}: {error.strerror}")
     if not made:
-        say.stop(f"{file} is there already: `gitops service rotate-key` adds a key to it")
+        output.stop(f"{file} is there already: `gitops service rotate-key` adds a key to it")
     sys.stdout.write(f"key {key_file.read_ring(file).current.id} made in {file}: keep a copy\n")
 
 
@@ -97,8 +98,8 @@ def bind_keys_of_agents(
     settings = _settings()
     if not names and not every:
         found = ", ".join(_run(unbound_agents(settings)))
-        told = f"{found}\nvouch for them by name, or with --all" if found else "none"
-        sys.stdout.write(f"agents with keys that the service did not write: {told}\n")
+        listed = f"{found}\nvouch for them by name, or with --all" if found else "none"
+        sys.stdout.write(f"agents with keys that the service did not write: {listed}\n")
         return
     done = _run(bind_agents(settings, now(), None if every else names))
     sys.stdout.write(f"bound: {', '.join(done) or 'nothing'}\n")
@@ -128,4 +129,4 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
     try:
         return asyncio.run(work)
     except (KeyFileError, SealedValueError) as error:
-        say.stop(str(error))
+        output.stop(str(error))

@@ -1,4 +1,4 @@
-"""The timeline of the command line: one line and one JSON shape, from bus and service alike. Pure.
+"""The timeline of the command line: one line and one JSON shape for bus and service. Pure.
 
 A person reads when it happened, how long after the step before of the same chain, to which
 application, and what in a sentence. A program gets CloudEvents 1.0 in structured mode: the fact's
@@ -12,11 +12,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import msgspec
-
-from bus.events import Event
-from bus.events.registry import UnknownTypeError, event_type
-from bus.events.sentences import sentence_of, short
+from bus.events.event import recorded_event
+from bus.events.sentences import short
 
 FACT = "fact."
 _CHAINS = 1000
@@ -24,7 +21,7 @@ _CHAINS = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineEntry:
-    """`type` as on the wire; `more`: extensions of whoever told it, such as its project."""
+    """An event; `type` is that of the wire, and `more` are extensions such as its project."""
 
     id: str
     source: str
@@ -38,26 +35,26 @@ class TimelineEntry:
 
     @property
     def name(self) -> str:
-        """`app.compared.v1`, `drift.began`."""
+        """The type without its class: `app.compared.v1`, `drift.began`."""
         return self.type.removeprefix(FACT)
 
     def fits(self, types: Collection[str]) -> bool:
-        """Whether one of `types` is its whole type or the first words of it."""
+        """Tell whether the type is, or begins with the words of, one of `types`."""
         return not types or any(
             f"{each}.".startswith(f"{it}.") for it in types for each in (self.type, self.name)
         )
 
     @property
     def structured(self) -> dict[str, object]:
-        """CloudEvents' JSON format 1.0, with our extensions."""
-        moment = self.time.astimezone(UTC).isoformat() if self.time else None
+        """Format the entry as CloudEvents 1.0 JSON, with extensions."""
+        time = self.time.astimezone(UTC).isoformat() if self.time else None
         known = {
             "specversion": "1.0",
             "id": self.id,
             "source": self.source,
             "type": self.type,
             "subject": self.subject,
-            "time": moment,
+            "time": time,
             "datacontenttype": "application/json",
             "correlation": self.correlation,
             "cause": self.cause,
@@ -67,13 +64,13 @@ class TimelineEntry:
 
 
 class TimelinePrinter:
-    """Lines for people; remembers when each of the newest chains was told of last."""
+    """Prints entries as lines; it remembers the last time of each of the newest chains."""
 
     def __init__(self) -> None:
         self._last: dict[str, datetime] = {}
 
     def line(self, entry: TimelineEntry) -> str:
-        """`10:00:01.234  +12 ms  argocd/shop  Synced: no differences`."""
+        """Format the entry: `10:00:01.234  +12 ms  argocd/shop  Synced: no differences`."""
         time, before = entry.time, self._last.pop(entry.correlation, None)
         step = ""
         if time and entry.correlation:
@@ -82,31 +79,24 @@ class TimelinePrinter:
         while len(self._last) > _CHAINS:
             del self._last[next(iter(self._last))]
         clock = time.astimezone().strftime("%H:%M:%S.%f")[:-3] if time else ""
-        said = f"{clock:<12} {step:>9}  {entry.subject}  {sentence(entry)}"
-        return "".join(each if each.isprintable() else " " for each in said).rstrip()
+        text = f"{clock:<12} {step:>9}  {entry.subject}  {sentence(entry)}"
+        return "".join(each if each.isprintable() else " " for each in text).rstrip()
 
 
 def sentence(entry: TimelineEntry) -> str:
-    """Of a fact or a change of the service; what this version does not know is told by its type."""
+    """Describe a fact or a change in a sentence; an unknown type is described by its name."""
     if entry.type.startswith(FACT):
-        fact = _fact(entry)
-        return sentence_of(fact) if fact else _fields(entry)
+        fact = recorded_event(entry.type, entry.data)
+        return fact.sentence if fact else _fields(entry)
     made = _CHANGES.get(entry.type)
     return made(entry.data) if made else _fields(entry)
 
 
-def _fact(entry: TimelineEntry) -> Event | None:
-    try:
-        return msgspec.convert(dict(entry.data), event_type(entry.type))
-    except (UnknownTypeError, msgspec.ValidationError):
-        return None
-
-
 def _fields(entry: TimelineEntry) -> str:
-    """Single values only: of a list nobody reads the length."""
+    """List the single values of the body; lists are left out."""
     known = {name: it for name, it in entry.data.items() if isinstance(it, str | int | float)}
-    said = " ".join(f"{name}={short(str(it))}" for name, it in known.items() if it not in ("", 0))
-    return f"{entry.name} {said}".rstrip()
+    fields = " ".join(f"{name}={short(str(it))}" for name, it in known.items() if it not in ("", 0))
+    return f"{entry.name} {fields}".rstrip()
 
 
 def _application(data: Mapping[str, Any]) -> str:

@@ -15,12 +15,12 @@ from typing import Any
 import msgspec
 import yaml
 
-from agent.sandbox import Sandbox
-from cli.sandbox import open_sandbox
+from cli.local.sandbox import open_sandbox
 from deploy import render
 from handlers.application.crd import definitions
+from sandbox.client import Sandbox
 
-_SHIPPED = Path("..", "service", "api", "install")
+_SHIPPED = Path("..", "service", "api", "agents", "install")
 _EVERYTHING: Mapping[str, Any] = {
     "imagePullSecrets": [{"name": "pull"}],
     "link": {
@@ -31,7 +31,7 @@ _EVERYTHING: Mapping[str, Any] = {
     },
     "proxy": {"url": "http://proxy"},
 }
-"""Every choice that the service's wizard offers, taken; see service/api/install/made.py."""
+"""Every choice that the service's wizard offers, taken; see chart_copy.py of the service."""
 _PROFILES: Mapping[str, Mapping[str, Any]] = {
     "namespaced": {"profile": "namespaced"},
     "roles": {"profile": "namespaced", "roles": True},

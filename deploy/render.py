@@ -11,10 +11,11 @@ from typing import Any
 
 import msgspec
 
-from agent.sandbox import Sandbox
-from cli.directory import DirectoryTree
+from agent.renderer.renderer import SandboxRenderer
+from cli.local.directory import DirectoryTree
 from handlers.application.spec import HelmSource
-from handlers.render.recipe import Recipe, SourceType
+from handlers.ports.rendering import Recipe, SourceType
+from sandbox.client import Sandbox
 
 RELEASE, NAMESPACE = "gitops", "argocd"
 SERVICE_NAMESPACE = "gitops"
@@ -62,5 +63,5 @@ async def kustomized(sandbox: Sandbox, folder: Path, path: str) -> tuple[Object,
 
 
 async def _objects(sandbox: Sandbox, recipe: Recipe, folder: Path = FOLDER) -> tuple[Object, ...]:
-    rendered = await sandbox.render(recipe, DirectoryTree(folder))
+    rendered = await SandboxRenderer(sandbox).render(recipe, DirectoryTree(folder))
     return tuple(msgspec.json.decode(one) for one in rendered.objects)

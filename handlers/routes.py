@@ -1,11 +1,23 @@
-"""The house plan: every way an event goes, in reading order.
+"""The routing table: which handler takes which event. Read this page first.
 
-Follow a push. The front door asks for its repository; `refresh` finds the applications it touches,
-`render` makes their manifests, `compare` holds them beside the cluster, `decide` says whether to
-sync, `step` applies one wave after the other, `assess` tells when a wave is healthy. Each room says
-only what happened, and this table alone knows who listens.
+The agent is a set of handlers around a message bus (NATS JetStream). A handler is an async
+callable: it takes one typed event, reads the state that the event is about, decides, acts, and
+returns the events that follow. It never calls another handler; this table alone connects them.
+Three kinds of events travel on the bus (`bus/events`): an *ask* ("look at this again"; equal asks
+that wait are merged), a *command* ("do this", never merged) and a *fact* ("this happened").
 
-Whatever is about one application shares one lane, so no two rooms work on it at once.
+Follow a Git push until its objects run in the cluster:
+
+    push or poll -> RefreshRepository   refresh   fetch; which Applications does a commit touch?
+                 -> RefreshApp          render    Git revision to manifests, in the sandbox
+                 -> ManifestsRendered   compare   manifests beside the live objects
+                 -> Compared            decide    sync by itself, or why not
+                 -> StepOperation       step      apply one wave after the other
+                 -> ResourcesApplied    assess    health; asks for the next step
+
+Each row names its *lane*, a serial queue by key. All events of one Application share one lane, so
+no two handlers ever work on the same Application at once; different Applications run in parallel.
+Delivery is at least once: a handler that is called twice with the same event finds its work done.
 """
 
 from __future__ import annotations
@@ -29,60 +41,91 @@ from bus.events import (
     TerminateOperation,
 )
 from bus.route import Route
-from handlers.command.handler import RefreshThis, SyncNow, Terminate
-from handlers.compare.handler import Compare
-from handlers.delete.handler import Delete
-from handlers.health.handler import Assess
-from handlers.refresh.handler import Refresh
-from handlers.render.evaluate.handler import RENDER_SECONDS
-from handlers.render.handler import Render
-from handlers.sync.handler import Abandon, Decide
-from handlers.sync.step.handler import Step
+from handlers.command import (
+    RefreshCommandHandler,
+    SyncCommandHandler,
+    TerminateCommandHandler,
+)
+from handlers.compare import CompareHandler
+from handlers.delete import DeleteHandler
+from handlers.health.handler import AssessHandler
+from handlers.refresh.handler import RefreshHandler
+from handlers.render.evaluator import RENDER_SECONDS
+from handlers.render.handler import RenderHandler
+from handlers.sync.handler import DecideHandler, FailOnRenderErrorHandler
+from handlers.sync.step import StepHandler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rooms:
-    """Every room, furnished with its ports."""
+class Handlers:
+    """Every handler of the agent, ready to be called: `agent/wiring.py` builds them."""
 
-    refresh: Refresh
-    render: Render
-    compare: Compare
-    decide: Decide
-    step: Step
-    assess: Assess
-    abandon: Abandon
-    delete: Delete
-    sync_now: SyncNow
-    refresh_this: RefreshThis
-    terminate: Terminate
+    refresh: RefreshHandler
+    """Fetches a repository and asks for the Applications that its new commit touches."""
+    render: RenderHandler
+    """Renders the manifests of an Application, unless the last render still holds."""
+    compare: CompareHandler
+    """Compares the manifests with the live objects and says what differs; writes nothing."""
+    decide: DecideHandler
+    """Starts an automated sync, or writes into the status why there is none."""
+    step: StepHandler
+    """Carries the operation under way as far as it goes without waiting."""
+    assess: AssessHandler
+    """Sums up the health of an Application; wakes an operation that waits for health."""
+    fail_on_render_error: FailOnRenderErrorHandler
+    """Ends an operation whose manifests cannot be rendered."""
+    delete: DeleteHandler
+    """Deletes what an Application deployed, the highest wave first, then its finalizer."""
+    sync_command: SyncCommandHandler
+    """Writes the sync that a person or the service orders into the Application."""
+    refresh_command: RefreshCommandHandler
+    """Refreshes one Application because somebody asked for it."""
+    terminate_command: TerminateCommandHandler
+    """Marks the operation under way as terminating."""
 
 
-def house_plan(rooms: Rooms) -> tuple[Route, ...]:
-    r, app, repo = rooms, _of_app, _of_repository
+def routes(handlers: Handlers) -> tuple[Route, ...]:
+    """Build the rows of the table; see `bus.route.Route` for the columns.
+
+    `name` is the name of the durable consumer on the bus, and of the handler in logs and metrics.
+    `continues` marks events that continue work which was begun: they are served before new work.
+    Timeouts are in seconds; without one the default of `Route` holds.
+    """
+    h, app, repo = handlers, _application_lane, _repository_lane
     return (
-        # a push becomes live objects
-        Route(name="refresh", event=RefreshRepository, room=r.refresh, lane=repo, timeout=300),
-        Route(name="render", event=RefreshApp, room=r.render, lane=app, timeout=RENDER_SECONDS),
-        Route(name="compare", event=ManifestsRendered, room=r.compare, lane=app, goes_on=True),
-        Route(name="decide", event=Compared, room=r.decide, lane=app, goes_on=True),
-        Route(name="step", event=StepOperation, room=r.step, lane=app, timeout=300, goes_on=True),
-        Route(name="assess", event=ResourcesApplied, room=r.assess, lane=app, goes_on=True),
-        # the cluster changes
-        Route(name="compare-live", event=CompareApp, room=r.compare, lane=app),
-        Route(name="assess-live", event=AssessApp, room=r.assess, lane=app),
-        # something cannot be deployed, or shall go
-        Route(name="abandon", event=RenderFailed, room=r.abandon, lane=app, goes_on=True),
-        Route(name="delete", event=DeleteApp, room=r.delete, lane=app, timeout=300),
-        # a person or the service wants something
-        Route(name="sync", event=SyncApp, room=r.sync_now, lane=app),
-        Route(name="refresh-now", event=RefreshNow, room=r.refresh_this, lane=app),
-        Route(name="terminate", event=TerminateOperation, room=r.terminate, lane=app),
+        # A push becomes live objects.
+        Route(name="refresh", event=RefreshRepository, handler=h.refresh, lane=repo, timeout=300),
+        Route(name="render", event=RefreshApp, handler=h.render, lane=app, timeout=RENDER_SECONDS),
+        Route(name="compare", event=ManifestsRendered, handler=h.compare, lane=app, continues=True),
+        Route(name="decide", event=Compared, handler=h.decide, lane=app, continues=True),
+        Route(
+            name="step", event=StepOperation, handler=h.step, lane=app, timeout=300, continues=True
+        ),
+        Route(name="assess", event=ResourcesApplied, handler=h.assess, lane=app, continues=True),
+        # A live object changed: the watches of the cluster ask.
+        Route(name="compare-live", event=CompareApp, handler=h.compare, lane=app),
+        Route(name="assess-live", event=AssessApp, handler=h.assess, lane=app),
+        # An Application cannot be rendered, or is being deleted.
+        Route(
+            name="abandon",
+            event=RenderFailed,
+            handler=h.fail_on_render_error,
+            lane=app,
+            continues=True,
+        ),
+        Route(name="delete", event=DeleteApp, handler=h.delete, lane=app, timeout=300),
+        # A person or the service gives a command.
+        Route(name="sync", event=SyncApp, handler=h.sync_command, lane=app),
+        Route(name="refresh-now", event=RefreshNow, handler=h.refresh_command, lane=app),
+        Route(name="terminate", event=TerminateOperation, handler=h.terminate_command, lane=app),
     )
 
 
-def _of_app(event: Any) -> str:
+def _application_lane(event: Any) -> str:
+    """The lane of an event about one Application."""
     return f"app:{event.app}"
 
 
-def _of_repository(event: RefreshRepository) -> str:
+def _repository_lane(event: RefreshRepository) -> str:
+    """The lane of a repository: one fetch of it at a time."""
     return f"repo:{event.repository}"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from playground.compiling import Build, BuildError, Progress, Step, Watcher, run_builds
+from playground.compiling import Build, BuildError, BuildStep, Progress, Watcher, run_builds
 from playground.screen import watching
 from playground.toolchain import (
     MODULES,
@@ -23,7 +23,7 @@ from playground.toolchain import (
     fingerprint,
 )
 
-SANDBOX_SOURCES = Path(__file__).parent.parent / "sandbox"
+SANDBOX_SOURCES = Path(__file__).parent.parent / "sandbox" / "worker"
 SANDBOX_VARIABLE = "GITOPS_SANDBOX_BINARY"
 SANDBOX_PROGRAM = "gitops-sandbox"
 
@@ -40,9 +40,9 @@ def build_control_plane(watch: Watcher) -> Path:
 
 def build_sandbox(watch: Watcher) -> Path:
     """The sandbox worker of exactly these sources; the variable GITOPS_SANDBOX_BINARY overrides."""
-    given = os.environ.get(SANDBOX_VARIABLE)
-    if given:
-        return Path(given)
+    configured = os.environ.get(SANDBOX_VARIABLE)
+    if configured:
+        return Path(configured)
     build = sandbox_build()
     if not build.folder.is_dir():
         run_builds((build,), watch)
@@ -68,13 +68,13 @@ def control_plane_build() -> Build:
             _kubernetes("kube-apiserver", 180, kubernetes),
             _kubernetes("kube-controller-manager", 60, kubernetes),
             _kubernetes("kube-scheduler", 10, kubernetes),
-            Step(
+            BuildStep(
                 program="etcd",
                 seconds=10,
                 module=MODULES / "cluster",
                 package="go.etcd.io/etcd/server/v3",
             ),
-            Step(
+            BuildStep(
                 program="kwok",
                 seconds=60,
                 module=MODULES / "kwok",
@@ -91,11 +91,11 @@ def sandbox_build() -> Build:
         if file.is_file() and _is_source(file.relative_to(SANDBOX_SOURCES))
     )
     folder = cache_folder() / "sandbox" / fingerprint(sources, SANDBOX_SOURCES)
-    step = Step(program=SANDBOX_PROGRAM, seconds=75, module=SANDBOX_SOURCES, package=".")
+    step = BuildStep(program=SANDBOX_PROGRAM, seconds=75, module=SANDBOX_SOURCES, package=".")
     return Build(folder=folder, steps=(step,))
 
 
-def say_nothing(_: Progress) -> None:
+def ignore_progress(_: Progress) -> None:
     """For callers without a screen."""
 
 
@@ -109,13 +109,13 @@ def main() -> int:
     except (BuildError, ToolMissingError) as error:
         console.print(str(error), markup=False, style="red")
         return 1
-    sandbox = build_sandbox(say_nothing)
+    sandbox = build_sandbox(ignore_progress)
     console.print(f"built: the control plane, and {sandbox}", soft_wrap=True, highlight=False)
     return 0
 
 
-def _kubernetes(program: str, seconds: float, flags: str) -> Step:
-    return Step(
+def _kubernetes(program: str, seconds: float, flags: str) -> BuildStep:
+    return BuildStep(
         program=program,
         seconds=seconds,
         module=MODULES / "cluster",
@@ -139,8 +139,7 @@ def _kubernetes_flags() -> str:
 
 
 def _is_source(file: Path) -> bool:
-    built = file.parts[0] == "bin"
-    return not built and not file.name.endswith("_test.go") and "testdata" not in file.parts
+    return not file.name.endswith("_test.go") and "testdata" not in file.parts
 
 
 if __name__ == "__main__":

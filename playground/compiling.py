@@ -6,6 +6,7 @@ of what is built.
 """
 
 import fcntl
+import os
 import shutil
 import subprocess
 import tempfile
@@ -20,14 +21,14 @@ import msgspec
 from playground.toolchain import find_go
 
 _LOOK_EVERY = 0.25
-_SAID = 4000
+_OUTPUT_BYTES = 4000
 
 
 class BuildError(RuntimeError):
     """The Go compiler refused. The message ends with what it said."""
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class BuildStep(msgspec.Struct, frozen=True, kw_only=True):
     """A program, the seconds it takes on two cores from nothing, and its package in a module."""
 
     program: str
@@ -41,13 +42,13 @@ class Build(msgspec.Struct, frozen=True, kw_only=True):
     """Programs that land together in one folder."""
 
     folder: Path
-    steps: tuple[Step, ...]
+    steps: tuple[BuildStep, ...]
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """Where a run of builds is: what is being done, and expected seconds behind and in all."""
 
-    doing: str
+    activity: str
     step: int
     steps: int
     done: float
@@ -75,7 +76,7 @@ def run_builds(builds: Sequence[Build], watch: Watcher) -> None:
             else:
                 _build(build, gauge)
     if builds:
-        gauge.tell("done")
+        gauge.report("done")
 
 
 class Timed(Protocol):
@@ -102,13 +103,13 @@ class Gauge:
         self._at += 1
         self._began = time.monotonic()
 
-    def tell(self, doing: str) -> None:
+    def report(self, activity: str) -> None:
         behind = sum(step.seconds for step in self._steps[: self._at])
         current = self._steps[self._at].seconds if self._at < len(self._steps) else 0.0
         spent = min(time.monotonic() - self._began, current * 0.98)
         self._watch(
             Progress(
-                doing=doing,
+                activity=activity,
                 step=min(self._at + 1, len(self._steps)),
                 steps=len(self._steps),
                 done=behind + spent,
@@ -120,7 +121,7 @@ class Gauge:
 def _build(build: Build, gauge: Gauge) -> None:
     partial = Path(tempfile.mkdtemp(prefix="partial-", dir=build.folder.parent))
     try:
-        gauge.tell("looking for Go")
+        gauge.report("looking for Go")
         go = find_go()
         for step in build.steps:
             _compile(go, step, partial / step.program, gauge)
@@ -131,34 +132,40 @@ def _build(build: Build, gauge: Gauge) -> None:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _compile(go: str, step: Step, target: Path, gauge: Gauge) -> None:
+def _compile(go: str, step: BuildStep, target: Path, gauge: Gauge) -> None:
     flags = ("-trimpath", "-buildvcs=false", "-ldflags", step.link_flags, "-o", str(target))
-    run_watched((go, "build", *flags, step.package), step.module, gauge, f"building {step.program}")
+    command = (go, "build", *flags, step.package)
+    run_watched(command, step.module, gauge, f"building {step.program}", _environment())
+
+
+def _environment() -> Mapping[str, str]:
+    """Ours, with a compiler that collects its garbage seldom: a sixth less CPU for more memory."""
+    return {"GOGC": "400", **os.environ}
 
 
 def run_watched(
     command: Sequence[str],
     folder: Path,
     gauge: Gauge,
-    doing: str,
+    activity: str,
     environment: Mapping[str, str] | None = None,
 ) -> None:
     """Run a program in `folder` and tell the gauge meanwhile.
 
     Raises BuildError with the end of what it printed where it fails. `environment` replaces ours.
     """
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
-            list(command), cwd=folder, stdout=said, stderr=said, env=environment
+            list(command), cwd=folder, stdout=output, stderr=output, env=environment
         )
         try:
             while process.poll() is None:
-                gauge.tell(doing)
+                gauge.report(activity)
                 time.sleep(_LOOK_EVERY)
         finally:
             _end(process)
         if process.returncode != 0:
-            raise BuildError(f"{doing} failed:\n{_end_of(said)}")
+            raise BuildError(f"{activity} failed:\n{_end_of(output)}")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -167,16 +174,16 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _end_of(said: BinaryIO) -> str:
-    said.seek(0)
-    return said.read()[-_SAID:].decode(errors="replace").strip()
+def _end_of(output: BinaryIO) -> str:
+    output.seek(0)
+    return output.read()[-_OUTPUT_BYTES:].decode(errors="replace").strip()
 
 
 @contextmanager
 def locked(folder: Path, gauge: Gauge) -> Iterator[None]:
     with folder.with_name(f"{folder.name}.lock").open("w") as lock:
         while not _taken(lock.fileno()):
-            gauge.tell("waiting for another process that builds the same")
+            gauge.report("waiting for another process that builds the same")
             time.sleep(_LOOK_EVERY)
         yield
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import aiohttp
 
-from agent.child import Child, Fact, Program
-from playground.images.build import BuiltImage
+from agent.child_process import ChildProcess, ChildProgram, Fact
+from playground.images.build import MountedImage
 from playground.server import Server
 
 USER = 10001
@@ -35,7 +35,7 @@ _AS_NOBODY = (
 
 @asynccontextmanager
 async def container(
-    image: BuiltImage,
+    mounted: MountedImage,
     folder: Path,
     port: int,
     environment: Mapping[str, str],
@@ -46,24 +46,24 @@ async def container(
 
     `volumes` are folders of this machine, by the place in the container where they are writable.
     """
-    with image.buildah.mounted(image.name) as files:
-        said = json.loads(image.buildah.read("inspect", "--type", "image", image.name))
-        config = said["Docker"]["config"]
-        variables = dict(pair.split("=", 1) for pair in config["Env"]) | {"HOME": "/tmp"}  # noqa: S108
-        program = Program(
-            name=image.target,
-            command=(
-                *_walls(files, variables | dict(environment), volumes or {}),
-                *_AS_NOBODY,
-                *config["Entrypoint"],
-                *config["Cmd"],
-            ),
-            folder=folder,
-            stop_grace=30.0,
-            ready_within=90.0,
-        )
-        async with Child(program, _answers(f"http://127.0.0.1:{port}/readyz")) as child:
-            yield Server(f"http://127.0.0.1:{port}", child)
+    image = mounted.image
+    inspected = json.loads(image.buildah.read("inspect", "--type", "image", image.name))
+    config = inspected["Docker"]["config"]
+    variables = dict(pair.split("=", 1) for pair in config["Env"]) | {"HOME": "/tmp"}  # noqa: S108
+    program = ChildProgram(
+        name=image.target,
+        command=(
+            *_walls(mounted.files, variables | dict(environment), volumes or {}),
+            *_AS_NOBODY,
+            *config["Entrypoint"],
+            *config["Cmd"],
+        ),
+        folder=folder,
+        stop_grace=30.0,
+        ready_within=90.0,
+    )
+    async with ChildProcess(program, _answers(f"http://127.0.0.1:{port}/readyz")) as child:
+        yield Server(f"http://127.0.0.1:{port}", child)
 
 
 def volume(folder: Path) -> Path:

@@ -2,28 +2,31 @@
 
 Repositories come and go at run time. What the helper commits and what a Git client pushes is
 announced alike. The host can go down and come back on its port; its loop may be another than the
-caller's.
+caller's. `answer` runs `git http-backend` as a CGI program.
 """
 
 import asyncio
 import base64
 import hmac
+import os
 import shutil
 import socket
 import ssl
+import subprocess
 from collections.abc import Coroutine
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import msgspec
 from aiohttp import web
 
 from agent.loopback import free_port
-from playground import cgi, gitstore
-from playground.deliveries import Deliveries
-from playground.gitrepository import Login, Repository
+from playground import gitstore
+from playground.gitrepository import HostedRepository, HostLogin
+from playground.pushes import DeliverySender
 
-__all__ = ["GitHost", "Login", "Repository"]
+__all__ = ["GitHost", "HostLogin", "HostedRepository"]
 
 _BODY_LIMIT = 1 << 30
 
@@ -35,8 +38,8 @@ class GitHost:
         self.folder = folder
         self._tls = tls
         self._port = free_port()
-        self._repositories: dict[str, Repository] = {}
-        self._deliveries = Deliveries()
+        self._repositories: dict[str, HostedRepository] = {}
+        self._deliveries = DeliverySender()
         self._receiving = asyncio.Lock()
         self._runner: web.AppRunner | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -45,12 +48,14 @@ class GitHost:
     def url(self) -> str:
         return f"{'https' if self._tls else 'http'}://127.0.0.1:{self._port}"
 
-    def create(self, name: str, *, branch: str = "main", login: Login | None = None) -> Repository:
+    def create(
+        self, name: str, *, branch: str = "main", login: HostLogin | None = None
+    ) -> HostedRepository:
         """An empty repository; `login` is asked for on every request."""
         if name in self._repositories:
             raise FileExistsError(f"{self.url} already has a repository {name}")
         path = f"{name}.git"
-        repository = Repository(
+        repository = HostedRepository(
             name, f"{self.url}/{path}", self.folder / path, branch, self._deliveries.put
         )
         repository.login = login
@@ -122,7 +127,7 @@ class GitHost:
             return await self._receive(request, repository)
         return await self._ask_git(request)
 
-    async def _receive(self, request: web.Request, repository: Repository) -> web.Response:
+    async def _receive(self, request: web.Request, repository: HostedRepository) -> web.Response:
         async with self._receiving:
             before = repository.references()
             answer = await self._ask_git(request)
@@ -130,7 +135,7 @@ class GitHost:
             return answer
 
     async def _ask_git(self, request: web.Request) -> web.Response:
-        asked = cgi.GitRequest(
+        asked = GitRequest(
             method=request.method,
             path=request.path,
             query=request.query_string,
@@ -139,8 +144,8 @@ class GitHost:
             user="playground",
             body=await request.read(),
         )
-        said = await asyncio.to_thread(cgi.answer, self.folder, asked)
-        return web.Response(status=said.status, headers=said.headers, body=said.body)
+        output = await asyncio.to_thread(answer, self.folder, asked)
+        return web.Response(status=output.status, headers=output.headers, body=output.body)
 
 
 def _acknowledge_now(request: web.Request) -> None:
@@ -153,7 +158,67 @@ def _acknowledge_now(request: web.Request) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
 
-def _knows(request: web.Request, login: Login) -> bool:
-    wanted = base64.b64encode(f"{login.user}:{login.password}".encode()).decode()
-    given = request.headers.get("Authorization", "")
-    return hmac.compare_digest(given.encode(), f"Basic {wanted}".encode())
+def _knows(request: web.Request, login: HostLogin) -> bool:
+    expected = base64.b64encode(f"{login.user}:{login.password}".encode()).decode()
+    header = request.headers.get("Authorization", "")
+    return hmac.compare_digest(header.encode(), f"Basic {expected}".encode())
+
+
+_ANSWERS_WITHIN = 120
+# The user's own Git settings must not change what a test sees.
+_HERMETIC = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+
+
+class GitRequest(msgspec.Struct, frozen=True, kw_only=True):
+    method: str
+    path: str
+    query: str
+    content_type: str
+    protocol: str
+    user: str
+    body: bytes
+
+
+class GitAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+def answer(root: Path, request: GitRequest) -> GitAnswer:
+    """Blocking: call it in a thread."""
+    done = subprocess.run(
+        ["git", "http-backend"],
+        input=request.body,
+        env={"PATH": os.environ["PATH"], **_HERMETIC, **_variables(root, request)},
+        capture_output=True,
+        timeout=_ANSWERS_WITHIN,
+        check=False,
+    )
+    if done.returncode != 0 and not done.stdout:
+        return GitAnswer(status=500, headers={}, body=done.stderr)
+    return _parse(done.stdout)
+
+
+def _variables(root: Path, request: GitRequest) -> dict[str, str]:
+    return {
+        "GIT_PROJECT_ROOT": str(root),
+        "GIT_HTTP_EXPORT_ALL": "1",
+        "GATEWAY_INTERFACE": "CGI/1.1",
+        "REQUEST_METHOD": request.method,
+        "PATH_INFO": request.path,
+        "QUERY_STRING": request.query,
+        "CONTENT_TYPE": request.content_type,
+        "CONTENT_LENGTH": str(len(request.body)),
+        "GIT_PROTOCOL": request.protocol,
+        "REMOTE_USER": request.user,
+        "REMOTE_ADDR": "127.0.0.1",
+    }
+
+
+def _parse(output: bytes) -> GitAnswer:
+    head, _, body = output.partition(b"\r\n\r\n")
+    pairs = (line.partition(":") for line in head.decode().splitlines())
+    headers = {name.strip(): value.strip() for name, _, value in pairs}
+    status = int(headers.pop("Status", "200 OK").split()[0])
+    return GitAnswer(status=status, headers=headers, body=body)

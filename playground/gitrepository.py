@@ -11,17 +11,16 @@ from pathlib import Path
 import msgspec
 
 from playground import gitstore
-from playground.deliveries import Delivery, Parcel
 from playground.gitstore import NOTHING, Changes
-from playground.pushes import Push, Webhook
+from playground.pushes import Parcel, PushPayload, PushWebhook, SentDelivery
 
 
-class Login(msgspec.Struct, frozen=True, kw_only=True):
+class HostLogin(msgspec.Struct, frozen=True, kw_only=True):
     user: str
     password: str
 
 
-class Repository:
+class HostedRepository:
     """Set `webhook` to have pushes announced; `deliveries` tells what became of them."""
 
     def __init__(
@@ -31,9 +30,9 @@ class Repository:
         self.url = url
         self.folder = folder
         self.branch = branch
-        self.login: Login | None = None
-        self.webhook: Webhook | None = None
-        self.deliveries: list[Delivery] = []
+        self.login: HostLogin | None = None
+        self.webhook: PushWebhook | None = None
+        self.deliveries: list[SentDelivery] = []
         self._send = send
 
     def commit(self, changes: Changes, *, branch: str = "", message: str = "change") -> str:
@@ -60,24 +59,24 @@ class Repository:
             if old != new and self.webhook is not None:
                 self._post(self.webhook, self._push(name, old, new), str(uuid.uuid4()))
 
-    def redeliver(self, delivery: Delivery) -> None:
+    def redeliver(self, delivery: SentDelivery) -> None:
         """The same push with the same delivery id, as a person can ask of a real host."""
         if self.webhook is not None:
             self._post(self.webhook, delivery.push, delivery.id)
 
-    def _post(self, webhook: Webhook, push: Push, delivery: str) -> None:
+    def _post(self, webhook: PushWebhook, push: PushPayload, delivery: str) -> None:
         self._send(
             Parcel(
                 id=delivery,
                 push=push,
                 webhook=webhook,
                 default_branch=self.branch,
-                told=self.deliveries.append,
+                on_delivery=self.deliveries.append,
             )
         )
 
-    def _push(self, reference: str, before: str, after: str) -> Push:
-        return Push(
+    def _push(self, reference: str, before: str, after: str) -> PushPayload:
+        return PushPayload(
             repository=self.name,
             clone_url=self.url,
             reference=reference,

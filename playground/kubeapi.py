@@ -15,8 +15,9 @@ from typing import Any
 import aiohttp
 import msgspec
 import orjson
+import yaml
 
-from agent.child import until
+from agent.child_process import until
 
 _TIMEOUT = aiohttp.ClientTimeout(total=30)
 
@@ -119,10 +120,10 @@ class KubeApi:
         data = None if body is None else orjson.dumps(body)
         headers = {"Content-Type": content_type, "Accept": accept}
         async with self._session.request(method, path, data=data, headers=headers) as answer:
-            said = await answer.read()
+            content = await answer.read()
             if answer.status >= 400:
-                raise KubeApiError(answer.status, _message(said))
-            found: Object = orjson.loads(said)
+                raise KubeApiError(answer.status, _message(content))
+            found: Object = orjson.loads(content)
             return found
 
 
@@ -138,8 +139,35 @@ async def kube_api(access: Access) -> AsyncIterator[KubeApi]:
         yield KubeApi(session)
 
 
-def _message(said: bytes) -> str:
+def _message(content: bytes) -> str:
     try:
-        return str(orjson.loads(said)["message"])
+        return str(orjson.loads(content)["message"])
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        return said[:500].decode(errors="replace")
+        return content[:500].decode(errors="replace")
+
+
+_FOLDER = Path(__file__).parent.parent / "deploy" / "base" / "crds"
+_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+async def install_definitions(api: KubeApi) -> None:
+    """Return when the API server serves them."""
+    bodies: list[dict[str, Any]] = [
+        yaml.safe_load(file.read_text()) for file in sorted(_FOLDER.glob("*.yaml"))
+    ]
+    for body in bodies:
+        await api.apply(f"{_DEFINITIONS}/{body['metadata']['name']}", body)
+    for body in bodies:
+        await _served(api, body["spec"]["names"]["plural"])
+
+
+async def _served(api: KubeApi, plural: str) -> None:
+    async def answers() -> bool:
+        try:
+            return await api.exists(f"/apis/argoproj.io/v1alpha1/{plural}")
+        except KubeApiError as error:
+            if error.code != 429:  # its storage is being made
+                raise
+            return False
+
+    await until(answers)

@@ -11,12 +11,13 @@ import secrets
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import aiohttp
 
-from agent.child import Child, Fact, until
+from agent.child_process import ChildProcess, Fact, until
 from agent.loopback import answers_tcp, free_port
 from playground import programs
 from playground.certificates import (
@@ -40,27 +41,16 @@ _LABELS = {"kubernetes.io/os": "linux"}
 _DEFAULT = "/api/v1/namespaces/default"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ControlPlane:
-    """A running cluster, and the ways to break it.
+    """A running cluster, which another process may have started.
 
     Its administrator can be reached by token (`access`, `kubeconfig`) and by client `certificate`.
     """
 
-    def __init__(
-        self,
-        access: Access,
-        kubeconfig: Path,
-        certificate: KeyPair,
-        api_server: Child,
-        etcd: Child,
-        data: Path,
-    ) -> None:
-        self.access = access
-        self.kubeconfig = kubeconfig
-        self.certificate = certificate
-        self._api_server = api_server
-        self._etcd = etcd
-        self._data = data
+    access: Access
+    kubeconfig: Path
+    certificate: KeyPair
 
     @property
     def url(self) -> str:
@@ -70,34 +60,50 @@ class ControlPlane:
         """The administrator's connection."""
         return kube_api(self.access)
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BreakableControlPlane(ControlPlane):
+    """A cluster whose programs are ours to break: whoever shares it is told of the fault too."""
+
+    api_server: ChildProcess
+    etcd: ChildProcess
+    data: Path
+
+    @property
+    def address(self) -> ControlPlane:
+        """All that somebody who only uses the cluster needs."""
+        return ControlPlane(
+            access=self.access, kubeconfig=self.kubeconfig, certificate=self.certificate
+        )
+
     def kill_api_server(self) -> None:
         """As a crash would: connections break, watches end, nothing is said."""
-        self._api_server.kill()
+        self.api_server.kill()
 
     async def start_api_server(self) -> None:
         """Back on the same port with the same data; no effect while it runs."""
-        await self._api_server.start()
+        await self.api_server.start()
 
     @asynccontextmanager
     async def stopped(self) -> AsyncIterator[Path]:
         """Neither serves meanwhile; the folder of etcd's data, to be copied or to be put back."""
-        await self._api_server.stop()
-        await self._etcd.stop()
+        await self.api_server.stop()
+        await self.etcd.stop()
         try:
-            yield self._data
+            yield self.data
         finally:
-            await self._etcd.start()
-            await self._api_server.start()
+            await self.etcd.start()
+            await self.api_server.start()
 
     async def restart_api_server(self) -> None:
-        await self._api_server.stop()
-        await self._api_server.start()
+        await self.api_server.stop()
+        await self.api_server.start()
 
 
 @asynccontextmanager
 async def control_plane(
     folder: Path, binaries: Path, *, controllers: bool = True
-) -> AsyncIterator[ControlPlane]:
+) -> AsyncIterator[BreakableControlPlane]:
     """A cluster that is ready to use: with controllers, its nodes are Ready too."""
     tokens = {user: secrets.token_urlsafe(24) for user in _USERS}
     files = _write_files(folder, binaries, tokens)
@@ -110,20 +116,27 @@ async def control_plane(
         configs = _write_kubeconfigs(files.folder, accesses)
         if controllers:
             await _open_controllers(stack, files, configs)
-        cluster = ControlPlane(
-            accesses[_ADMIN], configs[_ADMIN], files.admin, api_server, etcd, files.folder / "etcd"
+        cluster = BreakableControlPlane(
+            access=accesses[_ADMIN],
+            kubeconfig=configs[_ADMIN],
+            certificate=files.admin,
+            api_server=api_server,
+            etcd=etcd,
+            data=files.folder / "etcd",
         )
         await _until_usable(cluster, nodes=_NODES if controllers else ())
         yield cluster
 
 
-async def _open_api(stack: AsyncExitStack, files: ClusterFiles) -> tuple[Child, Child, str]:
+async def _open_api(
+    stack: AsyncExitStack, files: ClusterFiles
+) -> tuple[ChildProcess, ChildProcess, str]:
     etcd_port, port = free_port(), free_port()
-    etcd = Child(programs.etcd(files, etcd_port, free_port()), answers_tcp(etcd_port))
+    etcd = ChildProcess(programs.etcd(files, etcd_port, free_port()), answers_tcp(etcd_port))
     await stack.enter_async_context(etcd)
     url = f"https://127.0.0.1:{port}"
     ready = _answers_https(f"{url}/readyz", files.authority_file)
-    api_server = Child(programs.api_server(files, port, etcd_port), ready)
+    api_server = ChildProcess(programs.api_server(files, port, etcd_port), ready)
     await stack.enter_async_context(api_server)
     return etcd, api_server, url
 
@@ -136,7 +149,7 @@ async def _open_controllers(
     scheduler = programs.scheduler(files, ports[1], configs[_USERS[2]])
     kwok = programs.kwok(files, ports[2], configs[_ADMIN], STAGES)
     children = [
-        Child(program, answers_tcp(port))
+        ChildProcess(program, answers_tcp(port))
         for program, port in zip((manager, scheduler, kwok), ports, strict=True)
     ]
     for child in children:

@@ -13,13 +13,13 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from agent.child import Child, Program
-from agent.embedded import nats_binary
+from agent.child_process import ChildProcess, ChildProgram
+from agent.embedded_nats import nats_binary
 from agent.loopback import answers_tcp, free_port
 from agent.store.files import write_whole
 from bus.jetstream.authorization import User, authorization, new_seeds, users_of
-from bus.logins import Login
-from bus.subjects import Scope
+from bus.logins import BusLogin
+from bus.subjects import AgentScope
 from playground.server import Server
 
 _CONFIGURATION = """\
@@ -30,7 +30,7 @@ _USER = "playground"
 
 
 @asynccontextmanager
-async def nats_server(folder: Path, agents: Sequence[Scope] = ()) -> AsyncIterator[Server]:
+async def nats_server(folder: Path, agents: Sequence[AgentScope] = ()) -> AsyncIterator[Server]:
     port, password = free_port(), secrets.token_urlsafe(16)
     await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
     lines = await asyncio.to_thread(_logins, folder, agents, password)
@@ -38,18 +38,18 @@ async def nats_server(folder: Path, agents: Sequence[Scope] = ()) -> AsyncIterat
     file = folder / "nats.conf"
     await asyncio.to_thread(write_whole, file, text.encode())
     command = (nats_binary(), "--config", str(file))
-    program = Program(name="nats-server", command=command, folder=folder)
+    program = ChildProgram(name="nats-server", command=command, folder=folder)
     login = "" if agents else f"{_USER}:{password}@"
-    async with Child(program, answers_tcp(port)) as child:
+    async with ChildProcess(program, answers_tcp(port)) as child:
         yield Server(f"nats://{login}127.0.0.1:{port}", child)
 
 
-def seed_file(folder: Path, agent: Scope, login: Login) -> Path:
+def seed_file(folder: Path, agent: AgentScope, login: BusLogin) -> Path:
     """Where the server in `folder` leaves what proves this login."""
     return folder / agent.name(f"{login}.nk")
 
 
-def _logins(folder: Path, agents: Sequence[Scope], password: str) -> str:
+def _logins(folder: Path, agents: Sequence[AgentScope], password: str) -> str:
     if not agents:
         return f'authorization {{ user: {_USER}, password: "{password}" }}\n'
     users: list[User] = []

@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from agent.child import Child, Fact, Program
+from agent.child_process import ChildProcess, ChildProgram, Fact
 from agent.loopback import free_port
 from playground.server import Server
 from playground.toolchain import ToolMissingError
@@ -35,7 +35,7 @@ async def postgres_server(folder: Path) -> AsyncIterator[Server]:
     with _home(folder, user) as home:
         data = home / "data"
         await asyncio.to_thread(_make_database, home, data, user)
-        async with Child(_program(home, data, port, user), _ready(data)) as child:
+        async with ChildProcess(_program(home, data, port, user), _ready(data)) as child:
             yield Server(f"postgresql://postgres@127.0.0.1:{port}/postgres", child)
 
 
@@ -89,15 +89,21 @@ def _make_database(home: Path, data: Path, user: str | None) -> None:
         raise ToolMissingError(f"initdb could not make a database: {made.stderr.strip()}")
 
 
-def _program(home: Path, data: Path, port: int, user: str | None) -> Program:
+def _program(home: Path, data: Path, port: int, user: str | None) -> ChildProgram:
     settings = {
         "listen_addresses": "127.0.0.1",
         "port": str(port),
         "unix_socket_directories": "",
+        "max_connections": "400",
+        # nothing here survives a power cut, and nobody makes a replica of it
         "fsync": "off",
+        "full_page_writes": "off",
+        "synchronous_commit": "off",
+        "wal_level": "minimal",
+        "max_wal_senders": "0",
     }
     flags = (part for name, value in settings.items() for part in ("-c", f"{name}={value}"))
-    return Program(
+    return ChildProgram(
         name="postgres",
         command=(_binary("postgres"), "-D", str(data), *flags),
         folder=home,

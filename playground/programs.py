@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from agent.child import Program
+from agent.child_process import ChildProgram
 from playground.certificates import KeyPair
 
 SERVICE_NETWORK = "10.96.0.0/16"
@@ -26,7 +26,7 @@ class ClusterFiles(msgspec.Struct, frozen=True, kw_only=True):
     tokens_file: Path
 
 
-def etcd(files: ClusterFiles, port: int, peer_port: int) -> Program:
+def etcd(files: ClusterFiles, port: int, peer_port: int) -> ChildProgram:
     """Without fsync: a test's cluster does not survive a power cut, and need not."""
     here, peer = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peer_port}"
     return _program(
@@ -43,7 +43,7 @@ def etcd(files: ClusterFiles, port: int, peer_port: int) -> Program:
     )
 
 
-def api_server(files: ClusterFiles, port: int, etcd_port: int) -> Program:
+def api_server(files: ClusterFiles, port: int, etcd_port: int) -> ChildProgram:
     return _program(
         files,
         "kube-apiserver",
@@ -65,7 +65,7 @@ def api_server(files: ClusterFiles, port: int, etcd_port: int) -> Program:
     )
 
 
-def controller_manager(files: ClusterFiles, port: int, kubeconfig: Path) -> Program:
+def controller_manager(files: ClusterFiles, port: int, kubeconfig: Path) -> ChildProgram:
     return _program(
         files,
         "kube-controller-manager",
@@ -76,11 +76,11 @@ def controller_manager(files: ClusterFiles, port: int, kubeconfig: Path) -> Prog
     )
 
 
-def scheduler(files: ClusterFiles, port: int, kubeconfig: Path) -> Program:
+def scheduler(files: ClusterFiles, port: int, kubeconfig: Path) -> ChildProgram:
     return _program(files, "kube-scheduler", *_serving(files, port, kubeconfig))
 
 
-def kwok(files: ClusterFiles, port: int, kubeconfig: Path, stages: Path) -> Program:
+def kwok(files: ClusterFiles, port: int, kubeconfig: Path, stages: Path) -> ChildProgram:
     return _program(
         files,
         "kwok",
@@ -105,8 +105,8 @@ def _serving(files: ClusterFiles, port: int, kubeconfig: Path) -> tuple[str, ...
     )
 
 
-def _program(files: ClusterFiles, name: str, *flags: str) -> Program:
-    return Program(
+def _program(files: ClusterFiles, name: str, *flags: str) -> ChildProgram:
+    return ChildProgram(
         name=name,
         command=(str(files.binaries / name), *flags),
         folder=files.folder,

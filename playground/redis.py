@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from agent.child import Child, Program
+from agent.child_process import ChildProcess, ChildProgram
 from agent.loopback import answers_tcp, free_port
 from agent.store.files import write_whole
 from playground.server import Server
@@ -22,8 +22,8 @@ async def redis_server(folder: Path) -> AsyncIterator[Server]:
     port, password = free_port(), secrets.token_urlsafe(16)
     file = await asyncio.to_thread(_configured, folder, password)
     flags = ("--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no")
-    program = Program(name="redis", command=(_binary(), str(file), *flags), folder=folder)
-    async with Child(program, answers_tcp(port)) as child:
+    program = ChildProgram(name="redis", command=(_binary(), str(file), *flags), folder=folder)
+    async with ChildProcess(program, answers_tcp(port)) as child:
         yield Server(f"redis://:{password}@127.0.0.1:{port}/0", child)
 
 

@@ -14,7 +14,7 @@ _RBAC = "/apis/rbac.authorization.k8s.io/v1"
 _TOKEN_SECONDS = 24 * 3600
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class GrantedRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One rule, in the fields of RBAC."""
 
     api_groups: tuple[str, ...] = ("",)
@@ -23,16 +23,16 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     resource_names: tuple[str, ...] = ()
 
 
-class Account(msgspec.Struct, frozen=True, kw_only=True):
+class RightsAccount(msgspec.Struct, frozen=True, kw_only=True):
     """Who: its home namespace and name. What: rules everywhere, and rules in its home only."""
 
     namespace: str
     name: str
-    cluster_rules: tuple[Rule, ...] = ()
-    home_rules: tuple[Rule, ...] = ()
+    cluster_rules: tuple[GrantedRule, ...] = ()
+    home_rules: tuple[GrantedRule, ...] = ()
 
 
-async def open_account(cluster: ControlPlane, account: Account) -> Access:
+async def open_account(cluster: ControlPlane, account: RightsAccount) -> Access:
     """Create the account and its bindings, and return how to connect as it."""
     home = f"/api/v1/namespaces/{account.namespace}/serviceaccounts"
     async with cluster.api() as api:
@@ -41,12 +41,12 @@ async def open_account(cluster: ControlPlane, account: Account) -> Access:
             await _bind_everywhere(api, account)
         if account.home_rules:
             await _bind_at_home(api, account)
-        wish = {"spec": {"expirationSeconds": _TOKEN_SECONDS}}
-        granted = await api.create(f"{home}/{account.name}/token", wish)
+        request = {"spec": {"expirationSeconds": _TOKEN_SECONDS}}
+        granted = await api.create(f"{home}/{account.name}/token", request)
     return Access(url=cluster.url, ca_file=cluster.access.ca_file, token=granted["status"]["token"])
 
 
-async def _bind_everywhere(api: KubeApi, account: Account) -> None:
+async def _bind_everywhere(api: KubeApi, account: RightsAccount) -> None:
     name = f"{account.namespace}-{account.name}"
     rules = _plain(account.cluster_rules)
     await api.create(f"{_RBAC}/clusterroles", {"metadata": {"name": name}, "rules": rules})
@@ -54,14 +54,14 @@ async def _bind_everywhere(api: KubeApi, account: Account) -> None:
     await api.create(f"{_RBAC}/clusterrolebindings", binding)
 
 
-async def _bind_at_home(api: KubeApi, account: Account) -> None:
+async def _bind_at_home(api: KubeApi, account: RightsAccount) -> None:
     home = f"{_RBAC}/namespaces/{account.namespace}"
     rules = _plain(account.home_rules)
     await api.create(f"{home}/roles", {"metadata": {"name": account.name}, "rules": rules})
     await api.create(f"{home}/rolebindings", _binding(account, account.name, "Role"))
 
 
-def _binding(account: Account, role: str, kind: str) -> dict[str, object]:
+def _binding(account: RightsAccount, role: str, kind: str) -> dict[str, object]:
     subject = {"kind": "ServiceAccount", "namespace": account.namespace, "name": account.name}
     return {
         "metadata": {"name": role},
@@ -70,5 +70,5 @@ def _binding(account: Account, role: str, kind: str) -> dict[str, object]:
     }
 
 
-def _plain(rules: Sequence[Rule]) -> object:
+def _plain(rules: Sequence[GrantedRule]) -> object:
     return msgspec.to_builtins(rules)

@@ -30,7 +30,7 @@ def _on_bar(bar: Bar) -> Watcher:
     task = bar.add_task("one-time build", total=None, left="")
 
     def watch(progress: Progress) -> None:
-        title = f"\\[{progress.step}/{progress.steps}] {progress.doing}"
+        title = f"\\[{progress.step}/{progress.steps}] {progress.activity}"
         left = f"about {_spoken(progress.left)} left"
         done, total = progress.done, progress.total
         bar.update(task, description=title, completed=done, total=total, left=left)
@@ -40,15 +40,15 @@ def _on_bar(bar: Bar) -> Watcher:
 
 def _plain_lines() -> Watcher:
     """One line when something new is done: a log is read later."""
-    said = ""
+    shown = ""
 
     def watch(progress: Progress) -> None:
-        nonlocal said
-        if progress.doing == said:
+        nonlocal shown
+        if progress.activity == shown:
             return
-        said = progress.doing
+        shown = progress.activity
         place = f"[{progress.step}/{progress.steps}]"
-        sys.stderr.write(f"{place} {progress.doing}, about {_spoken(progress.left)} left\n")
+        sys.stderr.write(f"{place} {progress.activity}, about {_spoken(progress.left)} left\n")
 
     return watch
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from agent.child import Child
+from agent.child_process import ChildProcess
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,7 +10,7 @@ class Server:
     """Stopping keeps folder and port, so that `start` brings back the same server."""
 
     url: str
-    child: Child
+    child: ChildProcess
     metrics_url: str = ""
     """Of health and metrics, where they have a port of their own."""
 

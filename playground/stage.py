@@ -20,16 +20,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 _LOOK_EVERY = 0.25
-_SAY_EVERY = 15.0
+_REPORT_SECONDS = 15.0
 _WIDTH, _COLUMNS = 24, 80
-_SAID = 20_000
+_OUTPUT_BYTES = 20_000
 _ALMOST = 0.98
-_TELLING = 0.1
+_MEANINGFUL_PART = 0.1
 """From this part on what was counted tells more than what was expected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class SetupStage:
     """`seconds`: what it takes on two cores with an empty cache."""
 
     title: str
@@ -45,32 +45,32 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StageProgress:
     part: float
     left: float
     counted: str
 
 
-def standing(stage: Stage, spent: float, count: int) -> Standing:
+def progress_of(stage: SetupStage, spent: float, count: int) -> StageProgress:
     """Where a stage is; it is never done before its command has ended."""
     if not stage.of:
         part = min(spent / stage.seconds, _ALMOST)
-        return Standing(part, max(0.0, stage.seconds - spent), "")
+        return StageProgress(part, max(0.0, stage.seconds - spent), "")
     part = min(count / stage.of, _ALMOST)
-    left = spent * (1 - part) / part if part > _TELLING else stage.seconds - spent
-    return Standing(part, max(0.0, left), f" ({part:.0%})")
+    left = spent * (1 - part) / part if part > _MEANINGFUL_PART else stage.seconds - spent
+    return StageProgress(part, max(0.0, left), f" ({part:.0%})")
 
 
-def run(stage: Stage) -> int:
+def run(stage: SetupStage) -> int:
     """The command's exit code."""
     screen = _Screen(terminal=sys.stderr.isatty())
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as output:
         began = time.monotonic()
-        process = subprocess.Popen(stage.command, cwd=stage.folder, stdout=said, stderr=said)
+        process = subprocess.Popen(stage.command, cwd=stage.folder, stdout=output, stderr=output)
         try:
             while process.poll() is None:
                 spent = time.monotonic() - began
-                screen.show(stage, standing(stage, spent, counted(stage, said)))
+                screen.show(stage, progress_of(stage, spent, counted(stage, output)))
                 time.sleep(_LOOK_EVERY)
         finally:
             if process.poll() is None:
@@ -78,26 +78,26 @@ def run(stage: Stage) -> int:
                 process.wait()
         screen.end(stage, time.monotonic() - began, process.returncode)
         if process.returncode != 0:
-            sys.stderr.write(_read(said)[-_SAID:].decode(errors="replace"))
+            sys.stderr.write(_read(output)[-_OUTPUT_BYTES:].decode(errors="replace"))
     return process.returncode
 
 
 @dataclass(slots=True, kw_only=True)
 class _Screen:
     terminal: bool
-    _said_at: float = -_SAY_EVERY
+    _reported_at: float = -_REPORT_SECONDS
 
-    def show(self, stage: Stage, now: Standing) -> None:
-        told = f"{stage.title}{now.counted}, {_left(now.left)}"
+    def show(self, stage: SetupStage, now: StageProgress) -> None:
+        matches = f"{stage.title}{now.counted}, {_left(now.left)}"
         if self.terminal:
             done = round(now.part * _WIDTH)
             bar = "━" * done + "·" * (_WIDTH - done)
-            self._write(f"\r\x1b[K{bar} {told}"[: _columns() + 4])
-        elif time.monotonic() - self._said_at >= _SAY_EVERY:
-            self._said_at = time.monotonic()
-            self._write(f"{told}\n")
+            self._write(f"\r\x1b[K{bar} {matches}"[: _columns() + 4])
+        elif time.monotonic() - self._reported_at >= _REPORT_SECONDS:
+            self._reported_at = time.monotonic()
+            self._write(f"{matches}\n")
 
-    def end(self, stage: Stage, spent: float, code: int) -> None:
+    def end(self, stage: SetupStage, spent: float, code: int) -> None:
         how = f"done in {spent:.0f} s" if code == 0 else f"failed with exit code {code}"
         self._write("\r\x1b[K" * self.terminal + f"{stage.title}: {how}\n")
 
@@ -106,17 +106,17 @@ class _Screen:
         sys.stderr.flush()
 
 
-def counted(stage: Stage, said: BinaryIO) -> int:
+def counted(stage: SetupStage, output: BinaryIO) -> int:
     if not stage.of:
         return 0
-    lines = _read(said).splitlines() if stage.count else ()
-    told = sum(line.lstrip().startswith(stage.count.encode()) for line in lines)
-    return told + (sum(1 for _ in stage.folder.glob(stage.made)) if stage.made else 0)
+    lines = _read(output).splitlines() if stage.count else ()
+    matches = sum(line.lstrip().startswith(stage.count.encode()) for line in lines)
+    return matches + (sum(1 for _ in stage.folder.glob(stage.made)) if stage.made else 0)
 
 
-def _read(said: BinaryIO) -> bytes:
+def _read(output: BinaryIO) -> bytes:
     """What was said so far; the command goes on writing at its own place."""
-    return os.pread(said.fileno(), os.fstat(said.fileno()).st_size, 0)
+    return os.pread(output.fileno(), os.fstat(output.fileno()).st_size, 0)
 
 
 def _left(seconds: float) -> str:
@@ -133,7 +133,7 @@ def _columns() -> int:
         return _COLUMNS
 
 
-def _told() -> Stage:
+def _parsed() -> SetupStage:
     parser = argparse.ArgumentParser(prog="playground.stage", description=__doc__)
     parser.add_argument("title")
     parser.add_argument("seconds", type=float)
@@ -142,11 +142,11 @@ def _told() -> Stage:
     parser.add_argument("--made", default="")
     parser.add_argument("--of", type=int, default=0)
     parser.add_argument("command", nargs="+")
-    return Stage(**vars(parser.parse_args()))
+    return SetupStage(**vars(parser.parse_args()))
 
 
 if __name__ == "__main__":
     try:
-        sys.exit(run(_told()))
+        sys.exit(run(_parsed()))
     except KeyboardInterrupt:
         sys.exit(130)

@@ -12,13 +12,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
 MODULES = Path(__file__).parent / "controlplane"
 GO_AT_LEAST = (1, 26)
 
-# The API server speaks managedFields and CEL as the rooms expect from 1.33 on; older etcd breaks
+# The API server speaks managedFields and CEL as the handlers expect from 1.33 on; older etcd breaks
 # its watch cache.
 _AT_LEAST = {"etcd": (3, 5), "kwok": (0, 6)}
 _KUBERNETES_AT_LEAST = (1, 33)
@@ -31,9 +32,10 @@ class ToolMissingError(RuntimeError):
 
 
 def cache_folder() -> Path:
-    """What may be deleted at any time and is then made again."""
-    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(root) / "gitops-house"
+    """Return the user's cache folder of this project; everything in it can be made again."""
+    root = Path(os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"))
+    adopt_former_cache(root)
+    return root / CACHE_NAME
 
 
 def control_plane_cache() -> Path:
@@ -81,18 +83,18 @@ def _candidates() -> Iterable[Path]:
 
 
 def _fits(program: Path) -> bool:
-    wanted = _AT_LEAST.get(program.name, _KUBERNETES_AT_LEAST)
-    return program.exists() and _version(str(program), "--version") >= wanted
+    least = _AT_LEAST.get(program.name, _KUBERNETES_AT_LEAST)
+    return program.exists() and _version(str(program), "--version") >= least
 
 
 def _version(program: str, question: str) -> tuple[int, int]:
     try:
-        said = subprocess.run(
+        result = subprocess.run(
             [program, question], capture_output=True, text=True, timeout=20, check=True
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return (0, 0)
-    found = _VERSION.search(said)
+    found = _VERSION.search(result)
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
@@ -111,3 +113,27 @@ def _fetch_go(folder: Path) -> None:
         ) from error
     shutil.rmtree(folder, ignore_errors=True)
     partial.rename(folder)
+
+
+CACHE_NAME = "plumbline"
+FORMER_CACHE_NAME = "gitops-house"
+SAME_CONTROL_PLANE = ("fd46e095e437fd26", "9203ea519db28bff")
+"""Fingerprints before and after the Go modules were renamed; what they build is the same."""
+
+
+def adopt_former_cache(root: Path) -> None:
+    """Rename `root`'s folder of the former name, unless the new one exists already."""
+    former, present = root / FORMER_CACHE_NAME, root / CACHE_NAME
+    if present.exists() or former.is_symlink() or not former.is_dir():
+        return
+    # Two processes may start at once: whoever comes second finds the work done.
+    with suppress(FileNotFoundError, FileExistsError):
+        former.rename(present)
+        former.symlink_to(CACHE_NAME)
+        _adopt_control_plane(present / "control-plane")
+
+
+def _adopt_control_plane(builds: Path) -> None:
+    before, after = SAME_CONTROL_PLANE
+    if (builds / before).is_dir():
+        (builds / after).symlink_to(before)

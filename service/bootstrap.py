@@ -1,17 +1,18 @@
-"""The first start: an account, an organisation, a project, and somebody who may do everything.
+"""The first start: it creates account, organisation, project and the first administrator.
 
-Done once, in one transaction, under a lock that replicas share; later starts find the account and
-change nothing. A generated password is returned to be printed once; only its hash is kept.
+It runs once, in one transaction, under a lock that replicas share; later starts find the account
+and change nothing. A generated password is returned to be printed once; only its hash is kept.
 """
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 
 from sqlalchemy import func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from bus.ids import new_id
+from bus.identity import new_id
 from service.access.permissions import BUILT_IN_ROLES
 from service.auth.administrators import ADMINISTRATOR
 from service.auth.passwords import hash_password
@@ -21,20 +22,25 @@ from service.store.tables import accounts, bindings, organisations, principals, 
 _LOCK = 0x67740002
 
 
-async def bootstrap(engine: AsyncEngine, settings: ServiceSettings) -> str:
-    """The generated password of the first user, to be told once; "" where nothing was made."""
+async def bootstrap(
+    engine: AsyncEngine,
+    settings: ServiceSettings,
+    hash_password: Callable[[str], str] = hash_password,
+) -> str:
+    """Make the first account; return its user's generated password, empty for none."""
     async with engine.begin() as connection:
         await connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
         query = select(accounts.c.id).where(accounts.c.name == settings.account)
         if (await connection.execute(query)).first() is not None:
             return ""
-        account = await _make_places(connection, settings)
+        account = await _make_account(connection, settings)
         password = _password(settings)
-        await _make_administrator(connection, account, settings.admin_name, password)
+        hashed = hash_password(password)
+        await _make_administrator(connection, account, settings.admin_name, hashed)
     return "" if settings.admin_password_file else password
 
 
-async def _make_places(connection: AsyncConnection, settings: ServiceSettings) -> str:
+async def _make_account(connection: AsyncConnection, settings: ServiceSettings) -> str:
     account, organisation = new_id(), new_id()
     await connection.execute(insert(accounts).values(id=account, name=settings.account))
     await connection.execute(
@@ -54,7 +60,7 @@ async def _make_places(connection: AsyncConnection, settings: ServiceSettings) -
 
 
 async def _make_administrator(
-    connection: AsyncConnection, account: str, name: str, password: str
+    connection: AsyncConnection, account: str, name: str, password_hash: str
 ) -> None:
     made = [
         {
@@ -76,7 +82,7 @@ async def _make_administrator(
             kind="user",
             name=name,
             display_name="Administrator",
-            password_hash=hash_password(password),
+            password_hash=password_hash,
         )
     )
     await connection.execute(

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bus.http.forwarded import Network
-from service.outgoing.addresses import AddressPolicy
+from service.outgoing.target import AddressPolicy
 from service.retention.policy import RetentionPolicy
 
 PREFIX = "GITOPS_SERVICE_"

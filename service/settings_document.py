@@ -1,4 +1,4 @@
-"""docs/service-settings.md from the types: `python -m service.settings_document`."""
+"""The document docs/service-settings.md, from the types: `python -m service.settings_document`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from bus.spans.settings import traces
 from service.settings import PREFIX, ServiceSettings
 
 _HEAD = """\
@@ -24,7 +25,7 @@ code 2. What people decide (accounts, roles, agents) stands in the database, not
 
 def document() -> str:
     rows = (_row(name, field) for name, field in ServiceSettings.model_fields.items())
-    return _HEAD + "".join(rows)
+    return f"{_HEAD}{''.join(rows)}\n{traces()}"
 
 
 def _row(name: str, field: FieldInfo) -> str:

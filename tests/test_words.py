@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.paths import REPOSITORY
+
+ROOT = REPOSITORY
 LISTED = Path(__file__).with_name("forbidden_words.txt")
 FOLDERS = ("service/api", "service/auth", "service/access", "playground/demo", "cli")
 _COMMENT = re.compile(r"/\*.*?\*/|<!--.*?-->|(?<![:\"'`])//[^\n]*|<style.*?</style>", re.DOTALL)
@@ -35,8 +37,8 @@ FORBIDDEN = {
 
 def faults(text: str) -> list[str]:
     """What is forbidden in a text, however its lines are broken."""
-    said = _BLANKS.sub(" ", text)
-    return [advice for pattern, advice in FORBIDDEN.items() if pattern.search(said)]
+    plain = _BLANKS.sub(" ", text)
+    return [advice for pattern, advice in FORBIDDEN.items() if pattern.search(plain)]
 
 
 def literals(source: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The outbound link to the service: what we report goes up, what people ask there comes down.
+"""The bridge keeps the outbound link to the service: reports go up, tasks come down.
 
-Nothing of the house waits for it: with the service away the outbox fills, and that is all.
+The rest of the agent never waits for the link. While the service is away, the outbox fills.
 """

@@ -1,4 +1,4 @@
-"""One run of the `git` program, under a deadline, that leaves nothing behind.
+"""A run of the `git` program has a deadline and leaves no process or file behind.
 
 Git starts helpers of its own (`git-remote-https`, `index-pack`), so every run is a process group:
 at the deadline or when we are cancelled the whole group is asked to end, which lets Git remove its
@@ -20,7 +20,7 @@ _COMPLAINT_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class GitRun:
     code: int
     complaint: str
     """The beginning of standard error."""
@@ -31,7 +31,7 @@ async def run_git(
     environment: Mapping[str, str],
     deadline: float,
     files: tuple[int, ...] = (),
-) -> Ended:
+) -> GitRun:
     """Run `git` with exactly `environment`. TimeoutError at the deadline, when it is gone.
 
     `files` are open ones that it inherits under their numbers.
@@ -52,7 +52,7 @@ async def run_git(
             code = await process.wait()
     finally:
         await _end(process)
-    return Ended(code, complaint)
+    return GitRun(code, complaint)
 
 
 async def _complaint(process: Process) -> str:

@@ -50,7 +50,7 @@ class Secret:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Credential:
+class GitCredential:
     """How to introduce ourselves to a repository; `secret` is the `namespace/name` it came from."""
 
     secret: str = ""
@@ -95,7 +95,7 @@ class Credential:
 
 
 class CredentialSource(Protocol):
-    def for_url(self, url: RepositoryUrl, project: str) -> Credential | None: ...
+    def for_url(self, url: RepositoryUrl, project: str) -> GitCredential | None: ...
 
 
 class SecretCredentials:
@@ -104,13 +104,13 @@ class SecretCredentials:
     def __init__(self, secrets: Callable[[], Iterable[Secret]]) -> None:
         self._secrets = secrets
 
-    def for_url(self, url: RepositoryUrl, project: str) -> Credential | None:
+    def for_url(self, url: RepositoryUrl, project: str) -> GitCredential | None:
         return credential_for(self._secrets(), url, project)
 
 
 def credential_for(
     secrets: Iterable[Secret], url: RepositoryUrl, project: str
-) -> Credential | None:
+) -> GitCredential | None:
     """The repository's own Secret; without a user of its own it borrows one of `repo-creds`.
 
     A Secret with a project serves the Applications of that project, and goes before one for all.
@@ -133,7 +133,7 @@ def credential_for(
     return _lent(theirs, mine) if mine else theirs
 
 
-def _lent(theirs: Credential, mine: Credential) -> Credential:
+def _lent(theirs: GitCredential, mine: GitCredential) -> GitCredential:
     """Their login, and of our own Secret the way to the server."""
     shown = mine if mine.certificate else theirs
     return replace(
@@ -171,10 +171,10 @@ def problem_of(secret: Secret) -> str:
     return _read(secret).problem
 
 
-def _read(secret: Secret) -> Credential:
+def _read(secret: Secret) -> GitCredential:
     data = secret.data
     insecure = data.get("insecure", "").strip().lower()
-    return Credential(
+    return GitCredential(
         secret=str(secret),
         secrets=(str(secret),),
         project=data.get("project", ""),
@@ -198,7 +198,7 @@ def _problem(data: Mapping[str, str], insecure: str) -> str:
         return "its field insecure is neither true nor false"
     if bool(data.get("tlsClientCertData")) != bool(data.get("tlsClientCertKey")):
         return "of tlsClientCertData and tlsClientCertKey it holds one; a client needs both"
-    said = "".join(data.get(name, "") for name in ("username", "password", "bearerToken"))
-    if any(character in said for character in "\r\n\0"):
+    stored = "".join(data.get(name, "") for name in ("username", "password", "bearerToken"))
+    if any(character in stored for character in "\r\n\0"):
         return "its user name, password or token holds a line break; store it without one"
     return ""

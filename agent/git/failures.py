@@ -1,4 +1,4 @@
-"""What the failure of a fetch means, and what to tell a person about it. Pure.
+"""A failed fetch is classified, with a message that tells a person what to do. Pure.
 
 Git and its libraries say in many words what went wrong; the reason, the remedy and a sentence that
 reads the same each time are made of them here. Nothing secret is quoted.
@@ -13,7 +13,7 @@ from bus.status import Reason
 from handlers.ports import RepositoryError
 
 _LONGEST_CAUSE = 300
-_MAKE_ROOM = (
+_FREE_SPACE = (
     "The disk of the agent is full, not the server's: make room in its GITOPS_STATE_DIR, or give "
     "it a larger volume; it is tried again"
 )
@@ -61,22 +61,24 @@ def failure(remote: Remote, complaint: str) -> RepositoryError:
     """What to tell a person about a fetch that ended with `complaint`."""
     lowered = complaint.lower()
     if line := _disk_full(complaint):
-        return _error(Reason.DISK_FULL, remote, _plain(line), _MAKE_ROOM)
+        return _error(Reason.DISK_FULL, remote, _plain(line), _FREE_SPACE)
     refused = any(word in lowered for word in _REFUSED)
     reason = Reason.CREDENTIALS_REFUSED if refused else Reason.REPOSITORY_UNREACHABLE
     return _error(reason, remote, _cause(remote, complaint), _remedy(remote, lowered))
 
 
-def _remedy(remote: Remote, said: str) -> str:
-    def says(words: tuple[str, ...]) -> bool:
-        return any(word in said for word in words)
+def _remedy(remote: Remote, output: str) -> str:
+    def contains(words: tuple[str, ...]) -> bool:
+        return any(word in output for word in words)
 
-    if remedy := next((text for words, text in _REMEDIES if says(words)), ""):
+    if remedy := next((text for words, text in _REMEDIES if contains(words)), ""):
         return remedy
-    if says(_WANTS_CERTIFICATE) or (remote.url.origin.scheme == "https" and says(_BROKEN_OFF)):
+    if contains(_WANTS_CERTIFICATE) or (
+        remote.url.origin.scheme == "https" and contains(_BROKEN_OFF)
+    ):
         fields = "tlsClientCertData and tlsClientCertKey"
         return f"The server may want a certificate of ours: check {fields} of the Secret"
-    if "certificate" in said or "ssl" in said:
+    if "certificate" in output or "ssl" in output:
         place = f"ConfigMap {CERTIFICATES}, key {remote.host}"
         signer = "if a private authority has signed it, put that authority's certificate into"
         return f"Check the server's certificate; {signer} {place}"
@@ -111,8 +113,8 @@ def _error(reason: Reason, remote: Remote, cause: str, remedy: str) -> Repositor
 def _cause(remote: Remote, complaint: str) -> str:
     """Git's own last words, without what must not be shown."""
     lines = [line.strip() for line in complaint.splitlines() if line.strip()]
-    told = [line for line in lines if line.startswith(("fatal:", "error:"))]
-    text = (told or lines or ["git said nothing"])[-1]
+    errors = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    text = (errors or lines or ["git said nothing"])[-1]
     for hidden in remote.credential.hidden if remote.credential else ():
         text = text.replace(hidden, "***")
     if _WANTS_LOGIN in text:

@@ -17,20 +17,19 @@ from pathlib import Path
 
 import pygit2
 
-from agent.git.changes import changed_paths
-from agent.git.command import Ended, run_git
-from agent.git.commits import commit_of
+from agent.git.command import GitRun, run_git
+from agent.git.commits import changed_paths, commit_of
 from agent.git.failures import failure, has_no_head, is_redirected, overdue
 from agent.git.refs import branches_and_tags, nearby, resolve
 from agent.git.transport import (
     ALL_REFS,
     HEAD_REF,
     Remote,
+    credential_files_of,
     fetch_arguments,
     fetch_environment,
-    papers_of,
 )
-from agent.git.tree import GitTree, Objects
+from agent.git.tree import GitTree, ObjectReader
 from bus.events import Commit
 from bus.identity import Revision
 from handlers.ports import RepositoryError
@@ -48,7 +47,7 @@ class Mirror:
         self._folder = folder
         self._fetch_seconds = fetch_seconds
         self._repository = pygit2.Repository(str(folder), pygit2.enums.RepositoryOpenFlag.BARE)
-        self._objects = Objects(self._repository)
+        self._objects = ObjectReader(self._repository)
         self.begun = 0
         """Fetches begun in this life of the process."""
         self.succeeded = 0
@@ -115,7 +114,7 @@ class Mirror:
             return ""
         return str(found.tree_id) if isinstance(found, pygit2.Commit) else ""
 
-    async def _run(self, remote: Remote, refspecs: tuple[str, ...]) -> Ended:
+    async def _run(self, remote: Remote, refspecs: tuple[str, ...]) -> GitRun:
         """A redirect is not followed; where there is a form of the URL with `.git`, it is tried.
 
         GitLab sends there whoever leaves `.git` away. The form is made here, so that the server
@@ -130,7 +129,7 @@ class Mirror:
         self._wants_suffix = again.code == 0 or has_no_head(again.complaint)
         return again if self._wants_suffix else ended
 
-    async def _fetch_refs(self, remote: Remote, refspecs: tuple[str, ...]) -> Ended:
+    async def _fetch_refs(self, remote: Remote, refspecs: tuple[str, ...]) -> GitRun:
         return await self._git(remote, fetch_arguments(str(self._folder), remote, refspecs))
 
     async def _tidy(self, remote: Remote) -> None:
@@ -139,12 +138,12 @@ class Mirror:
         with suppress(RepositoryError):
             await self._git(remote, (*options, "gc", "--auto", "--quiet"))
 
-    async def _git(self, remote: Remote, arguments: tuple[str, ...]) -> Ended:
+    async def _git(self, remote: Remote, arguments: tuple[str, ...]) -> GitRun:
         """Raises RepositoryError where Git did not come to an end by itself."""
         seconds = self._fetch_seconds
-        ended: Ended | None = None
+        ended: GitRun | None = None
         try:
-            with papers_of(remote) as shown:
+            with credential_files_of(remote) as shown:
                 environment = fetch_environment(remote, os.environ, seconds, shown)
                 ended = await run_git(arguments, environment, seconds, shown.files)
         except TimeoutError as error:

@@ -1,4 +1,4 @@
-"""handlers.ports.Git and Commits: a mirror for every repository, under the state directory.
+"""Mirrors keeps a mirror of every repository in the state directory: ports `Git`, `Commits`.
 
 A mirror is kept by the repository's address and by who may see it (RepositoryAccess): no two
 repositories share one, nor do those who read with another credential. The address is what the
@@ -19,17 +19,17 @@ import pygit2
 import structlog
 
 from agent.clock import SystemClock
-from agent.git.credentials import Credential, CredentialSource
+from agent.git.credentials import CredentialSource, GitCredential
 from agent.git.failures import not_made, unusable
+from agent.git.fetch_outcomes import FetchOutcomes
 from agent.git.mirror import Mirror, mark_of, open_mirror
-from agent.git.outcomes import FetchOutcomes
 from agent.git.refs import is_commit, is_range
 from agent.git.transport import Remote
 from bus.events import Commit
 from bus.identity import Revision, token_of
 from bus.repository_url import RepositoryUrl, RepositoryUrlError, login_of
 from bus.status import Reason
-from handlers.ports import RepositoryAccess, RepositoryError, Tree
+from handlers.ports import CommitTree, RepositoryAccess, RepositoryError
 
 _log = structlog.get_logger(__name__)
 
@@ -61,7 +61,7 @@ class Mirrors:
         self._authority = authority
         self._mirrors: dict[RepositoryAccess, Mirror] = {}
         self._opening = asyncio.Lock()
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     async def __aenter__(self) -> Self:
         await asyncio.to_thread(_discard_unmarked, self._settings.folder)
@@ -102,7 +102,7 @@ class Mirrors:
             raise _not_found(mirror, repository, target_revision)
         return found
 
-    async def tree(self, repository: RepositoryAccess, revision: Revision) -> Tree:
+    async def tree(self, repository: RepositoryAccess, revision: Revision) -> CommitTree:
         mirror = await self._mirror(repository)
         found = mirror.tree(revision)
         if found is None:
@@ -168,20 +168,20 @@ class Mirrors:
             remote = self._remote(repository, self._credential(repository))
             raise not_made(remote, str(error)) from error
 
-    def _credential(self, repository: RepositoryAccess) -> Credential | None:
+    def _credential(self, repository: RepositoryAccess) -> GitCredential | None:
         found = self._credentials.for_url(repository.url, repository.project)
         login = repository.login
         if found is None and login is not None:
-            return Credential(username=login.username, password=login.password)
+            return GitCredential(username=login.username, password=login.password)
         return found
 
-    def _remote(self, repository: RepositoryAccess, credential: Credential | None) -> Remote:
+    def _remote(self, repository: RepositoryAccess, credential: GitCredential | None) -> Remote:
         url = repository.url
         remote = Remote(url=url, credential=credential, authority=self._authority(str(url)))
         if credential and credential.problem:
             raise unusable(remote, credential.problem)
-        if credential and credential.ignored and credential.secret not in self._told:
-            self._told.add(credential.secret)
+        if credential and credential.ignored and credential.secret not in self._reported:
+            self._reported.add(credential.secret)
             _log.warning(
                 "secret fields not acted on", secret=credential.secret, fields=credential.ignored
             )

@@ -1,8 +1,9 @@
-"""What a target revision means in a mirror: HEAD, a branch, a tag or a commit, in this order.
+"""Target revisions: how a mirror resolves one, and what each was resolved to last.
 
-As in Argo CD a name is looked for among the branches, then among the tags (a tag of a tag is
-followed to its commit), then read as a commit id of 7 to 40 digits. Ranges over tags are said to
-be unsupported rather than looked for as a name.
+A target revision is resolved as HEAD, branch, tag or commit, in this order. As in Argo CD a name is
+looked for among the branches, then among the tags (a tag of a tag is followed to its commit), then
+read as a commit id of 7 to 40 digits. Ranges over tags are said to be unsupported rather than
+looked for as a name.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from difflib import get_close_matches
 
 import pygit2
 
-from bus.identity import Revision
+from bus.identity import NO_REVISION, RepositoryKey, Revision
+from handlers.ports import RepositoryAccess
 
 HEAD = "refs/house/head"
 """Where a fetch keeps the commit of the remote's HEAD."""
@@ -24,7 +26,7 @@ TAGS = "refs/tags/"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _ABBREVIATED = re.compile(r"[0-9a-f]{7,39}")
 _RANGE = re.compile(r"[~^<>=*,| ]|(^|\.)x($|\.)", re.IGNORECASE)
-_NEAR = 5
+_SIMILAR = 5
 
 
 def is_commit(target: str) -> bool:
@@ -52,7 +54,7 @@ def resolve(repository: pygit2.Repository, target: str) -> Revision | None:
 def nearby(repository: pygit2.Repository, target: str) -> tuple[str, ...]:
     """Up to five branches and tags to name in an error: similar ones first, any where none is."""
     names = sorted(_all_names(repository))
-    return tuple(get_close_matches(target, names, _NEAR) or names[:_NEAR])
+    return tuple(get_close_matches(target, names, _SIMILAR) or names[:_SIMILAR])
 
 
 def branches_and_tags(repository: pygit2.Repository) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -92,3 +94,33 @@ def _commit_by_id(repository: pygit2.Repository, digits: str) -> Revision | None
     except ValueError:
         return None  # several objects begin so
     return Revision(str(found.id)) if isinstance(found, pygit2.Commit) else None
+
+
+class ResolvedRefs:
+    """Keeps the last revision of each target revision in memory (`ports.KnownRefs`).
+
+    After a restart every repository is refreshed once, and published revisions are not
+    repeated.
+    """
+
+    def __init__(self) -> None:
+        self._revisions: dict[tuple[RepositoryAccess, str], Revision] = {}
+        self._published: dict[tuple[RepositoryKey, str], Revision] = {}
+
+    def last(self, repository: RepositoryAccess, target_revision: str) -> Revision:
+        return self._revisions.get((repository, target_revision), NO_REVISION)
+
+    def published(self, repository: RepositoryKey, target_revision: str) -> Revision:
+        return self._published.get((repository, target_revision), NO_REVISION)
+
+    def recall_published(
+        self, repository: RepositoryKey, target_revision: str, revision: Revision
+    ) -> None:
+        """Note what an earlier process published, so that a refresh does not repeat it."""
+        self._published[repository, target_revision] = revision
+
+    def remember(
+        self, repository: RepositoryAccess, target_revision: str, revision: Revision
+    ) -> None:
+        self._revisions[repository, target_revision] = revision
+        self._published[repository.key, target_revision] = revision

@@ -1,20 +1,21 @@
-"""The command line and environment of a fetch. Pure.
+"""The command line and environment of a fetch, and the files that its credentials need.
 
 A fetch is Git's own program and not libgit2. Measured over loopback HTTP a small push arrives in
 37 ms instead of 18; for that it can be killed whatever the server does, speaks protocol v2 and
 can ask for a bare commit. It sees an environment that we make: no configuration of the system or
 of a user, no prompts, and the credential as a header in the environment, so that it stands in no
-argument, URL or file.
+argument or URL. Certificates and keys, which `git` takes as files, live in the memory of this
+process and are handed to Git as open files, which it and its helpers know by `/dev/fd/N`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
-from agent.git.credentials import Credential
-from agent.git.papers import Papers, papers
+from agent.git.credentials import GitCredential
 from agent.git.refs import BRANCHES, HEAD, TAGS
 from bus.repository_url import RepositoryUrl
 
@@ -33,7 +34,44 @@ _PASSED_ON = (
     "no_proxy",
     "NO_PROXY",
 )
-_NO_PAPERS = Papers()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CredentialFiles:
+    """Paths as Git is to see them, empty where there is nothing; `files` it has to inherit."""
+
+    authority: str = ""
+    certificate: str = ""
+    key: str = ""
+    files: tuple[int, ...] = ()
+
+
+@contextmanager
+def credential_files(
+    *, authority: str = "", certificate: str = "", key: str = ""
+) -> Iterator[CredentialFiles]:
+    """Of texts in PEM."""
+    with ExitStack() as stack:
+        texts = {"authority": authority, "certificate": certificate, "key": key}
+        opened = {
+            name: stack.enter_context(_in_memory(text)) for name, text in texts.items() if text
+        }
+        paths = {name: f"/dev/fd/{file}" for name, file in opened.items()}
+        yield CredentialFiles(files=tuple(opened.values()), **paths)
+
+
+@contextmanager
+def _in_memory(text: str) -> Iterator[int]:
+    file = os.memfd_create("paper")
+    try:
+        with open(file, "wb", closefd=False) as stream:
+            stream.write(text.encode())
+        yield file
+    finally:
+        os.close(file)
+
+
+_NO_FILES = CredentialFiles()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +79,7 @@ class Remote:
     """One repository as a fetch sees it."""
 
     url: RepositoryUrl
-    credential: Credential | None = None
+    credential: GitCredential | None = None
     authority: str = ""
     """Certificates in PEM that the server is trusted by; empty: those of this machine."""
 
@@ -60,19 +98,22 @@ def fetch_arguments(folder: str, remote: Remote, refspecs: tuple[str, ...]) -> t
     return ("--git-dir", folder, "fetch", *options, "--", str(remote.url), *refspecs)
 
 
-def papers_of(remote: Remote) -> AbstractContextManager[Papers]:
-    credential = remote.credential or Credential()
-    return papers(
+def credential_files_of(remote: Remote) -> AbstractContextManager[CredentialFiles]:
+    credential = remote.credential or GitCredential()
+    return credential_files(
         authority=remote.authority, certificate=credential.certificate, key=credential.key
     )
 
 
 def fetch_environment(
-    remote: Remote, ambient: Mapping[str, str], silence: float, shown: Papers = _NO_PAPERS
+    remote: Remote,
+    ambient: Mapping[str, str],
+    idle_seconds: float,
+    shown: CredentialFiles = _NO_FILES,
 ) -> dict[str, str]:
-    """`silence`: seconds without a byte after which Git gives up by itself, should we be gone."""
-    credential = remote.credential or Credential()
-    configuration = [*_configuration(silence), *_of_server(remote, credential, shown)]
+    """Git gives up by itself after `idle_seconds` without a byte, should we be gone."""
+    credential = remote.credential or GitCredential()
+    configuration = [*_configuration(idle_seconds), *_of_server(remote, credential, shown)]
     environment = {name: ambient[name] for name in _PASSED_ON if name in ambient}
     environment |= {
         "LC_ALL": "C",
@@ -93,7 +134,7 @@ def fetch_environment(
     return environment
 
 
-def _configuration(silence: float) -> list[tuple[str, str]]:
+def _configuration(idle_seconds: float) -> list[tuple[str, str]]:
     """Git's settings for this one run, as pairs: they travel in the environment.
 
     No redirect is followed, nor an alternate that a server names, which Git treats as one: Git
@@ -104,11 +145,13 @@ def _configuration(silence: float) -> list[tuple[str, str]]:
         ("fetch.recurseSubmodules", "false"),
         ("http.followRedirects", "false"),
         ("http.lowSpeedLimit", "1"),
-        ("http.lowSpeedTime", str(max(1, round(silence)))),
+        ("http.lowSpeedTime", str(max(1, round(idle_seconds)))),
     ]
 
 
-def _of_server(remote: Remote, credential: Credential, shown: Papers) -> list[tuple[str, str]]:
+def _of_server(
+    remote: Remote, credential: GitCredential, shown: CredentialFiles
+) -> list[tuple[str, str]]:
     """What holds for requests to this repository's address and for no others."""
     header = credential.authorization
     settings = {

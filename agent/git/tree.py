@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
 
 import pygit2
 
-from agent.git.folder import Item, decode_folder
+from bus.identity import Revision
 from bus.status import Reason
 from handlers.ports import EntryKind, RepositoryError, TreeEntry
 
+_KINDS = {"40000": EntryKind.TREE, "120000": EntryKind.SYMLINK, "160000": EntryKind.SUBMODULE}
+_ID_BYTES = 20
 MAX_BLOB = 10 * 1024 * 1024
 _FOLDERS = 20_000
 _SIZES = 4_096
@@ -23,15 +27,42 @@ _SIZES = 4_096
 _TREE = pygit2.enums.ObjectType.TREE
 
 
-class Objects:
+class FolderEntry(NamedTuple):
+    mode: str
+    oid: str
+
+    @property
+    def kind(self) -> EntryKind:
+        return _KINDS.get(self.mode, EntryKind.BLOB)
+
+    @property
+    def is_folder(self) -> bool:
+        return self.mode == "40000"
+
+
+def decode_folder(raw: bytes) -> dict[str, FolderEntry]:
+    """`<mode> <name>`, a zero byte, 20 bytes of id, and again. Odd bytes become U+FFFD."""
+    items: dict[str, FolderEntry] = {}
+    at = 0
+    while at < len(raw):
+        space = raw.index(b" ", at)
+        zero = raw.index(b"\0", space)
+        name = raw[space + 1 : zero].decode(errors="replace")
+        end = zero + 1 + _ID_BYTES
+        items[name] = FolderEntry(raw[at:space].decode(), raw[zero + 1 : end].hex())
+        at = end
+    return items
+
+
+class ObjectReader:
     """Reads objects of one mirror; small caches of what never changes."""
 
     def __init__(self, repository: pygit2.Repository) -> None:
         self._database = repository.odb
-        self._folders: OrderedDict[str, Mapping[str, Item]] = OrderedDict()
+        self._folders: OrderedDict[str, Mapping[str, FolderEntry]] = OrderedDict()
         self._sizes: OrderedDict[str, int] = OrderedDict()
 
-    def folder(self, oid: str) -> Mapping[str, Item]:
+    def folder(self, oid: str) -> Mapping[str, FolderEntry]:
         """The items of a tree object; RepositoryError where the mirror has no such tree."""
         known = self._folders.get(oid)
         if known is None:
@@ -75,13 +106,13 @@ class Objects:
 class GitTree:
     """handlers.ports.Tree over a root tree of a mirror."""
 
-    def __init__(self, objects: Objects, root: str) -> None:
+    def __init__(self, objects: ObjectReader, root: str) -> None:
         self._objects = objects
         self._root = root
 
     def entry(self, path: str) -> TreeEntry | None:
         """None also for paths that leave the repository."""
-        here = Item("40000", self._root)
+        here = FolderEntry("40000", self._root)
         name = ""
         for name in _steps(path):
             if name == ".." or not here.is_folder:
@@ -103,7 +134,7 @@ class GitTree:
     def read(self, oid: str) -> bytes:
         return self._objects.blob(oid)
 
-    def _entry(self, name: str, item: Item) -> TreeEntry:
+    def _entry(self, name: str, item: FolderEntry) -> TreeEntry:
         kind = item.kind
         sized = kind in (EntryKind.BLOB, EntryKind.SYMLINK)
         return TreeEntry(name, kind, item.oid, self._objects.size(item.oid) if sized else 0)
@@ -116,3 +147,14 @@ def _steps(path: str) -> list[str]:
 def _missing(oid: str) -> RepositoryError:
     message = f"the mirror has no object {oid}: it is damaged; delete it, it is fetched again"
     return RepositoryError(Reason.FILE_NOT_FOUND, message)
+
+
+def local_commit(folder: Path, revision: str) -> tuple[Revision, GitTree]:
+    """Anything `git rev-parse` takes -> the commit and its files; raises RepositoryError."""
+    try:
+        repository = pygit2.Repository(str(folder))
+        commit = repository.revparse_single(revision).peel(pygit2.Commit)
+    except (pygit2.GitError, KeyError, ValueError) as e:
+        message = f"{folder} has no revision {revision}: {e}"
+        raise RepositoryError(Reason.REVISION_NOT_FOUND, message) from e
+    return Revision(str(commit.id)), GitTree(ObjectReader(repository), str(commit.tree.id))

@@ -1,1 +1,1 @@
-"""The front door: webhooks, the poll safety net and watch events become asks."""
+"""The ingress turns webhooks, polling and watch events into asks."""

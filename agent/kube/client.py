@@ -1,27 +1,43 @@
-"""A thin client of the Kubernetes API: paths and bytes in, bytes out.
+"""KubeClient is a thin client of the Kubernetes API: paths and bytes in, bytes out.
 
-No typed models and no discovery: callers build paths with `agent.kube.paths` and decode what they
-need. Errors are those of the ports (`agent.kube.errors`), deadlines and throttle the transport's.
+No typed models and no discovery: callers build paths with `agent.kube.discovery` and decode what
+they need. Errors are those of the ports (`agent.kube.errors`), deadlines and throttle the
+transport's. What is nested too deeply is cut in answers, and refused where one object is read.
 """
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 from urllib.parse import quote
+from weakref import WeakSet
 
 import aiohttp
 import msgspec
 import orjson
 
-from agent.kube.config import Connection
+from agent.kube.connection_config import KubeConnection
+from agent.kube.errors import (
+    ClusterReplacedError,
+    ForbiddenError,
+    NestedTooDeeplyError,
+    NotFoundError,
+)
+from agent.kube.nesting import CUT, bounded, is_nested_too_deeply
 from agent.kube.throttle import Limit, Throttle
-from agent.kube.transport import JSON, Observer, Query, Request, Transport
+from agent.kube.transport import JSON, KubeRequest, Observer, Query, Transport
+from handlers.application.application import read_metadata
 
 _APPLY_PATCH = "application/apply-patch+yaml"
 _JSON_PATCH = "application/json-patch+json"
 _MERGE_PATCH = "application/merge-patch+json"
+_LEVELS_OF_A_LIST = 2
+_KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
+_CLOSED_WITHIN = 5.0
+_TURN = 0.005
 
 
 class ApplyQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,71 +63,69 @@ class KubeClient:
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
+        self._cluster_uid = ""
 
     @property
     def url(self) -> str:
         return self._transport.url
 
+    async def cluster_uid(self) -> str:
+        """Return the UID of kube-system as the cluster's identity; empty without that right.
+
+        Raises ClusterReplacedError where another cluster answered at this address before, and
+        ApplyRefusedError and ClusterUnreachableError as any call does.
+        """
+        try:
+            found = read_metadata(await self.get(_KUBE_SYSTEM)).uid
+        except (ForbiddenError, NotFoundError):
+            return ""
+        if self._cluster_uid not in ("", found):
+            raise ClusterReplacedError(
+                f"another cluster answers at {self.url}: its kube-system has the UID {found}, "
+                f"{self._cluster_uid} was expected; whatever is known of the old one is dropped"
+            )
+        self._cluster_uid = found
+        return found
+
     async def get(self, path: str, query: Query | None = None, *, accept: str = JSON) -> bytes:
-        return await self._transport.call(
-            Request(verb="get", method="GET", path=path, query=query or {}, accept=accept)
+        """Raises NestedTooDeeplyError, because who reads one object may write it back."""
+        raw = await self._transport.call(
+            KubeRequest(verb="get", method="GET", path=path, query=query or {}, accept=accept)
         )
+        if is_nested_too_deeply(raw):
+            text = f"{path} is {CUT}. Make it flatter: the agent reads no deeper"
+            raise NestedTooDeeplyError(text, code=422, permanent=True)
+        return raw
 
     async def list_page(self, path: str, query: Query) -> bytes:
-        """One page; `agent.kube.pages` walks all of them."""
-        return await self._transport.call(
-            Request(verb="list", method="GET", path=path, query=query)
+        """List one page; `agent.kube.list_watch` walks all of them."""
+        raw = await self._transport.call(
+            KubeRequest(verb="list", method="GET", path=path, query=query)
         )
+        return bounded(raw, around=_LEVELS_OF_A_LIST)
 
     async def apply(self, path: str, body: bytes, how: ApplyQuery) -> bytes:
-        """Server-side apply of JSON (which is YAML)."""
-        return await self._transport.call(
-            Request(
-                verb="patch",
-                method="PATCH",
-                path=path,
-                query=how.query(),
-                body=body,
-                content_type=_APPLY_PATCH,
-            )
-        )
+        """Apply JSON (which is YAML) by server-side apply."""
+        return await self._patch(path, body, how.query(), _APPLY_PATCH)
 
     async def merge_patch(
         self, path: str, patch: Mapping[str, Any], query: Query | None = None
     ) -> bytes:
-        return await self._transport.call(
-            Request(
-                verb="patch",
-                method="PATCH",
-                path=path,
-                query=query or {},
-                body=orjson.dumps(patch),
-                content_type=_MERGE_PATCH,
-            )
-        )
+        return await self._patch(path, orjson.dumps(patch), query or {}, _MERGE_PATCH)
 
     async def json_patch(
         self, path: str, patch: Sequence[Mapping[str, Any]], query: Query | None = None
     ) -> bytes:
-        return await self._transport.call(
-            Request(
-                verb="patch",
-                method="PATCH",
-                path=path,
-                query=query or {},
-                body=orjson.dumps(patch),
-                content_type=_JSON_PATCH,
-            )
-        )
+        return await self._patch(path, orjson.dumps(patch), query or {}, _JSON_PATCH)
 
     async def create(self, path: str, body: bytes, query: Query | None = None) -> bytes:
-        return await self._transport.call(
-            Request(verb="create", method="POST", path=path, query=query or {}, body=body)
+        return await self._written(
+            KubeRequest(verb="create", method="POST", path=path, query=query or {}, body=body)
         )
 
     async def replace(self, path: str, body: bytes, query: Query | None = None) -> bytes:
-        return await self._transport.call(
-            Request(verb="update", method="PUT", path=path, query=query or {}, body=body)
+        return await self._written(
+            KubeRequest(verb="update", method="PUT", path=path, query=query or {}, body=body)
         )
 
     async def delete(
@@ -122,45 +136,93 @@ class KubeClient:
         propagation: str = "Background",
         resource_version: str = "",
     ) -> bytes:
-        """Exactly the object of that UID (and version) where one is given."""
-        wanted = {"uid": uid, "resourceVersion": resource_version}
-        preconditions = {name: value for name, value in wanted.items() if value}
+        """Delete the object; with a UID (and version) only that very object."""
+        identity = {"uid": uid, "resourceVersion": resource_version}
+        preconditions = {name: value for name, value in identity.items() if value}
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
         body = orjson.dumps({**options, "preconditions": preconditions})
-        return await self._transport.call(
-            Request(verb="delete", method="DELETE", path=path, query={}, body=body)
+        return await self._written(
+            KubeRequest(verb="delete", method="DELETE", path=path, query={}, body=body)
         )
 
     def watch(
-        self, path: str, query: Query, *, silence: float
+        self, path: str, query: Query, *, idle_seconds: float
     ) -> AbstractAsyncContextManager[aiohttp.StreamReader]:
-        """The open body of a watch; `silence` seconds without a byte end it as unreachable."""
-        request = Request(verb="watch", method="GET", path=path, query={**query, "watch": "true"})
-        return self._transport.stream(request, silence=silence)
+        """Open the body of a watch; `idle_seconds` seconds without a byte end it as unreachable."""
+        request = KubeRequest(
+            verb="watch", method="GET", path=path, query={**query, "watch": "true"}
+        )
+        return self._transport.stream(request, idle_seconds=idle_seconds)
 
     def logs(
-        self, namespace: str, pod: str, query: Query, *, silence: float = 600.0
+        self, namespace: str, pod: str, query: Query, *, idle_seconds: float = 600.0
     ) -> AbstractAsyncContextManager[aiohttp.StreamReader]:
-        """The open body of a pod's log."""
+        """Open the body of a pod's log."""
         spot = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(pod, safe='')}/log"
-        request = Request(verb="get", method="GET", path=spot, query=query, accept="*/*")
-        return self._transport.stream(request, silence=silence)
+        request = KubeRequest(verb="get", method="GET", path=spot, query=query, accept="*/*")
+        return self._transport.stream(request, idle_seconds=idle_seconds)
+
+    async def _patch(self, path: str, body: bytes, query: Query, content_type: str) -> bytes:
+        return await self._written(
+            KubeRequest(
+                verb="patch",
+                method="PATCH",
+                path=path,
+                query=query,
+                body=body,
+                content_type=content_type,
+            )
+        )
+
+    async def _written(self, request: KubeRequest) -> bytes:
+        """Send a write; the answer is the object as it is stored now."""
+        return bounded(await self._transport.call(request))
 
 
 @asynccontextmanager
 async def kube_client(
-    connection: Connection,
+    connection: KubeConnection,
     *,
     ceiling: int = 64,
     answer_within: float = 30.0,
     observe: Observer | None = None,
 ) -> AsyncIterator[KubeClient]:
-    """At most `ceiling` requests open at once (watches aside), each done within some seconds."""
-    connector = aiohttp.TCPConnector(limit=0, ssl=connection.tls)
-    async with aiohttp.ClientSession(
-        connector=connector,
-        timeout=aiohttp.ClientTimeout(total=answer_within, sock_connect=10),
-        headers={"User-Agent": "gitops-house"},
-        auto_decompress=True,
-    ) as session:
+    """Open a client with at most `ceiling` concurrent requests besides watches."""
+    sockets = _Sockets()
+    connector = aiohttp.TCPConnector(limit=0, ssl=connection.tls, socket_factory=sockets.create)
+    async with (
+        sockets,
+        aiohttp.ClientSession(
+            connector=connector,
+            timeout=aiohttp.ClientTimeout(total=answer_within, sock_connect=10),
+            headers={"User-Agent": "plumbline"},
+            auto_decompress=True,
+        ) as session,
+    ):
         yield KubeClient(Transport(session, connection, Throttle(Limit(ceiling)), observe))
+
+
+class _Sockets:
+    """The sockets of one client, waited for at its end.
+
+    A connection that is cancelled while it opens is closed some turns of the event loop later, and
+    nothing of aiohttp or asyncio waits for that: a loop that ends at once would leave it open.
+    """
+
+    def __init__(self) -> None:
+        self._created: WeakSet[socket.socket] = WeakSet()
+
+    def create(self, address: aiohttp.AddrInfoType) -> socket.socket:
+        created = socket.socket(*address[:3])
+        self._created.add(created)
+        return created
+
+    async def __aenter__(self) -> None:
+        """Nothing is open yet."""
+
+    async def __aexit__(self, *_: object) -> None:
+        turns = int(_CLOSED_WITHIN / _TURN)
+        for _turn in range(turns):
+            if all(it.fileno() < 0 for it in self._created):
+                return
+            await asyncio.sleep(_TURN)

@@ -1,9 +1,9 @@
-"""Writes to the destination cluster: the port Cluster. One request a call.
+"""KubeCluster writes to the destination cluster, one request a call: port `Cluster`.
 
-Two more follow where fields of an earlier tool are taken over, once for each object.
-What the API server answers goes into the index before the call returns, so that the next look sees
-our own write and its watch event is no news. An apply without force tells who else owns a field
-(ConflictError names manager and fields); whether to force it then is the room's decision.
+Two more requests take over the fields of an earlier tool, once for each object.
+The API server's answer goes into the index before the call returns, so that the next comparison
+sees our own write and its watch event is no change. An apply without force reports other owners
+(ConflictError names manager and fields); the handler decides whether to force it then.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from typing import Any
 import orjson
 
 from agent.kube.client import ApplyQuery, KubeClient
-from agent.kube.discretion import discreet
-from agent.kube.errors import ConflictError, NotFoundError, read_status
-from agent.kube.installed_rights import InstalledRights
-from agent.kube.live import Live
-from agent.kube.paths import collection, item
+from agent.kube.discovery import collection_path, object_path
+from agent.kube.errors import ConflictError, NotFoundError, discreet, read_status
+from agent.kube.live import LiveCluster
+from agent.kube.rights import InstalledRights
 from agent.kube.summary import MANAGER, summarise
 from bus.identity import ResourceKey
-from handlers.compare.earlier_managers import taken_over
+from handlers.comparison.earlier_managers import taken_over
 from handlers.manifest import access
 from handlers.manifest.kinds import KindInfo
 from handlers.ports import ApplyOptions, ApplyRefusedError, LiveObject, Manifest
@@ -36,7 +35,7 @@ class KubeCluster:
     """Implements the port Cluster."""
 
     def __init__(
-        self, client: KubeClient, live: Live, rights: InstalledRights = _UNKNOWN_RIGHTS
+        self, client: KubeClient, live: LiveCluster, rights: InstalledRights = _UNKNOWN_RIGHTS
     ) -> None:
         self._client = client
         self._live = live
@@ -56,7 +55,7 @@ class KubeCluster:
     async def _take_over(
         self, kind: KindInfo, manifest: Manifest, options: ApplyOptions, answer: bytes
     ) -> bytes:
-        """Make earlier tools' fields ours, then apply again: what Git does not have of them goes.
+        """Make earlier tools' fields ours, then apply again, which removes those that Git lacks.
 
         Our first apply has already said what Git has. A sudden end between the two requests leaves
         the fields ours, so that the next comparison sees them.
@@ -94,11 +93,11 @@ class KubeCluster:
         return await self._client.apply(path, _encode(manifest), _how(options))
 
     async def delete(self, live: LiveObject, *, propagation: str = "foreground") -> None:
-        """One that is gone, or was replaced by another of its name, is no error."""
+        """Delete the object; a deleted one, or another of its name, is no error."""
         kind = self._live.kind(live.key.group, live.key.kind)
         if kind is None:
             return
-        path = item(kind, live.key.namespace, live.key.name)
+        path = object_path(kind, live.key.namespace, live.key.name)
         try:
             answer = await self._client.delete(
                 path, uid=live.uid, propagation=propagation.capitalize()
@@ -117,26 +116,26 @@ class KubeCluster:
         kind = self._live.kind(live.key.group, live.key.kind)
         if kind is None:
             raise NotFoundError(f"the cluster does not serve {live.key.kind}", code=404)
-        path = item(kind, live.key.namespace, live.key.name, version=version)
+        path = object_path(kind, live.key.namespace, live.key.name, version=version)
         return summarise(await self._client.get(path), whole=True)
 
     async def refresh_kinds(self) -> None:
         await self._live.look()
 
     def _write_through(self, live: LiveObject, answer: bytes) -> None:
-        """The answer is a Status where it is gone, else the object with its deletionTimestamp."""
+        """Index the answer: a Status means deleted, an object has its deletionTimestamp."""
         if read_status(answer).kind == "Status":
             self._live.index.remove(live)
         else:
             self._live.index.put(summarise(answer), ours=True)
 
     async def _create(self, kind: KindInfo, manifest: Manifest, options: ApplyOptions) -> bytes:
-        """With generateName: there is nothing to apply to."""
-        path = collection(kind, access.namespace(manifest), version=access.version(manifest))
+        """Create an object with generateName, which has no name to apply to."""
+        path = collection_path(kind, access.namespace(manifest), version=access.version(manifest))
         return await self._client.create(path, _encode(manifest), _query(options))
 
     async def _replace(self, kind: KindInfo, manifest: Manifest, options: ApplyOptions) -> bytes:
-        """What the index has is replaced at the version that it has, what it has not is created."""
+        """Replace an indexed object at its version; create any other."""
         here = self._live.get(_key(kind, manifest))
         if here is None:
             return await self._create(kind, manifest, options)
@@ -168,7 +167,7 @@ def _takes_over(manifest: Manifest, options: ApplyOptions) -> bool:
 def _managed_fields_patch(
     live: Manifest, managed: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Of exactly this version of the object: else the API server answers with a conflict."""
+    """Patch exactly this version of the object; the API server refuses another with a conflict."""
     version = access.resource_version(live)
     return [
         {"op": "replace", "path": "/metadata/managedFields", "value": managed},
@@ -183,7 +182,7 @@ def _key(kind: KindInfo, manifest: Manifest) -> ResourceKey:
 
 def _path(kind: KindInfo, manifest: Manifest) -> str:
     space, name = access.namespace(manifest), access.name(manifest)
-    return item(kind, space, name, version=access.version(manifest))
+    return object_path(kind, space, name, version=access.version(manifest))
 
 
 def _how(options: ApplyOptions) -> ApplyQuery:

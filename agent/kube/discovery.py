@@ -1,14 +1,15 @@
-"""What the API server serves: its kinds, versions and its own version, from one or two requests.
+"""Discovery reads the kinds and versions of an API server in one or two requests, and their paths.
 
-The aggregated document tells all groups at once (Kubernetes 1.27 and later, kept young by the
-server itself); an older server is asked group by group. Reading the documents is pure; `discover`
-asks.
+The aggregated document lists all groups at once (Kubernetes 1.27 and later, kept current by the
+server); an older server is asked group by group. Reading the documents is pure; `discover` sends
+the requests.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 import orjson
@@ -30,14 +31,14 @@ class Discovered(msgspec.Struct, frozen=True, kw_only=True):
     served: tuple[KindInfo, ...] = ()
 
     def preferred(self) -> dict[tuple[str, str], KindInfo]:
-        """(group, kind) -> the kind in its best version."""
+        """Map (group, kind) to the kind in its preferred version."""
         best: dict[tuple[str, str], KindInfo] = {}
         for kind in self.served:
             best.setdefault((kind.group, kind.kind), kind)
         return best
 
     def api_versions(self) -> tuple[str, ...]:
-        """`apps/v1` and `apps/v1/Deployment` of everything: what Helm calls API versions."""
+        """List `apps/v1` and `apps/v1/Deployment` of all kinds: Helm's API versions."""
         named: dict[str, None] = {}
         for kind in self.served:
             version = f"{kind.group}/{kind.version}" if kind.group else kind.version
@@ -46,7 +47,7 @@ class Discovered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def discover(client: KubeClient) -> Discovered:
-    """Raises ClusterUnreachableError. A group whose own server is down is left out."""
+    """Read all kinds, without groups whose server is down. Raises ClusterUnreachableError."""
     version = _document(await client.get("/version"))
     served: list[KindInfo] = []
     for root in ("/api", "/apis"):
@@ -59,7 +60,7 @@ async def discover(client: KubeClient) -> Discovered:
 
 
 def aggregated_kinds(document: Mapping[str, Any]) -> Iterator[KindInfo]:
-    """The kinds of an APIGroupDiscoveryList, in the server's order of preference."""
+    """Read the kinds of an APIGroupDiscoveryList, in the server's order of preference."""
     for group in items(document, "items"):
         for version in items(group, "versions"):
             for resource in items(version, "resources"):
@@ -74,7 +75,7 @@ def aggregated_kinds(document: Mapping[str, Any]) -> Iterator[KindInfo]:
 
 
 def group_versions(document: Mapping[str, Any]) -> tuple[str, ...]:
-    """Of an APIVersions or APIGroupList document: `v1`, `apps/v1` ..., preferred first."""
+    """Read the versions (`v1`, `apps/v1`) of an APIVersions or APIGroupList, preferred first."""
     if document.get("kind") == "APIVersions":
         return tuple(word for word in document.get("versions", ()) if isinstance(word, str))
     found: dict[str, None] = {}
@@ -85,7 +86,7 @@ def group_versions(document: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def listed_kinds(document: Mapping[str, Any]) -> Iterator[KindInfo]:
-    """The kinds of an APIResourceList; subresources (`pods/log`) are none."""
+    """Read the kinds of an APIResourceList, without subresources (`pods/log`)."""
     group, version = split_api_version(text(document, "groupVersion"))
     for resource in items(document, "resources"):
         plural = text(resource, "name")
@@ -125,3 +126,15 @@ def _document(body: bytes) -> Mapping[str, Any]:
 
 def _words(resource: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(word for word in resource.get("verbs") or () if isinstance(word, str))
+
+
+def collection_path(kind: KindInfo, namespace: str = "", *, version: str = "") -> str:
+    """Build the path of a kind's objects, in one namespace or all."""
+    spoken = version or kind.version
+    root = f"/apis/{kind.group}/{spoken}" if kind.group else f"/api/{spoken}"
+    inside = f"/namespaces/{quote(namespace, safe='')}" if namespace and kind.namespaced else ""
+    return f"{root}{inside}/{kind.plural}"
+
+
+def object_path(kind: KindInfo, namespace: str, name: str, *, version: str = "") -> str:
+    return f"{collection_path(kind, namespace, version=version)}/{quote(name, safe='')}"

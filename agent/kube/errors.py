@@ -1,69 +1,88 @@
-"""What an API server answers when it says no: its Status object as typed errors.
+"""The refusals of an API server, its Status objects, become typed errors.
 
-Every refusal is an ApplyRefusedError of the ports, so that a room needs no more than that; adapters
-in agent/ tell the usual ones apart by class. A refusal is permanent unless the same call may
-succeed a moment later.
+Every refusal is an ApplyRefusedError of the ports, which is all that a handler needs; adapters in
+agent/ tell the usual refusals apart by class. A refusal is permanent unless the same call may
+succeed a moment later. The refusal of a Secret is masked, because its message may quote the
+Secret's values and goes into status, facts and logs.
 """
 
 from __future__ import annotations
 
+import binascii
 import re
+from base64 import b64decode
+from collections.abc import Iterator
 
 import msgspec
 
+from handlers.manifest.access import Manifest, is_secret, mapping
 from handlers.ports import ApplyRefusedError
 
 _LONGEST_MESSAGE = 2000
 _MANAGER = re.compile(r'conflict with "([^"]+)"')
 # To some objects that can never be applied the API server says 500.
 _MALFORMED = ("failed to create typed patch object", "failed to convert new object")
+_MASK = "++++++++"
+_SHORTEST_MASKED = 3
 
 
 class NotFoundError(ApplyRefusedError):
-    """The object, its namespace or its kind is not there."""
+    """The object, its namespace or its kind does not exist."""
 
 
 class ConflictError(ApplyRefusedError):
-    """Another field manager owns a field, or the object is not the one that was read."""
+    """Another field manager owns a field, or the object is no longer the one that was read."""
 
 
 class ForbiddenError(ApplyRefusedError):
-    """We may not do this."""
+    """The agent may not do this."""
+
+
+class NestedTooDeeplyError(ApplyRefusedError):
+    """An object is nested more deeply than the agent reads."""
 
 
 class GoneError(ApplyRefusedError):
     """The resource version or the rest of a list is too old: list again."""
 
 
-class Cause(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterReplacedError(Exception):
+    """Another cluster answers at the address, so nothing that is known applies to it.
+
+    It is no error of the ports on purpose: it is not retried, but ends all parts that knew the old
+    cluster.
+    """
+
+
+class StatusCause(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     message: str = ""
     field: str = ""
 
 
-class Details(msgspec.Struct, frozen=True, kw_only=True):
+class StatusDetails(msgspec.Struct, frozen=True, kw_only=True):
     uid: str = ""
-    causes: tuple[Cause, ...] = ()
+    causes: tuple[StatusCause, ...] = ()
     retry_after: float = msgspec.field(name="retryAfterSeconds", default=0.0)
 
 
-class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """`v1.Status`, as far as anything is decided by it."""
+class ApiStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields of `v1.Status` that decisions need."""
 
     kind: str = ""
     status: str = ""
     message: str = ""
     reason: str = ""
     code: int = 0
-    details: Details = Details()
+    details: StatusDetails = StatusDetails()
 
 
-def read_status(body: bytes) -> Status:
-    """What is no Status (a proxy's page) becomes one with the beginning of its text as message."""
+def read_status(body: bytes) -> ApiStatus:
+    """Read a Status; another text (a proxy's page) becomes one, shortened as its message."""
     try:
-        return msgspec.json.decode(body, type=Status)
+        return msgspec.json.decode(body, type=ApiStatus)
     except msgspec.MsgspecError:
-        return Status(message=body[:200].decode(errors="replace").strip())
+        return ApiStatus(message=body[:200].decode(errors="replace").strip())
 
 
 def refusal(code: int, body: bytes) -> ApplyRefusedError:
@@ -73,13 +92,13 @@ def refusal(code: int, body: bytes) -> ApplyRefusedError:
     return kind(message, code=code, permanent=not _passing(code, status))
 
 
-def _message(code: int, status: Status) -> str:
+def _message(code: int, status: ApiStatus) -> str:
     text = status.message or status.reason or f"the API server answered {code}"
     conflicts = [it for it in status.details.causes if it.reason == "FieldManagerConflict"]
     return (_conflict(conflicts) if conflicts else text)[:_LONGEST_MESSAGE]
 
 
-def _conflict(causes: list[Cause]) -> str:
+def _conflict(causes: list[StatusCause]) -> str:
     """`conflict with "kubectl" using apps/v1: .spec.replicas` per cause -> managers with fields."""
     fields: dict[str, list[str]] = {}
     for cause in causes:
@@ -90,8 +109,8 @@ def _conflict(causes: list[Cause]) -> str:
     return f"conflict with another field manager: {owned}"
 
 
-def _passing(code: int, status: Status) -> bool:
-    """A kind or namespace not there yet or on its way out, an overload, a server's own fault."""
+def _passing(code: int, status: ApiStatus) -> bool:
+    """Tell a passing refusal: a kind or namespace in transition, an overload, a server's fault."""
     if status.message.startswith(_MALFORMED):
         return False
     if code == 409:
@@ -106,3 +125,40 @@ _CLASSES: dict[int, type[ApplyRefusedError]] = {
     409: ConflictError,
     410: GoneError,
 }
+
+
+def discreet(error: ApplyRefusedError, manifest: Manifest) -> ApplyRefusedError:
+    if not is_secret(manifest):
+        return error
+    message = error.message
+    for value in sorted(_values(manifest), key=len, reverse=True):
+        message = message.replace(value, _MASK)
+    return type(error)(message, code=error.code, permanent=error.permanent)
+
+
+def _values(manifest: Manifest) -> Iterator[str]:
+    """Return each value as written and as decoded; shorter ones would mask ordinary words."""
+    for leaf in _leaves((mapping(manifest, "data"), mapping(manifest, "stringData"))):
+        for text in (leaf, _decoded(leaf)):
+            if len(text) >= _SHORTEST_MASKED:
+                yield text
+
+
+def _leaves(value: object, depth: int = 0) -> Iterator[str]:
+    """Return all texts in `value`; what a malformed Secret nests is secret too, names included."""
+    match value:
+        case dict():
+            for name, inner in value.items():
+                yield from _leaves((name, inner) if depth > 1 else inner, depth + 1)
+        case list() | tuple():
+            for inner in value:
+                yield from _leaves(inner, depth + 1)
+        case _:
+            yield str(value)
+
+
+def _decoded(value: str) -> str:
+    try:
+        return b64decode(value, validate=True).decode(errors="replace")
+    except (binascii.Error, ValueError):
+        return ""

@@ -1,9 +1,9 @@
-"""Who acts? One agent, by a Kubernetes Lease; the others wait and say so.
+"""A Kubernetes Lease elects the one agent that acts; the others wait.
 
 As in client-go, the holder's clock is never compared with ours: a lease has expired when *we* have
-seen no change of it for its whole duration. The holder stops acting before anybody else can begin:
-what it does is cancelled when it could not renew for most of the duration. Writes are guarded by
-the resource version, so that of two who try at the same moment one fails.
+seen no change of it for its whole duration. The holder stops acting before another agent can begin:
+its work is cancelled when it could not renew for most of the duration. Writes are guarded by the
+resource version, so that of two simultaneous attempts one fails.
 """
 
 from __future__ import annotations
@@ -19,12 +19,58 @@ import structlog
 
 from agent.kube.client import KubeClient
 from agent.kube.errors import ConflictError, NotFoundError
-from agent.kube.lease import API_VERSION, Lease, LeaseMeta, released, taken
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError
 
+API_VERSION = "coordination.k8s.io/v1"
 _log = structlog.get_logger(__name__)
 
 _RELEASE_WITHIN = 5.0
+
+
+class LeaseSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    holder_identity: str | None = None
+    lease_duration_seconds: int | None = None
+    acquire_time: str | None = None
+    renew_time: str | None = None
+    lease_transitions: int | None = None
+
+
+class LeaseMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    name: str
+    namespace: str
+    resource_version: str = ""
+
+
+class Lease(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    metadata: LeaseMeta
+    spec: LeaseSpec = LeaseSpec()
+    api_version: str = API_VERSION
+    kind: str = "Lease"
+
+    @property
+    def holder(self) -> str:
+        """The holder; empty where the lease was released."""
+        return self.spec.holder_identity or ""
+
+
+def taken(lease: Lease, identity: str, seconds: float, now: datetime) -> Lease:
+    """Take the lease; the times are for readers, no decision uses them."""
+    renewed = now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    keeps = lease.holder == identity
+    existed = bool(lease.metadata.resource_version)
+    spec = LeaseSpec(
+        holder_identity=identity,
+        lease_duration_seconds=max(1, round(seconds)),
+        acquire_time=lease.spec.acquire_time if keeps else renewed,
+        renew_time=renewed,
+        lease_transitions=(lease.spec.lease_transitions or 0) + (existed and not keeps),
+    )
+    return msgspec.structs.replace(lease, spec=spec)
+
+
+def released(lease: Lease) -> Lease:
+    spec = msgspec.structs.replace(lease.spec, holder_identity="", lease_duration_seconds=1)
+    return msgspec.structs.replace(lease, spec=spec)
 
 
 class LeadershipLostError(Exception):
@@ -33,7 +79,7 @@ class LeadershipLostError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseTerms:
-    """Seconds. Somebody else may act `duration` after our last renewal; we stop at `deadline`."""
+    """Times in seconds: others may act `duration` after our last renewal, we stop at `deadline`."""
 
     namespace: str
     name: str
@@ -43,20 +89,20 @@ class LeaseTerms:
     retry: float = 2.0
 
 
-def _unheard(_holder: str) -> None:
-    """Nobody wants to know."""
+def _ignore(_holder: str) -> None:
+    """The callback of a caller that does not wait for the holder's name."""
 
 
 async def lead(
     client: KubeClient,
     terms: LeaseTerms,
     act: Callable[[], Awaitable[None]],
-    waiting: Callable[[str], None] = _unheard,
+    waiting: Callable[[str], None] = _ignore,
 ) -> None:
     """Wait until we lead, act, release. Raises LeadershipLostError when `act` had to be cancelled.
 
-    `waiting` is told who leads instead. A failure of `act` itself comes in an ExceptionGroup, as of
-    any task group.
+    `waiting` is called with the name of the other leader. A failure of `act` itself comes in an
+    ExceptionGroup, as of any task group.
     """
     contender = _Contender(client, terms, waiting)
     await contender.acquire()
@@ -82,7 +128,7 @@ class _Contender:
         self._path = f"{self._collection}/{terms.name}"
         self._lease = Lease(metadata=LeaseMeta(name=terms.name, namespace=terms.namespace))
         self._changed = float("-inf")
-        self._told = ""
+        self._logged_holder = ""
 
     async def acquire(self) -> None:
         while not await self._try():  # noqa: ASYNC110  the lease is polled, as its users do
@@ -90,7 +136,7 @@ class _Contender:
         _log.info("leading", lease=self._terms.name, identity=self._terms.identity)
 
     async def renew(self) -> None:
-        """Until cancelled. Raises LeadershipLostError."""
+        """Renew the lease until cancelled. Raises LeadershipLostError."""
         loop = asyncio.get_running_loop()
         renewed = loop.time()
         while True:
@@ -104,7 +150,7 @@ class _Contender:
                 raise LeadershipLostError(reason)
 
     def _why_lost(self) -> str:
-        """What we last read says that we hold it, where it is the API server that is away."""
+        """Explain the loss: another holder, or an API server that is away."""
         if self._held_by_other():
             return f"{self._lease.holder} leads now"
         return (
@@ -113,7 +159,7 @@ class _Contender:
         )
 
     async def release(self) -> None:
-        """So that the next one need not wait. Who cannot be reached is not told."""
+        """Release the lease, so that the next agent need not wait; best effort."""
         if self._lease.holder != self._terms.identity:
             return
         try:
@@ -132,11 +178,11 @@ class _Contender:
             return False
 
     async def _try(self) -> bool:
-        """Take or keep the lease; False where another has it or the API server does not answer."""
+        """Take or keep the lease; False where another holds it or the API server is away."""
         try:
             await self._look()
             if self._held_by_other() and not self._expired():
-                self._say_that_we_wait()
+                self._log_wait()
                 return False
             terms = self._terms
             now = datetime.now(UTC)
@@ -173,13 +219,13 @@ class _Contender:
         return self._lease.holder not in ("", self._terms.identity)
 
     def _expired(self) -> bool:
-        """By what we saw change, with the duration that the holder promised."""
+        """Decide expiry by the changes that we saw, and by the holder's duration."""
         promised = self._lease.spec.lease_duration_seconds or self._terms.duration
         return asyncio.get_running_loop().time() - self._changed > promised
 
-    def _say_that_we_wait(self) -> None:
+    def _log_wait(self) -> None:
         holder = self._lease.holder
-        if holder != self._told:
+        if holder != self._logged_holder:
             _log.warning("waiting: another agent leads", lease=self._terms.name, holder=holder)
-            self._told = holder
+            self._logged_holder = holder
             self._waiting(holder)

@@ -1,11 +1,11 @@
-"""The live state of a cluster: one watch per kind, kinds that come and go, and the index they fill.
+"""LiveCluster follows the live state of a cluster: one watch per kind fills the index.
 
-`run` owns every task. Discovery is looked at again when a CustomResourceDefinition or APIService
-changes, when a watch finds its kind gone, and when a room asks; by the clock only where we may not
-see definitions, because then nobody tells of new kinds. A kind that we
-may not list is skipped with one warning and holds up nobody. A kind is given up only where
-discovery and its own watch agree that it is gone: a group whose server is down must not look as if
-all its objects were deleted.
+`run` owns every task. Discovery is read again when a CustomResourceDefinition or APIService
+changes, when a watch finds its kind gone, and when a handler asks; by the clock only where the
+agent may not see definitions, because then no event announces a new kind. A kind that may not be
+listed is skipped with one warning and delays no other. A kind is given up only where discovery and
+its own watch agree that it is gone: a group whose server is down must not look as if all its
+objects were deleted.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ import structlog
 
 from agent.kube.client import KubeClient
 from agent.kube.discovery import Discovered, discover
-from agent.kube.index import LiveIndex, Scope
-from agent.kube.watch import State
+from agent.kube.index import LiveIndex, WatchScope
+from agent.kube.watch import WatchState
 from agent.kube.watches import Watches
+from agent.subscribers import Subscribers
 from bus.identity import AppKey, ResourceKey
 from bus.status import HealthStatus
 from handlers.manifest.exclusions import ResourceFilter
@@ -38,20 +39,22 @@ _API_SERVICES = ("apiregistration.k8s.io", "APIService")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extent:
-    """How much of a cluster is looked at: `namespaces` empty means all of them."""
+class LiveExtent:
+    """The extent of the watches; empty `namespaces` means all of them."""
 
     excluded: ResourceFilter = field(default_factory=ResourceFilter)
     namespaces: tuple[str, ...] = ()
     look_every: float = 60.0
-    """Seconds between looks at discovery where definitions may not be seen: three requests each."""
+    """Seconds between reads of discovery where definitions may not be seen: three requests each."""
 
 
-class Live:
-    """Implements the port LiveState. Believe it once `synced` has returned; `run` keeps it true."""
+class LiveCluster:
+    """Implements the port LiveState; valid once `synced` has returned and while `run` runs."""
 
-    def __init__(self, client: KubeClient, index: LiveIndex, extent: Extent) -> None:
+    def __init__(self, client: KubeClient, index: LiveIndex, extent: LiveExtent) -> None:
         self.index = index
+        self.changes = Subscribers[[]]()
+        """Called when watches break or resume, when all have listed, and for another version."""
         self._client = client
         self._extent = extent
         self._kube_version = ""
@@ -61,7 +64,7 @@ class Live:
         self._stale = False
         self._look_again = asyncio.Event()
         self._synced = asyncio.Event()
-        self._looking = asyncio.Lock()
+        self._discovery_lock = asyncio.Lock()
         self._group: asyncio.TaskGroup | None = None
 
     # --- the port -----------------------------------------------------------------------------
@@ -87,7 +90,7 @@ class Live:
     # --- its life -----------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Until cancelled. An API server that is away at the start is waited for."""
+        """Run until cancelled; wait for an API server that is away at the start."""
         async with asyncio.TaskGroup() as group:
             self._group = group
             while True:
@@ -98,7 +101,7 @@ class Live:
 
     @property
     def is_synced(self) -> bool:
-        """Every kind that can be listed has been listed once."""
+        """Whether every kind that can be listed has been listed once."""
         return self._synced.is_set()
 
     async def synced(self) -> None:
@@ -106,20 +109,26 @@ class Live:
 
     @property
     def interrupted(self) -> bool:
-        """A watch fails: what is known is of the past."""
+        """Whether a watch fails, so that the index is outdated."""
         return self._stale
 
     async def look(self) -> None:
-        """Ask discovery now and follow what it names. Raises as the ports say."""
-        async with self._looking:
+        """Read discovery now and follow the kinds that it names.
+
+        Raises the errors of the port, and ClusterReplacedError.
+        """
+        async with self._discovery_lock:
+            await self._client.cluster_uid()
             discovered = await discover(self._client)
-            self._kube_version = discovered.kube_version
+            before, self._kube_version = self._kube_version, discovered.kube_version
             self._api_versions = discovered.api_versions()
             self._adopt(discovered)
+            if self._kube_version != before:
+                self.changes.notify()
 
     def unlisted(self) -> tuple[str, ...]:
-        """Kinds that are not followed for want of rights."""
-        forbidden = self._watches.being(State.FORBIDDEN)
+        """Kinds that are not followed because the agent may not list them."""
+        forbidden = self._watches.being(WatchState.FORBIDDEN)
         return tuple(f"{scope.group}/{scope.kind}" for scope in forbidden)
 
     async def _until_kinds_may_differ(self) -> None:
@@ -133,12 +142,12 @@ class Live:
 
     @property
     def _is_blind(self) -> bool:
-        """Definitions may not be watched."""
-        forbidden = self._watches.being(State.FORBIDDEN)
+        """Whether definitions may not be watched."""
+        forbidden = self._watches.being(WatchState.FORBIDDEN)
         return _DEFINITIONS in {(scope.group, scope.kind) for scope in forbidden}
 
     async def _look_until_consistent(self) -> None:
-        """Discovery is a moment behind a definition: look until it is not, but not for ever."""
+        """Read discovery until it agrees with the definitions; a bounded number of times."""
         for pause in _AGAIN_AFTER:
             await self._look_patiently()
             if self._consistent():
@@ -157,7 +166,7 @@ class Live:
 
     def _adopt(self, discovered: Discovered) -> None:
         found = discovered.preferred()
-        for scope in self._watches.being(State.ABSENT):
+        for scope in self._watches.being(WatchState.ABSENT):
             if (scope.group, scope.kind) not in found:
                 self._watches.give_up(scope)
         kept = {(kind.group, kind.kind): kind for kind in self._watches.kinds()}
@@ -169,40 +178,45 @@ class Live:
     def _follow(self, kind: KindInfo) -> None:
         if self._group is None:
             return
-        tells = (kind.group, kind.kind) in (_DEFINITIONS, _API_SERVICES)
+        extends_discovery = (kind.group, kind.kind) in (_DEFINITIONS, _API_SERVICES)
         for scope in self._scopes(kind):
-            self._watches.follow(self._group, scope, kind, self._look_again if tells else None)
+            self._watches.follow(
+                self._group, scope, kind, self._look_again if extends_discovery else None
+            )
 
-    def _scopes(self, kind: KindInfo) -> Iterator[Scope]:
+    def _scopes(self, kind: KindInfo) -> Iterator[WatchScope]:
         watchable = {"list", "watch"}.issubset(kind.verbs)
         if not watchable or self._extent.excluded.excludes(kind.group, kind.kind, self._client.url):
             return
         spaces = self._extent.namespaces if kind.namespaced else ()
         for space in spaces or ("",):
-            yield Scope(group=kind.group, kind=kind.kind, namespace=space)
+            yield WatchScope(group=kind.group, kind=kind.kind, namespace=space)
 
-    def _on_state(self, state: State, why: str) -> None:
-        if state is State.ABSENT:
+    def _on_state(self, state: WatchState, why: str) -> None:
+        if state is WatchState.ABSENT:
             self._look_again.set()
-        failing = bool(self._watches.being(State.FAILING))
+        failing = bool(self._watches.being(WatchState.FAILING))
         if failing and not self._stale:
             _log.warning("watches interrupted: the live state is of the past", cause=why)
         elif self._stale and not failing:
             _log.info("watches resumed")
-        self._stale = failing
+        before, self._stale = self._stale, failing
+        if failing != before:
+            self.changes.notify()
         self._note()
 
     def _note(self) -> None:
-        """The first lists are done: what they made stays, and the collector may leave it alone."""
-        if self._synced.is_set() or self._watches.being(State.LISTING, State.FAILING):
+        """Note that the first lists are done, and exempt their objects from garbage collection."""
+        if self._synced.is_set() or self._watches.being(WatchState.LISTING, WatchState.FAILING):
             return
         gc.collect()
         gc.freeze()
         self._synced.set()
+        self.changes.notify()
 
     def _consistent(self) -> bool:
-        """Every established definition is served, and nothing is followed that is not."""
+        """Tell whether every established definition is served, and every followed kind too."""
         served = {f"{kind.plural}.{kind.group}" for kind in self._kinds.values()}
         definitions = self.index.of_kind(*_DEFINITIONS)
         defined = (it.key.name for it in definitions if it.health is HealthStatus.HEALTHY)
-        return not self._watches.being(State.ABSENT) and served.issuperset(defined)
+        return not self._watches.being(WatchState.ABSENT) and served.issuperset(defined)

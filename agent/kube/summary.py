@@ -1,9 +1,10 @@
-"""An object's bytes as the API server sends them -> what the index keeps of it. Pure.
+"""An object's bytes are summarised to what the index keeps of the object. Pure.
 
-Kept of everything: identity, owners, health; of a pod also what it runs. Kept of what an
-application tracks (and of definitions, which are never tracked): the body without managedFields,
-our own field set and that of the tools before us, and a fingerprint of what a person could have
-changed. Bodies may be Secrets: nothing here is ever logged.
+Of every object the index keeps identity, owners and health; of a pod also its images. Of tracked
+objects (and of definitions, which are never tracked) it keeps the body without managedFields, our
+own field set and that of earlier tools, and a fingerprint of what a person could have changed.
+Bodies may be Secrets: nothing here is ever logged. The health of an object that was cut, because it
+is nested too deeply, is unknown: what is not known of it must be seen.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from typing import Any
 import msgspec
 import orjson
 
+from agent.kube.nesting import CUT, was_cut
 from bus.identity import ResourceKey
 from bus.status import HealthStatus
-from handlers.compare.earlier_managers import inherited_fields
+from handlers.comparison.earlier_managers import inherited_fields
 from handlers.health.assess import assess
 from handlers.manifest import access
 from handlers.manifest.kinds import CUSTOM_RESOURCE_DEFINITION, GroupKind
@@ -48,15 +50,17 @@ _VOLATILE = frozenset(
 def summarise(
     raw: bytes, *, api_version: str = "", kind: str = "", whole: bool = False
 ) -> LiveObject:
-    """`api_version` and `kind` for items of a list, which do not say it themselves.
+    """Summarise an object; items of a list need `api_version` and `kind`, which they lack.
 
     `whole` keeps the body in any case. Raises ValueError (of orjson) where `raw` is no JSON object.
     """
-    said: dict[str, Any] = orjson.loads(raw)
-    manifest = said if "kind" in said else {"apiVersion": api_version, "kind": kind, **said}
+    document: dict[str, Any] = orjson.loads(raw)
+    manifest = (
+        document if "kind" in document else {"apiVersion": api_version, "kind": kind, **document}
+    )
     metadata = access.mapping(manifest, "metadata")
     key = _key(manifest)
-    status, message = _health(manifest)
+    status, message = (HealthStatus.UNKNOWN, CUT) if was_cut(raw) else _health(manifest)
     tracked = self_referenced(manifest) or whole or _is_definition(key)
     return LiveObject(
         key=key,
@@ -116,9 +120,9 @@ def _inherited(manifest: access.Manifest) -> bytes:
 
 
 def _written_by(metadata: Mapping[str, Any]) -> str:
-    """The newest manager that is not ours, unless we applied later. Its times are whole seconds.
+    """Return the newest other manager, unless we applied later. Its times are whole seconds.
 
-    Status is what controllers say of the object, not what somebody wants of it.
+    Writes to the status do not count: they report on the object, they do not change its spec.
     """
     entries = access.items(metadata, "managedFields")
     ours = max((str(one.get("time", "")) for one in entries if _is_ours(one)), default="")
@@ -132,7 +136,7 @@ def _written_by(metadata: Mapping[str, Any]) -> str:
 
 
 def _kept(content: Mapping[str, Any]) -> bytes:
-    """Not by orjson: its bytes keep the whole buffer it wrote to, several times their length."""
+    """Encode without orjson, whose bytes keep its whole buffer, several times their length."""
     return msgspec.json.encode(content)
 
 

@@ -1,8 +1,8 @@
-"""How many requests may be open at once: as many as the API server answers well.
+"""The throttle bounds concurrent requests to as many as the API server answers well.
 
-Additive increase while it keeps up, multiplicative decrease when it says 429 or slows down far
-beyond its best, up to a configured ceiling. No fixed rate: a fast server is used, a slow one is
-spared. Watches do not count.
+The limit increases additively while the server keeps up and decreases multiplicatively when it
+answers 429 or slows down far beyond its best, up to a configured ceiling. No fixed rate: a fast
+server is used, a slow one is spared. Watches do not count.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ROUND = 0.2
 
 
 class Limit:
-    """The pure part: a number that follows what is observed."""
+    """The limit as a number that follows the observed answers. Pure."""
 
     def __init__(self, ceiling: int = 64) -> None:
         self._ceiling = float(max(1, ceiling))
@@ -36,7 +36,7 @@ class Limit:
         return int(self._value)
 
     def overloaded(self, now: float) -> None:
-        """At most one step down per round of answers: they all tell of the same moment."""
+        """Decrease at most once per round of answers, which all reflect the same moment."""
         if now - self._decided > _ROUND:
             self._value = max(min(_LEAST, self._ceiling), self._value * _DECREASE)
             self._decided = now
@@ -50,7 +50,7 @@ class Limit:
 
 
 class Throttle:
-    """`async with throttle:` around a request; who waits is served in order."""
+    """Use `async with throttle:` around a request; waiting requests are served in order."""
 
     def __init__(self, limit: Limit) -> None:
         self.limit = limit

@@ -1,8 +1,8 @@
-"""One request to an API server and its answer: headers, deadlines, throttle, observer, errors.
+"""The transport sends requests to an API server with deadline, throttle, observer and retries.
 
-Every request but a stream has a deadline for all of it, waits its turn in the throttle, and is told
-to the observer. A 429 is tried again when the server asks for that; everything else is for the
-caller to decide. Foreign exceptions end here.
+Every request but a stream has a deadline, waits its turn in the throttle, and is reported to the
+observer. A 429 is tried again when the server asks for that; the caller decides on all other
+answers. Foreign exceptions are translated. Lines cuts the chunks of a stream into lines.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import aiohttp
 import msgspec
 
-from agent.kube.config import Connection
+from agent.kube.connection_config import KubeConnection
 from agent.kube.errors import read_status, refusal
 from agent.kube.throttle import Throttle
 from handlers.ports import ClusterUnreachableError
@@ -28,10 +28,11 @@ _LARGEST_ANSWER = 256 * 1024 * 1024
 
 Query = Mapping[str, str]
 Observer = Callable[["RequestSeen"], None]
+LONGEST_LINE = 32 * 1024 * 1024
 
 
 class RequestSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """One answered request, for metrics. `code` is 0 where nothing answered."""
+    """One finished request, for metrics. `code` is 0 without an answer."""
 
     verb: str
     path: str
@@ -40,9 +41,9 @@ class RequestSeen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class KubeRequest:
     verb: str
-    """As Kubernetes names it: get, list, watch, patch, create, update, delete."""
+    """The verb in Kubernetes' terms: get, list, watch, patch, create, update, delete."""
     method: str
     path: str
     query: Query
@@ -57,7 +58,7 @@ class Transport:
     def __init__(
         self,
         session: aiohttp.ClientSession,
-        connection: Connection,
+        connection: KubeConnection,
         throttle: Throttle,
         observe: Observer | None = None,
     ) -> None:
@@ -70,7 +71,7 @@ class Transport:
     def url(self) -> str:
         return self._connection.url
 
-    async def call(self, request: Request) -> bytes:
+    async def call(self, request: KubeRequest) -> bytes:
         for left in reversed(range(_TRIES)):
             async with self._throttle:
                 code, body, pause = await self._once(request)
@@ -83,16 +84,16 @@ class Transport:
 
     @asynccontextmanager
     async def stream(
-        self, request: Request, *, silence: float
+        self, request: KubeRequest, *, idle_seconds: float
     ) -> AsyncIterator[aiohttp.StreamReader]:
-        """The open body of an answer without end; `silence` seconds without a byte end it."""
-        limits = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=silence)
+        """Open the body of an endless answer; `idle_seconds` seconds without a byte end it."""
+        limits = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=idle_seconds)
         async with self._open(request, limits) as answer:
             if answer.status != 200:
                 raise refusal(answer.status, await _read(answer.content))
             yield answer.content
 
-    async def _once(self, request: Request) -> tuple[int, bytes, float]:
+    async def _once(self, request: KubeRequest) -> tuple[int, bytes, float]:
         loop = asyncio.get_running_loop()
         began = loop.time()
         async with self._open(request, self._session.timeout) as answer:
@@ -106,7 +107,7 @@ class Transport:
 
     @asynccontextmanager
     async def _open(
-        self, request: Request, limits: aiohttp.ClientTimeout
+        self, request: KubeRequest, limits: aiohttp.ClientTimeout
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         loop = asyncio.get_running_loop()
         began, code = loop.time(), 0
@@ -128,9 +129,9 @@ class Transport:
                     code = answer.status
                     yield answer
         finally:
-            self._tell(request, code, loop.time() - began)
+            self._report(request, code, loop.time() - began)
 
-    def _tell(self, request: Request, code: int, seconds: float) -> None:
+    def _report(self, request: KubeRequest, code: int, seconds: float) -> None:
         if self._observe is not None:
             seen = RequestSeen(verb=request.verb, path=request.path, code=code, seconds=seconds)
             self._observe(seen)
@@ -158,8 +159,39 @@ def _translated(url: str) -> Iterator[None]:
 
 
 def _pause(answer: aiohttp.ClientResponse, body: bytes) -> float:
-    """Seconds that the server asks us to wait, or 1."""
+    """Return the seconds that the server asks to wait, or 1."""
     if answer.status != 429:
         return 0.0
-    said = answer.headers.get("Retry-After", "")
-    return float(said) if said.isdigit() else read_status(body).details.retry_after or 1.0
+    header = answer.headers.get("Retry-After", "")
+    return float(header) if header.isdigit() else read_status(body).details.retry_after or 1.0
+
+
+class LineTooLongError(Exception):
+    """A line is longer than any API server sends."""
+
+
+class Lines:
+    """Lines cuts the chunks of an endless body into lines.
+
+    aiohttp's own line reader gives up at 64 KiB, and a watch event holds a whole object. The
+    limit excludes only what no API server sends: its own is a few MiB an object.
+
+    Feed chunks, get complete lines; the unfinished end is kept for the next chunk.
+    """
+
+    def __init__(self, longest: int = LONGEST_LINE) -> None:
+        self._longest = longest
+        self._begun: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        *complete, rest = chunk.split(b"\n")
+        lines = []
+        for part in complete:
+            lines.append(b"".join((*self._begun, part)))
+            self._begun, self._size = [], 0
+        self._begun.append(rest)
+        self._size += len(rest)
+        if self._size > self._longest:
+            raise LineTooLongError(f"a line of more than {self._longest} bytes")
+        return [line for line in lines if line]

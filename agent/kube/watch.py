@@ -1,13 +1,14 @@
-"""One kind followed: list it, then watch it, for as long as the task lives.
+"""KindWatch follows one kind: it lists the kind, then watches it, until the task ends.
 
-The sink hears every object of a list between `begin_list` and `end_list`, and each change after
-that, in the order of the server. A lost connection resumes from the last version heard (bookmarks
-keep it young); only where the server has forgotten that version (410) is the kind listed again.
-Before a watch resumes, one look tells whether the server still is where it was: a control plane
-that was restored from a backup counts from an older version on, and would tell nothing until it
-has caught up. Then the kind is listed again, and the sink forgets the versions that it knew.
-Whatever goes wrong is said once, retried with back-off and jitter, and said once more when it is
-over. What an object means is the sink's business.
+The sink gets every object of a list between `begin_list` and `end_list`, and each change after
+that, in the order of the server. A lost connection resumes from the last version received
+(bookmarks keep it current); only where the server has forgotten that version (410) is the kind
+listed again. Before a watch resumes, two requests check whether the server is the same and not
+restored. Another cluster behind the same address ends the watch with ClusterReplacedError, because
+its versions mean nothing here, be they lower or higher. A control plane that was restored from a
+backup counts from an older version on, and would report nothing until it has caught up: then the
+kind is listed again, and the sink forgets the versions that it knew. A failure is logged once,
+retried with back-off and jitter, and logged once more when it is over.
 """
 
 from __future__ import annotations
@@ -24,15 +25,13 @@ import structlog
 
 from agent.kube.client import KubeClient
 from agent.kube.errors import ForbiddenError, GoneError, NotFoundError, refusal
-from agent.kube.event import EventType, read_event
-from agent.kube.lines import Lines, LineTooLongError
-from agent.kube.pages import pages
-from agent.kube.transport import Query
+from agent.kube.list_watch import EventType, pages, read_event
+from agent.kube.transport import Lines, LineTooLongError, Query
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError
 
 _log = structlog.get_logger(__name__)
 
-_SILENCE = 150.0
+_IDLE_SECONDS = 150.0
 _SHORTEST_WATCH, _LONGEST_WATCH = 300, 600
 _SLICE = 50
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
@@ -40,21 +39,21 @@ _LONGEST_PAUSE_WITHOUT_RIGHTS = 60.0
 _REFUSALS_TO_BELIEVE = 2
 
 
-OnState = Callable[["State", str], None]
+OnState = Callable[["WatchState", str], None]
 
 
 class Sink(Protocol):
-    """Where the objects of one kind (in one namespace, or in all) go. Never blocks."""
+    """Receives the objects of one kind (in one namespace, or in all). Never blocks."""
 
     def begin_list(self) -> None: ...
     def forget_versions(self) -> None:
-        """The server was set back: what it says next counts, however low its version."""
+        """Accept any version next: the server was restored."""
         ...
 
     def put(self, raw: bytes) -> None: ...
     def remove(self, raw: bytes) -> None: ...
     def end_list(self, resource_version: str) -> None:
-        """The list is complete: what was not in it is gone."""
+        """End the list: objects that were not in it are deleted."""
         ...
 
 
@@ -63,18 +62,18 @@ def number_of(resource_version: str) -> int:
     return int(resource_version) if resource_version.isdecimal() else 0
 
 
-class State(StrEnum):
+class WatchState(StrEnum):
     LISTING = "listing"
     WATCHING = "watching"
     FORBIDDEN = "forbidden"
     ABSENT = "absent"
-    """The server does not serve this (any more)."""
+    """The server does not serve this kind (any more)."""
     FAILING = "failing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """What to follow, and a word for it in logs."""
+class WatchTarget:
+    """The path and query of a watch, and its name in logs."""
 
     name: str
     path: str
@@ -82,22 +81,26 @@ class Subject:
 
 
 class KindWatch:
-    """`run` never returns; cancel it. `on_state` is told of every transition."""
+    """`run` never returns; cancel it. `on_state` is called at every transition.
+
+    Raises ClusterReplacedError.
+    """
 
     def __init__(
         self,
         client: KubeClient,
-        subject: Subject,
+        subject: WatchTarget,
         sink: Sink,
         on_state: OnState = lambda _state, _why: None,
     ) -> None:
-        self.state = State.LISTING
+        self.state = WatchState.LISTING
         self._client = client
         self._subject = subject
         self._sink = sink
         self._on_state = on_state
         self._version = ""
         self._failures = 0
+        self._has_begun = False
 
     async def run(self) -> None:
         while True:
@@ -105,20 +108,23 @@ class KindWatch:
                 await self._follow()
             except GoneError:
                 self._version = ""
-                self._become(State.LISTING, "too old")
+                self._become(WatchState.LISTING, "too old")
             except ForbiddenError as error:
                 self._refused(error)
             except NotFoundError as error:
                 self._version = ""
-                self._become(State.ABSENT, error.message)
+                self._become(WatchState.ABSENT, error.message)
             except (LineTooLongError, msgspec.MsgspecError) as error:
-                self._become(State.FAILING, f"not the words of an API server: {error}")
+                self._become(WatchState.FAILING, f"not the words of an API server: {error}")
             except (ApplyRefusedError, ClusterUnreachableError) as error:
-                self._become(State.FAILING, str(error))
+                self._become(WatchState.FAILING, str(error))
             await asyncio.sleep(self._pause())
 
     async def _follow(self) -> None:
-        """A list where there is no version to go on from, then a watch until it ends by itself."""
+        """List where there is no version to resume from, then watch until the server ends it."""
+        if self._has_begun:
+            await self._client.cluster_uid()  # raises where it is another one
+        self._has_begun = True
         if self._version and await self._was_set_back():
             _log.warning("cluster was set back: listed again", kind=self._subject.name)
             self._version = ""
@@ -128,7 +134,7 @@ class KindWatch:
         await self._watch()
 
     async def _was_set_back(self) -> bool:
-        """The newest version of the server is older than what it told before."""
+        """Tell whether the server's newest version is older than one that it sent before."""
         query = {**self._subject.query, "limit": "1"}
         async for page in pages(self._client, self._subject.path, query, size=1):
             return 0 < number_of(page.metadata.resource_version) < number_of(self._version)
@@ -155,8 +161,10 @@ class KindWatch:
             "timeoutSeconds": str(seconds),
         }
         lines = Lines()
-        async with self._client.watch(self._subject.path, query, silence=_SILENCE) as body:
-            self._become(State.WATCHING)
+        async with self._client.watch(
+            self._subject.path, query, idle_seconds=_IDLE_SECONDS
+        ) as body:
+            self._become(WatchState.WATCHING)
             async for chunk in body.iter_any():
                 for line in lines.feed(chunk):
                     self._hear(line)
@@ -177,25 +185,25 @@ class KindWatch:
                 assert_never(event.type)
         self._version = event.resource_version or self._version
 
-    def _become(self, state: State, why: str = "") -> None:
+    def _become(self, state: WatchState, why: str = "") -> None:
         before, self.state = self.state, state
         if before is state:
             return
-        if state is State.FORBIDDEN:
+        if state is WatchState.FORBIDDEN:
             _log.warning("kind not watched: no right to", kind=self._subject.name, cause=why)
         else:
             _log.debug("watch", kind=self._subject.name, state=state, cause=why)
         self._on_state(state, why)
 
     def _refused(self, error: ForbiddenError) -> None:
-        """An API server that just started refuses for a moment what it will grant."""
+        """Report a refusal; an API server that just started may refuse what it will grant."""
         if self._failures >= _REFUSALS_TO_BELIEVE:
-            self._become(State.FORBIDDEN, error.message)
+            self._become(WatchState.FORBIDDEN, error.message)
 
     def _pause(self) -> float:
-        """Seconds: doubling with jitter; longer where only an administrator can help."""
+        """Return the seconds to wait: doubling, with jitter; longer where rights are missing."""
         self._failures += 1
-        forbidden = self.state is State.FORBIDDEN
+        forbidden = self.state is WatchState.FORBIDDEN
         most = _LONGEST_PAUSE_WITHOUT_RIGHTS if forbidden else _LONGEST_PAUSE
         longest = min(most, _FIRST_PAUSE * 2.0 ** min(self._failures - 1, 10))
         return longest * random.uniform(0.5, 1.0)  # noqa: S311  spreads load

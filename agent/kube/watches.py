@@ -1,6 +1,7 @@
-"""The running watches of a cluster: one task per scope, started and ended as kinds come and go.
+"""Watches runs the watches of a cluster: one task per scope, as kinds come and go.
 
-The tasks belong to the group that is handed in; this only remembers which is whose.
+The tasks belong to the TaskGroup that is passed in; Watches only maps scopes to tasks. Each watch
+puts its objects into the index through an IndexSink.
 """
 
 from __future__ import annotations
@@ -8,14 +9,17 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+import msgspec
 import structlog
 
 from agent.kube.client import KubeClient
-from agent.kube.index import LiveIndex, Scope
-from agent.kube.paths import collection
-from agent.kube.sink import IndexSink
-from agent.kube.watch import KindWatch, OnState, State, Subject
+from agent.kube.discovery import collection_path
+from agent.kube.index import LiveIndex, WatchScope
+from agent.kube.summary import summarise
+from agent.kube.watch import KindWatch, OnState, WatchState, WatchTarget
+from bus.identity import ResourceKey
 from handlers.manifest.kinds import KindInfo
+from handlers.ports import LiveObject
 
 _log = structlog.get_logger(__name__)
 
@@ -28,35 +32,35 @@ class _Followed:
 
 
 class Watches:
-    """`on_state` hears every transition of every watch."""
+    """`on_state` is called at every transition of every watch."""
 
     def __init__(self, client: KubeClient, index: LiveIndex, on_state: OnState) -> None:
         self._client = client
         self._index = index
         self._on_state = on_state
-        self._followed: dict[Scope, _Followed] = {}
+        self._followed: dict[WatchScope, _Followed] = {}
 
     def follow(
         self,
         group: asyncio.TaskGroup,
-        scope: Scope,
+        scope: WatchScope,
         kind: KindInfo,
         changed: asyncio.Event | None = None,
     ) -> None:
-        """No effect where this is done already; a new preferred version starts over."""
+        """Follow a scope; no effect if it is followed, but a new version restarts it."""
         before = self._followed.get(scope)
         if before is not None and before.kind == kind:
             return
         if before is not None:
             before.task.cancel()
         name = f"{scope.kind}.{scope.group}" if scope.group else scope.kind
-        subject = Subject(name=name, path=collection(kind, scope.namespace), query={})
+        subject = WatchTarget(name=name, path=collection_path(kind, scope.namespace), query={})
         sink = IndexSink(self._index, kind, scope, changed)
         watch = KindWatch(self._client, subject, sink, self._on_state)
         task = group.create_task(watch.run(), name=f"watch {name} {scope.namespace}".strip())
         self._followed[scope] = _Followed(kind=kind, watch=watch, task=task)
 
-    def give_up(self, scope: Scope) -> None:
+    def give_up(self, scope: WatchScope) -> None:
         self._followed.pop(scope).task.cancel()
         self._index.forget_kind(scope.group, scope.kind)
         _log.info("kind is gone", group=scope.group, kind=scope.kind)
@@ -64,9 +68,85 @@ class Watches:
     def kinds(self) -> tuple[KindInfo, ...]:
         return tuple(followed.kind for followed in self._followed.values())
 
-    def scopes(self) -> tuple[Scope, ...]:
+    def scopes(self) -> tuple[WatchScope, ...]:
         return tuple(self._followed)
 
-    def being(self, *states: State) -> tuple[Scope, ...]:
-        """The scopes whose watch is in one of these states."""
+    def being(self, *states: WatchState) -> tuple[WatchScope, ...]:
+        """Return the scopes whose watch is in one of these states."""
         return tuple(scope for scope, it in self._followed.items() if it.watch.state in states)
+
+
+class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
+    namespace: str = ""
+    name: str = ""
+    resource_version: str = ""
+
+
+class _Head(msgspec.Struct, frozen=True):
+    metadata: _Metadata
+
+
+_HEADS = msgspec.json.Decoder(_Head)
+
+
+class IndexSink:
+    """IndexSink puts the objects of one watch into the index: one sink per kind (and namespace).
+
+    Most of a repeated list, and every event of our own writes, is in the index already: the
+    resource version shows it, before the object is decoded in full.
+
+    `changed` is set at each change, for kinds whose objects define other kinds.
+    """
+
+    def __init__(
+        self, index: LiveIndex, kind: KindInfo, scope: WatchScope, changed: asyncio.Event | None
+    ) -> None:
+        self._index = index
+        self._api_version = f"{kind.group}/{kind.version}" if kind.group else kind.version
+        self._version = kind.version
+        self._scope = scope
+        self._changed = changed
+        self._is_secret = (kind.group, kind.kind) == ("", "Secret")
+        self._seen: set[str] | None = None
+
+    def begin_list(self) -> None:
+        self._seen = set()
+
+    def forget_versions(self) -> None:
+        self._index.forget_versions(self._scope)
+
+    def put(self, raw: bytes) -> None:
+        if self._is_secret:
+            self._index.secrets_seen.notify(raw)
+        known = self._known(raw)
+        live = known or self._summary(raw)
+        if self._seen is not None:
+            self._seen.add(live.uid)
+        if known is None:
+            self._index.put(live)
+            self._notify()
+
+    def remove(self, raw: bytes) -> None:
+        self._index.remove(self._summary(raw))
+        self._notify()
+
+    def end_list(self, resource_version: str) -> None:
+        seen, self._seen = self._seen or set(), None
+        self._index.settle(self._scope, seen, resource_version)
+        self._notify()
+
+    def _known(self, raw: bytes) -> LiveObject | None:
+        """Return the indexed object where `raw` is the same state of it."""
+        metadata = _HEADS.decode(raw).metadata
+        key = ResourceKey(self._scope.group, self._scope.kind, metadata.namespace, metadata.name)
+        known = self._index.get(key)
+        if known is None or known.version != self._version:
+            return None
+        return known if known.resource_version == metadata.resource_version else None
+
+    def _summary(self, raw: bytes) -> LiveObject:
+        return summarise(raw, api_version=self._api_version, kind=self._scope.kind)
+
+    def _notify(self) -> None:
+        if self._changed is not None:
+            self._changed.set()

@@ -1,1 +1,1 @@
-"""What can be seen from outside: logs, metrics, traces, readiness."""
+"""Observability of the agent: logs, metrics, traces and readiness."""

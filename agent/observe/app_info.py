@@ -1,18 +1,18 @@
-"""`argocd_app_info`: one line per Application, computed from the index when somebody scrapes.
+"""The metric `argocd_app_info` has a line per Application, computed from the index at each scrape.
 
-Nothing has to be removed when an Application goes, and no line can be stale.
+No line can be stale, and deleted Applications need no cleanup.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Iterator
 
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from bus.redaction import without_user_info
 from handlers.application.application import Application
+from handlers.ports import AllApps
 
 _LABELS = (
     "namespace",
@@ -26,10 +26,6 @@ _LABELS = (
     "operation",
     "autosync_enabled",
 )
-
-
-class AllApps(Protocol):
-    def all(self) -> Sequence[Application]: ...
 
 
 class AppInfo(Collector):
@@ -64,7 +60,7 @@ def _labels(app: Application) -> list[str]:
 
 
 def _operation(app: Application) -> str:
-    """As in Argo CD: what is asked for or running, empty when nothing is."""
+    """Name the requested or running operation as in Argo CD; empty without one."""
     state = app.status.operation_state
     if app.deleting:
         return "delete"

@@ -1,8 +1,8 @@
-"""Logs: structlog, one JSON object a line, or coloured text on a terminal.
+"""The logs are one JSON object a line, or coloured text on a terminal, made by structlog.
 
-Everything that is logged passes the redaction of `bus.redaction`: values of fields whose name says
-secret, user info in URLs, credentials in texts. The field `secret` is the *name* of a Secret object
-and stays. What libraries say through `logging` takes the same way, from `warning` on.
+Every log line passes the redaction of `bus.redaction`: values of fields with a secret's name, user
+info in URLs, credentials in texts. The field `secret` is the *name* of a Secret object and stays.
+Libraries' `logging` takes the same way, from `warning` on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ _DEEPEST = 8
 
 
 def configure(level: str = "info", form: str = "auto", stream: TextIO | None = None) -> None:
-    """`form`: json, console, or auto (console on a terminal). To be called once, first of all."""
+    """Configure logging, once and before any other call.
+
+    `form` is json, console, or auto: console on a terminal.
+    """
     out = stream or sys.stderr
     console = form == "console" or (form == "auto" and out.isatty())
     number = logging.getLevelNamesMapping()[level.upper()]
@@ -34,11 +37,11 @@ def configure(level: str = "info", form: str = "auto", stream: TextIO | None = N
         logger_factory=structlog.PrintLoggerFactory(out),
         cache_logger_on_first_use=False,
     )
-    _take_in_libraries(out, console=console, least=max(number, logging.WARNING))
+    _capture_libraries(out, console=console, least=max(number, logging.WARNING))
 
 
 def redact(_: object, __: str, event: EventDict) -> EventDict:
-    """The processor: masks secrets wherever they stand in the fields."""
+    """Mask secrets wherever they stand in the fields; a structlog processor."""
     return {name: _masked(name, value) for name, value in event.items()}
 
 
@@ -63,7 +66,7 @@ def _json(event: Any, **_: Any) -> str:
     return orjson.dumps(event, default=str).decode()
 
 
-def _take_in_libraries(out: TextIO, *, console: bool, least: int) -> None:
+def _capture_libraries(out: TextIO, *, console: bool, least: int) -> None:
     handler = logging.StreamHandler(out)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(

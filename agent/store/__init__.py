@@ -1,1 +1,1 @@
-"""What the agent remembers: Applications and Secrets from the cluster, artifacts and renders."""
+"""The agent's stores: Applications and Secrets of the cluster, artifacts and renders."""

@@ -1,6 +1,6 @@
-"""The watched Applications and AppProjects of the control namespace: the port `Apps`.
+"""Applications is the index of the control namespace's Applications and AppProjects: port `Apps`.
 
-The cluster is the database; this is its index in memory. A write is a merge patch of what differs,
+The cluster is the database; the index is in memory. A write is a merge patch of what differs,
 and its answer goes into the index before the call returns, so the next read of the same lane sees
 it. An older watch event never overwrites a newer answer.
 """
@@ -9,26 +9,25 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
-import structlog
 
 from agent.clock import SystemClock
-from agent.store.doubts import Doubts
-from agent.store.patching import note_in, status_patch
-from agent.store.users import Users
+from agent.store.application_writes import UnconfirmedWrites, journal_entry_in, status_patch
+from agent.store.object_reader import ObjectReader
+from agent.store.repository_users import RepositoryUsers
+from agent.subscribers import Subscribers
 from bus.identity import AppKey, RepositoryKey
+from bus.link.kinds import APPLICATION, PROJECT
+from bus.metadata_keys import COMMANDS
 from handlers.application.application import (
     Application,
     AppProject,
-    read_application,
-    read_project,
-    read_without_spec,
 )
-from handlers.application.defaults import DEFAULT_PROJECT
-from handlers.command.handler import COMMANDS_ANNOTATION, with_command
+from handlers.application.project import DEFAULT_PROJECT
+from handlers.command import with_command
 from handlers.ports import (
     ApplyRefusedError,
     Clock,
@@ -36,45 +35,37 @@ from handlers.ports import (
     StaleWriteError,
     StatusWrite,
 )
-from handlers.sync.transitions import COMMAND_ID
-
-log = structlog.get_logger()
+from handlers.sync.operation_transitions import COMMAND_ID
 
 _REMEMBERED = 10_000
 _CLOCK = SystemClock()
 
-Listener = Callable[[Application | None, Application | None], None]
-"""Called with what an Application was and is; None where it was not there."""
-
-ProjectListener = Callable[[AppProject | None, AppProject | None], None]
-"""Called with what an AppProject was and is."""
-
-Indexed = Callable[[str, str], None]
-"""Called with kind and `namespace/name` of whatever changed in the index, by our own writes too."""
-
 
 class Patching(Protocol):
-    """The one call this store makes: a merge patch of one Application; answers the new object."""
+    """The store's only write: a merge patch of one Application; returns the new object."""
 
     async def patch_application(self, key: AppKey, patch: Mapping[str, Any]) -> bytes: ...
 
 
 class Applications:
-    """Index by key and by repository; the listeners hear of changes that others made."""
+    """An index by key and by repository; `changes` are those that others made."""
 
     def __init__(self, patching: Patching, clock: Clock = _CLOCK) -> None:
-        self.listener: Listener = _nobody
-        self.project_listener: ProjectListener = _nobody
-        self.indexed: Indexed = _no_matter
-        self.doubts = Doubts()
+        self.changes = Subscribers[[Application | None, Application | None]]()
+        """Called with an Application before and after; None where it is absent."""
+        self.project_changes = Subscribers[[AppProject | None, AppProject | None]]()
+        """Called with an AppProject before and after."""
+        self.indexed = Subscribers[[str, str]]()
+        """Called with kind and `namespace/name` of each changed object, own writes included."""
+        self.unconfirmed = UnconfirmedWrites()
         self._patching = patching
         self._clock = clock
         self._apps: dict[AppKey, Application] = {}
-        self._users = Users()
+        self._users = RepositoryUsers()
         self._projects: dict[str, AppProject] = {}
-        self._malformed: dict[AppKey, str] = {}
-        self._gone: OrderedDict[str, None] = OrderedDict()
-        """UIDs that are gone: the answer to our own last write may come after the word of it."""
+        self._reader = ObjectReader()
+        self._deleted: OrderedDict[str, None] = OrderedDict()
+        """UIDs of deleted objects: the answer to our last write may come after the deletion."""
 
     # --- the port ---
 
@@ -100,12 +91,19 @@ class Applications:
         patch = status_patch(app, change, self._clock.now())
         if not patch:
             return app
+        is_stale = app.key in self.unconfirmed
         try:
-            written = await self._send(app, patch, guarded=change.guarded)
+            written = await self._send(app, patch, guarded=change.guarded or is_stale)
+        except StaleWriteError as error:
+            if change.guarded:
+                raise
+            text = f"an earlier write of {app.key} was stored, and the watch has not shown it yet"
+            raise ClusterUnreachableError(text) from error
         except (ClusterUnreachableError, asyncio.CancelledError):
-            self.doubts.add(app.key, note_in(patch), self._apps.get(app.key))
+            # The server may have stored the write: the watch will show whether it did.
+            self.unconfirmed.add(app.key, journal_entry_in(patch), self._apps.get(app.key))
             raise
-        self.doubts.settle(app.key)
+        self.unconfirmed.settle(app.key)
         return written
 
     async def set_operation(self, app: Application, operation: Mapping[str, Any]) -> Application:
@@ -115,8 +113,8 @@ class Applications:
         patch: dict[str, Any] = {"operation": operation}
         command = next((it["value"] for it in operation.get("info", ()) if _is_command(it)), "")
         if command:
-            noted = {COMMANDS_ANNOTATION: with_command(current, command)}
-            patch["metadata"] = {"annotations": noted}
+            annotations = {COMMANDS.name: with_command(current, command)}
+            patch["metadata"] = {"annotations": annotations}
         return await self._send(current, patch, guarded=True)
 
     async def _send(self, app: Application, patch: dict[str, Any], *, guarded: bool) -> Application:
@@ -131,111 +129,92 @@ class Applications:
             if refusal.code == 409:
                 raise StaleWriteError(f"{app.key} changed since it was read") from refusal
             raise
-        return self._keep(self._read(answer)) or app
+        return self._keep(self._reader.application(answer)) or app
 
-    # --- what the watch tells ---
+    # --- events of the watch ---
 
     def put_application(self, raw: bytes) -> None:
         """Take one Application as the API server sent it; a malformed one keeps its reason."""
-        app = self._read(raw)
+        app = self._reader.application(raw)
         before = self._apps.get(app.key)
         if self._keep(app):
-            self.listener(before, app)
-            self.doubts.look(app)
+            self.changes.notify(before, app)
+            self.unconfirmed.confirm(app)
 
     def remove_application(self, key: AppKey) -> None:
-        self._malformed.pop(key, None)
-        self.doubts.settle(key)
+        self._reader.forget(key)
+        self.unconfirmed.settle(key)
         before = self._apps.pop(key, None)
         if before is not None:
-            self._bury(before.metadata.uid)
+            self._note_deleted(before.metadata.uid)
             self._users.change(before, None)
-            self.listener(before, None)
-            self.indexed("Application", str(key))
+            self.changes.notify(before, None)
+            self.indexed.notify(APPLICATION.name, str(key))
 
     def keep_only(self, keys: Iterable[AppKey]) -> None:
-        """After a list: whatever it did not name is gone."""
+        """Remove, after a complete list, the Applications that it did not name."""
         for key in set(self._apps) - set(keys):
             self.remove_application(key)
 
     def forget_versions(self) -> None:
-        """The cluster was set back: what it says next is news, and what is gone may be back."""
+        """Accept any version next: the cluster was restored, and deleted objects may be back."""
         for key, app in self._apps.items():
             metadata = msgspec.structs.replace(app.metadata, resource_version="")
             self._apps[key] = msgspec.structs.replace(app, metadata=metadata)
-        self._gone.clear()
+        self._deleted.clear()
 
     def put_project(self, raw: bytes) -> None:
-        try:
-            project = read_project(raw)
-        except msgspec.ValidationError as error:
-            log.warning("project is malformed and not used", error=str(error))
+        project = self._reader.project(raw)
+        if project is None:
             return
-        before = self._projects.get(project.metadata.name)
-        self._projects[project.metadata.name] = project
-        self._tell_project(project)
-        self.project_listener(before, project)
+        name = project.metadata.name
+        before = self._projects.get(name)
+        self._projects[name] = project
+        self._report_project(project)
+        self.project_changes.notify(before, project)
 
     def remove_project(self, name: str) -> None:
-        gone = self._projects.pop(name, None)
-        if gone is not None:
-            self._tell_project(gone)
-            self.project_listener(gone, None)
+        removed = self._projects.pop(name, None)
+        if removed is not None:
+            self._report_project(removed)
+            self.project_changes.notify(removed, None)
 
     def keep_projects(self, names: set[str]) -> None:
         for name in set(self._projects) - names:
             self.remove_project(name)
 
-    def _tell_project(self, project: AppProject) -> None:
-        self.indexed("AppProject", f"{project.metadata.namespace}/{project.metadata.name}")
+    def _report_project(self, project: AppProject) -> None:
+        self.indexed.notify(PROJECT.name, f"{project.metadata.namespace}/{project.metadata.name}")
 
     def problem(self, key: AppKey) -> str:
-        return self._malformed.get(key, "")
-
-    def _read(self, raw: bytes) -> Application:
-        """Read an Application; of a malformed one its status, which says what is wrong with it."""
-        try:
-            app = read_application(raw)
-        except msgspec.ValidationError as error:
-            app = read_without_spec(raw)
-            self._malformed[app.key] = str(error)
-            log.warning("application is malformed", app=str(app.key), problem=str(error))
-        else:
-            self._malformed.pop(app.key, None)
-        return app
+        return self._reader.problem(key)
 
     def _keep(self, app: Application) -> Application | None:
-        """Index `app` unless it is gone or something newer is known; None where it is not news."""
-        if app.metadata.uid in self._gone:
+        """Index `app`; None where it is deleted, or not newer than the indexed one."""
+        # Two sources race: answers to our writes and watch events. The newer version wins; a late
+        # answer about a deleted object must not bring it back.
+        if app.metadata.uid in self._deleted:
             return None
         before = self._apps.get(app.key)
         if before is not None and not _newer(app, before):
             return None
         self._apps[app.key] = app
         self._users.change(before, app)
-        self.indexed("Application", str(app.key))
+        self.indexed.notify(APPLICATION.name, str(app.key))
         return app
 
-    def _bury(self, uid: str) -> None:
-        self._gone[uid] = None
-        while len(self._gone) > _REMEMBERED:
-            self._gone.popitem(last=False)
+    def _note_deleted(self, uid: str) -> None:
+        self._deleted[uid] = None
+        while len(self._deleted) > _REMEMBERED:
+            self._deleted.popitem(last=False)
 
 
 def _is_command(info: Mapping[str, str]) -> bool:
     return info.get("name") == COMMAND_ID
 
 
-def _nobody(before: object, after: object) -> None:
-    """Until somebody listens."""
-
-
-def _no_matter(kind: str, subject: str) -> None:
-    """Until somebody reports."""
-
-
 def _newer(app: Application, before: Application) -> bool:
-    """A recreated object is newer whatever its version; versions of one object are numbers."""
+    """Compare versions of one object, which are numbers; a recreated object is always newer."""
     if app.metadata.uid != before.metadata.uid:
         return True
     return int(app.metadata.resource_version or 0) > int(before.metadata.resource_version or 0)

@@ -1,9 +1,9 @@
-"""Cipher: artifacts hold rendered Secrets, so they are encrypted wherever they are kept.
+"""The cipher encrypts artifacts wherever they are stored, because they hold rendered Secrets.
 
-AES-256-GCM with the agent's own key, which stands in a Secret beside the agent: who has the disk or
-the Redis has nothing. An artifact is bound to its digest, so that one cannot be put in another's
-place. Whatever cannot be decrypted, because the key was lost or the bytes are damaged, is as good
-as not there: it is rendered again from Git.
+AES-256-GCM with the agent's own key, which stands in a Secret beside the agent: the disk or the
+Redis alone reveals nothing. An artifact is bound to its digest, so that one cannot be put in
+another's place. An artifact that cannot be decrypted, because the key was lost or the bytes are
+damaged, counts as missing and is rendered again from Git.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What the watches of our own namespace feed: Applications, projects and Secrets, into their index.
+"""Feeds bring the watches of the control namespace into the indexes of their kinds.
 
-A sink hears every object of a list between `begin_list` and `end_list` and each change after that;
-what a complete list did not name is gone.
+A sink gets every object of a list between `begin_list` and `end_list` and each change after that;
+objects that a complete list did not name are removed. ApplicationSets have no index: they are not
+acted on yet, and each is logged once.
 """
 
 from __future__ import annotations
@@ -9,35 +10,34 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import msgspec
+import structlog
 
-from agent.kube.watch import Subject
+from agent.kube.watch import WatchTarget
 from agent.store.applications import Applications
-from agent.store.secrets import Secrets
+from agent.store.argo_secrets import ArgoSecrets
 from bus.identity import AppKey
-from handlers.application.application import Metadata
+from handlers.application.application import read_metadata
+
+log = structlog.get_logger()
 
 _GROUP = "/apis/argoproj.io/v1alpha1"
+REMEDY = "Write the Applications themselves, or keep the controller that makes them."
 
 
-class _Named(msgspec.Struct, frozen=True):
-    metadata: Metadata
-
-
-def _nobody() -> None:
-    """Nobody wants to know."""
+def _ignore() -> None:
+    """The callback of a feed that needs none."""
 
 
 @dataclass(slots=True)
-class Feed:
+class StoreFeed:
     """A sink of three functions; `keep_only` gets the names of a complete list."""
 
     put_one: Callable[[bytes], None]
     remove_one: Callable[[AppKey], None]
     keep_only: Callable[[set[AppKey]], None]
-    forget: Callable[[], None] = _nobody
-    """Called where the cluster was set back: versions that were known count no longer."""
-    listed: Callable[[], None] = _nobody
+    forget: Callable[[], None] = _ignore
+    """Called when the cluster was restored: known versions count no longer."""
+    listed: Callable[[], None] = _ignore
     """Called after each complete list: the first one makes the store ready."""
     _seen: set[AppKey] | None = field(default=None, init=False)
 
@@ -49,11 +49,11 @@ class Feed:
 
     def put(self, raw: bytes) -> None:
         if self._seen is not None:
-            self._seen.add(_key(raw))
+            self._seen.add(key_of(raw))
         self.put_one(raw)
 
     def remove(self, raw: bytes) -> None:
-        self.remove_one(_key(raw))
+        self.remove_one(key_of(raw))
 
     def end_list(self, resource_version: str) -> None:  # noqa: ARG002  part of the sink's protocol
         seen, self._seen = self._seen or set(), None
@@ -61,48 +61,78 @@ class Feed:
         self.listed()
 
 
-def application_feed(applications: Applications) -> Feed:
-    return Feed(
+def key_of(raw: bytes) -> AppKey:
+    """Return namespace and name of an object, whatever its kind."""
+    metadata = read_metadata(raw)
+    return AppKey(metadata.namespace, metadata.name)
+
+
+def application_feed(applications: Applications, listed: Callable[[], None] = _ignore) -> StoreFeed:
+    return StoreFeed(
         put_one=applications.put_application,
         remove_one=applications.remove_application,
         keep_only=applications.keep_only,
         forget=applications.forget_versions,
+        listed=listed,
     )
 
 
-def project_feed(applications: Applications) -> Feed:
-    return Feed(
+def project_feed(applications: Applications, listed: Callable[[], None] = _ignore) -> StoreFeed:
+    return StoreFeed(
         put_one=applications.put_project,
         remove_one=lambda key: applications.remove_project(key.name),
         keep_only=lambda keys: applications.keep_projects({key.name for key in keys}),
+        listed=listed,
     )
 
 
-def secret_feed(secrets: Secrets) -> Feed:
-    return Feed(
+def secret_feed(secrets: ArgoSecrets, listed: Callable[[], None] = _ignore) -> StoreFeed:
+    return StoreFeed(
         put_one=secrets.put,
         remove_one=lambda key: secrets.remove(key.name),
         keep_only=lambda keys: secrets.keep_only({key.name for key in keys}),
+        listed=listed,
     )
 
 
-def applications_of(namespace: str) -> Subject:
+def applications_of(namespace: str) -> WatchTarget:
     path = f"{_GROUP}/namespaces/{namespace}/applications"
-    return Subject(name="Application", path=path, query={})
+    return WatchTarget(name="Application", path=path, query={})
 
 
-def projects_of(namespace: str) -> Subject:
+def projects_of(namespace: str) -> WatchTarget:
     path = f"{_GROUP}/namespaces/{namespace}/appprojects"
-    return Subject(name="AppProject", path=path, query={})
+    return WatchTarget(name="AppProject", path=path, query={})
 
 
-def secrets_of(namespace: str) -> Subject:
-    return Subject(name="Secret", path=f"/api/v1/namespaces/{namespace}/secrets", query={})
+def application_sets_of(namespace: str) -> WatchTarget:
+    path = f"{_GROUP}/namespaces/{namespace}/applicationsets"
+    return WatchTarget(name="ApplicationSet", path=path, query={})
 
 
-def _key(raw: bytes) -> AppKey:
-    metadata = _NAMED.decode(raw).metadata
-    return AppKey(metadata.namespace, metadata.name)
+def secrets_of(namespace: str) -> WatchTarget:
+    return WatchTarget(name="Secret", path=f"/api/v1/namespaces/{namespace}/secrets", query={})
 
 
-_NAMED = msgspec.json.Decoder(_Named, strict=False)
+@dataclass(slots=True)
+class ApplicationSets:
+    """The ApplicationSets of the control namespace are not acted on yet; each is logged once.
+
+    Without the right to read them, or without the kind, no line is written.
+
+    The present ApplicationSets; one that comes back is logged again.
+    """
+
+    now: set[AppKey] = field(default_factory=set)
+
+    def feed(self) -> StoreFeed:
+        return StoreFeed(put_one=self._put, remove_one=self.now.discard, keep_only=self._keep_only)
+
+    def _put(self, raw: bytes) -> None:
+        key = key_of(raw)
+        if key not in self.now:
+            self.now.add(key)
+            log.warning("no Applications are made of this ApplicationSet", set=str(key), do=REMEDY)
+
+    def _keep_only(self, keys: set[AppKey]) -> None:
+        self.now.intersection_update(keys)

@@ -1,20 +1,11 @@
-"""Everything that can be said: asks, commands and facts as types. Import them from here.
+"""The types of all events: asks, commands and facts. Import them from this package.
 
 An event carries a key and references, never the state itself; it stays under 8 KiB.
 """
 
 from __future__ import annotations
 
-from bus.events.asks import (
-    AssessApp,
-    CompareApp,
-    DeleteApp,
-    RefreshApp,
-    RefreshRepository,
-    StepOperation,
-)
-from bus.events.commands import RefreshNow, SyncApp, TerminateOperation
-from bus.events.event import Ask, Command, Event, Fact, Kind
+from bus.events.event import Ask, Command, Event, EventKind, Fact
 from bus.events.facts import (
     AppDeleted,
     CommandRefused,
@@ -22,13 +13,26 @@ from bus.events.facts import (
     Compared,
     HealthAssessed,
     ManifestsRendered,
-    OperationFinished,
-    OperationStarted,
     RefreshFailed,
     RenderFailed,
-    ResourcesApplied,
     RevisionResolved,
+)
+from bus.events.operation_facts import (
+    OperationFinished,
+    OperationStarted,
+    ResourcesApplied,
     SyncSkipped,
+)
+from bus.events.requests import (
+    AssessApp,
+    CompareApp,
+    DeleteApp,
+    RefreshApp,
+    RefreshNow,
+    RefreshRepository,
+    StepOperation,
+    SyncApp,
+    TerminateOperation,
 )
 
 __all__ = [
@@ -42,9 +46,9 @@ __all__ = [
     "Compared",
     "DeleteApp",
     "Event",
+    "EventKind",
     "Fact",
     "HealthAssessed",
-    "Kind",
     "ManifestsRendered",
     "OperationFinished",
     "OperationStarted",

@@ -19,12 +19,11 @@ from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from bus.events.event import Event, Kind
+from bus.events.event import Event, EventKind, event_types, subject_words, wire_type
 from bus.events.examples import example_of
-from bus.events.registry import event_types, subject_words, wire_type
 from bus.status import Reason
 
-_INTRODUCTION = """\
+_PREFACE = """\
 # Events
 
 Made from the types by `python -m bus.events.document > docs/events.md`; do not edit.
@@ -74,19 +73,19 @@ ignores those it does not know. A changed meaning is a new version of the type.
 """
 
 _CHAPTERS = {
-    Kind.FACT: ("Facts", "What happened, for whoever cares."),
-    Kind.COMMAND: (
+    EventKind.FACT: ("Facts", "What happened, for whoever cares."),
+    EventKind.COMMAND: (
         "Commands",
         "What a person or the service wants done; `id` makes a repeat harmless.",
     ),
-    Kind.ASK: (
+    EventKind.ASK: (
         "Asks",
-        "Reasons to look again, between rooms: described for operators, not an interface.",
+        "Reasons to look again, between handlers: described for operators, not an interface.",
     ),
 }
 
 
-class Field(NamedTuple):
+class DocumentedField(NamedTuple):
     name: str
     type: str
     default: str
@@ -95,10 +94,10 @@ class Field(NamedTuple):
 
 def document() -> str:
     chapters = "\n".join(_chapter(kind) for kind in _CHAPTERS)
-    return f"{_INTRODUCTION}\n{chapters}\n{_reasons()}"
+    return f"{_PREFACE}\n{chapters}\n{_reasons()}"
 
 
-def _chapter(kind: Kind) -> str:
+def _chapter(kind: EventKind) -> str:
     title, about = _CHAPTERS[kind]
     sections = [_section(event) for event in event_types() if event.kind == kind]
     return "\n".join([f"## {title}\n\n{about}\n", *sections])
@@ -127,11 +126,13 @@ def _reasons() -> str:
     return f"## Reasons\n\n{about}: {_choices(Reason)}.\n"
 
 
-def fields_of(event: type[Event]) -> Iterator[Field]:
+def fields_of(event: type[Event]) -> Iterator[DocumentedField]:
     hints, notes = get_type_hints(event), _notes(event)
     for field in msgspec.structs.fields(event):
         default = "" if field.required else f"`{_json(field.default)}`"
-        yield Field(field.name, _type_name(hints[field.name]), default, notes.get(field.name, ""))
+        yield DocumentedField(
+            field.name, _type_name(hints[field.name]), default, notes.get(field.name, "")
+        )
 
 
 def _about(event: type[Event]) -> str:

@@ -1,6 +1,8 @@
-"""Facts: what happened, in the past tense, for whoever cares. docs/events.md is made from them.
+"""Facts tell subscribers what happened, in the past tense; docs/events.md is made from them.
 
-No manifest body, no secret, no state that a subscriber could mistake for the truth later.
+They hold no manifest body, no secret, and no state that a subscriber could take for current later.
+Each has its sentence, which the command line, the demo and the dashboard show. Those of operations
+stand in `operation_facts`.
 """
 
 from __future__ import annotations
@@ -9,10 +11,10 @@ from typing import ClassVar
 
 import msgspec
 
-from bus.cause import Cause
 from bus.events.event import Fact
+from bus.events.sentences import because, counted, counts_in_words, short, trouble_in_words
 from bus.identity import NO_DIGEST, NO_REVISION, AppKey, Digest, RepositoryKey, Revision
-from bus.status import HealthStatus, OperationKind, OperationPhase, Reason, SyncStatus
+from bus.status import Cause, HealthStatus, Reason, SyncStatus
 
 
 class AppFact(Fact, frozen=True, kw_only=True):
@@ -27,7 +29,7 @@ class AppFact(Fact, frozen=True, kw_only=True):
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who wrote a commit, what for, and when; masked where it looks like a secret."""
+    """Author, first line and time of a commit; masked where a text looks like a secret."""
 
     author: str = ""
     """The name only, no mail address."""
@@ -54,9 +56,13 @@ class RevisionResolved(Fact, frozen=True, kw_only=True):
     def key(self) -> RepositoryKey:
         return self.repository
 
+    @property
+    def sentence(self) -> str:
+        return f"commit {short(self.revision)} touches {self.touched} of {self.watching}"
+
 
 class RefreshFailed(Fact, frozen=True, kw_only=True):
-    """The repository could not be fetched or read; it is tried again by itself."""
+    """The repository could not be fetched or read; the fetch is tried again automatically."""
 
     name: ClassVar[str] = "refresh.failed.v1"
     repository: RepositoryKey
@@ -69,6 +75,10 @@ class RefreshFailed(Fact, frozen=True, kw_only=True):
     def key(self) -> RepositoryKey:
         return self.repository
 
+    @property
+    def sentence(self) -> str:
+        return f"{self.reason}: {self.message}"
+
 
 class ManifestsRendered(AppFact, frozen=True, kw_only=True):
     """The desired state at `revision` is artifact `digest`; `cached` if nothing was evaluated."""
@@ -78,6 +88,11 @@ class ManifestsRendered(AppFact, frozen=True, kw_only=True):
     digest: Digest
     objects: int
     cached: bool = False
+
+    @property
+    def sentence(self) -> str:
+        how = "unchanged" if self.cached else "rendered"
+        return f"{counted(self.objects, 'object')} {how} at {short(self.revision)}"
 
 
 class RenderFailed(AppFact, frozen=True, kw_only=True):
@@ -89,6 +104,10 @@ class RenderFailed(AppFact, frozen=True, kw_only=True):
     revision: Revision = NO_REVISION
     file: str = ""
     line: int = 0
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.reason}: {self.message}"
 
 
 class DriftedObject(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -119,57 +138,10 @@ class Compared(AppFact, frozen=True, kw_only=True):
     details: tuple[DriftedObject, ...] = ()
     """How those differ and who wrote them last: as many as fit, at most ten."""
 
-
-class SyncSkipped(AppFact, frozen=True, kw_only=True):
-    """Out of sync, and no operation was started: why, and when it is looked at again."""
-
-    name: ClassVar[str] = "sync.skipped.v1"
-    reason: Reason
-    message: str
-    revision: Revision = NO_REVISION
-
-
-class OperationStarted(AppFact, frozen=True, kw_only=True):
-    name: ClassVar[str] = "operation.started.v1"
-    operation: str
-    """The operation's id."""
-    revision: Revision
-    automated: bool = False
-    initiated_by: str = ""
-    operation_kind: OperationKind = OperationKind.UNKNOWN
-
-
-class ResourceOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One object of one step: `resource` is `group/kind/namespace/name`."""
-
-    resource: str
-    status: str
-    message: str = ""
-
-
-class ResourcesApplied(AppFact, frozen=True, kw_only=True):
-    """One step of an operation: one wave was applied or pruned."""
-
-    name: ClassVar[str] = "resources.applied.v1"
-    operation: str
-    revision: Revision
-    wave: int = 0
-    applied: int = 0
-    pruned: int = 0
-    unchanged: int = 0
-    failed: tuple[ResourceOutcome, ...] = ()
-    """At most ten; the rest is in the Application's status."""
-
-
-class OperationFinished(AppFact, frozen=True, kw_only=True):
-    name: ClassVar[str] = "operation.finished.v1"
-    operation: str
-    phase: OperationPhase
-    revision: Revision
-    message: str = ""
-    seconds: float = 0.0
-    automated: bool = False
-    operation_kind: OperationKind = OperationKind.UNKNOWN
+    @property
+    def sentence(self) -> str:
+        counts = {"changed": self.changed, "missing": self.missing, "to prune": self.extra}
+        return f"{self.status}: {counts_in_words(counts) or 'no differences'}"
 
 
 class HealthAssessed(AppFact, frozen=True, kw_only=True):
@@ -183,6 +155,15 @@ class HealthAssessed(AppFact, frozen=True, kw_only=True):
     cause: Cause | None = None
     """The deepest ill object, where one is known."""
 
+    @property
+    def sentence(self) -> str:
+        return because(f"health {self.before} → {self.status}", self._reason())
+
+    def _reason(self) -> str:
+        if self.cause is None:
+            return self.message
+        return trouble_in_words(self.cause.object, self.cause.reason, self.cause.message)
+
 
 class CommandRefused(AppFact, frozen=True, kw_only=True):
     """Somebody published a command that this agent did not sign: it was not carried out."""
@@ -195,9 +176,18 @@ class CommandRefused(AppFact, frozen=True, kw_only=True):
     """Who wanted it, as the unproven message says."""
     message: str
 
+    @property
+    def sentence(self) -> str:
+        return f"{self.command} by {self.claimed_actor} refused: {self.message}"
+
 
 class AppDeleted(AppFact, frozen=True, kw_only=True):
     """The Application is gone, with what it deployed where its finalizer asked for that."""
 
     name: ClassVar[str] = "app.deleted.v1"
     pruned: int = 0
+
+    @property
+    def sentence(self) -> str:
+        pruned = f", {counted(self.pruned, 'object')} pruned" if self.pruned else ""
+        return f"Application deleted{pruned}"

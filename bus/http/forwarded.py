@@ -1,4 +1,4 @@
-"""Who asks, where proxies stand in front: X-Forwarded-For, believed of our own proxies only.
+"""The client's address is read from X-Forwarded-For, of trusted proxies only.
 
 Anybody may send the header, so it counts only where the connection comes from a trusted proxy; and
 of its addresses, read from the nearest on, the first that is no trusted proxy is the caller's.

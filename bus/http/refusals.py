@@ -1,4 +1,4 @@
-"""Refusals: what was refused to whom, logged at once the first time, then as a count a minute.
+"""Refusals are logged per address: the first at once, then as a count a minute.
 
 A line for each refused request would let a stranger fill the disk. What is counted is lost neither
 to the log, whose counts add up to what was refused, nor to the metrics, which count each at once.
@@ -34,7 +34,7 @@ class Refusal(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True)
-class Refusals:
+class RefusalCounts:
     """The counts. Pure: time is its caller's."""
 
     most: int = _MOST
@@ -71,24 +71,24 @@ class Refusals:
 class RefusalLog:
     """The log of refusals, with a timer for each minute that is counted."""
 
-    refusals: Refusals = field(default_factory=Refusals)
+    refusals: RefusalCounts = field(default_factory=RefusalCounts)
     window_seconds: float = _WINDOW_SECONDS
     _timers: dict[Refusal, asyncio.TimerHandle] = field(default_factory=dict)
 
     def __call__(
         self,
-        say: Callable[..., object],
+        emit: Callable[..., object],
         event: str,
         *,
         address: str | None,
         reason: str,
         about: Mapping[str, object],
     ) -> None:
-        """Log the first of a minute by `say`, with all that is known `about` it; count the rest."""
+        """Log the first refusal of a minute by `emit`, with `about`; count the rest."""
         first = self.refusals.note(event, address or "", reason)
         if first is None:
             return
-        say(event, address=address, **about)
+        emit(event, address=address, **about)
         self._wait(first)
 
     async def close(self, _app: web.Application) -> None:
@@ -97,7 +97,7 @@ class RefusalLog:
             timer.cancel()
         self._timers.clear()
         for refusal in self.refusals.counted:
-            self._tell(refusal)
+            self._log_count(refusal)
 
     def _wait(self, refusal: Refusal) -> None:
         loop = asyncio.get_running_loop()
@@ -105,10 +105,10 @@ class RefusalLog:
 
     def _over(self, refusal: Refusal) -> None:
         del self._timers[refusal]
-        if self._tell(refusal):
+        if self._log_count(refusal):
             self._wait(refusal)
 
-    def _tell(self, refusal: Refusal) -> bool:
+    def _log_count(self, refusal: Refusal) -> bool:
         count = self.refusals.take(refusal)
         if count:
             log.warning(

@@ -1,8 +1,8 @@
-"""Serving an aiohttp application to whoever connects, within limits.
+"""`serving` runs an aiohttp application within limits.
 
 aiohttp's own means are used where it has them: the time it drains an unread body, and its limits of
-heads (8 KiB a line, 128 fields). What it does not bound is in `connections` and `body`. Answers do
-not say which server and version made them.
+heads (8 KiB a line, 128 fields). What it does not bound is in `connection`, `connections` and
+`body`. Answers do not say which server and version made them.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from aiohttp.web_protocol import ERROR, RequestHandler
 from prometheus_client import CollectorRegistry
 
 from bus.http.body import BODIES, prepare_bodies
-from bus.http.connections import Connection, Connections, clocked
+from bus.http.budget import HttpLimits, affordable, open_files
+from bus.http.connection import HttpConnection, clocked
+from bus.http.connections import HttpCollector, HttpConnections, measured
 from bus.http.forwarded import Network
-from bus.http.limits import HttpLimits, affordable, open_files
-from bus.http.metrics import HttpCollector, measured
 from bus.http.refusals import REFUSALS, prepare_refusals
 
 log = structlog.get_logger()
@@ -54,12 +54,12 @@ async def serving(
         prepare_refusals(app)
     app.middlewares.insert(0, clocked)
     app.on_response_prepare.append(_without_server)
-    connections = Connections(limits=limits, trusted=trusted)
+    connections = HttpConnections(limits=limits, trusted=trusted)
     collector = HttpCollector(connections=connections, refusals=app[REFUSALS].refusals)
     async with _handlers(app, limits) as handlers:
         loop = asyncio.get_running_loop()
         server = await loop.create_server(
-            lambda: Connection(handlers, connections), host, port, backlog=_BACKLOG
+            lambda: HttpConnection(handlers, connections), host, port, backlog=_BACKLOG
         )
         try:
             with measured(registry, collector):

@@ -1,9 +1,8 @@
-"""The carrier: everything that knows NATS. The rest of the house opens a `Bus`, no more."""
+"""JetStream is the carrier: only this package knows NATS, other packages open a `Bus`."""
 
 from __future__ import annotations
 
 from bus.jetstream.bus import Bus, DispatchOptions
-from bus.jetstream.connection import CarrierUnreachableError
-from bus.jetstream.settings import BusSettings
+from bus.jetstream.connection import BusSettings, CarrierUnreachableError
 
 __all__ = ["Bus", "BusSettings", "CarrierUnreachableError", "DispatchOptions"]

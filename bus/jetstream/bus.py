@@ -1,4 +1,4 @@
-"""Bus: the one way in. Publish events, run a house plan, read facts; NATS stays inside.
+"""The Bus publishes events, dispatches them by a routing table, and reads facts.
 
 async with Bus.open(BusSettings(url="nats://127.0.0.1:4222", account="acme", agent="prod1")) as bus:
     await bus.provision()
@@ -13,27 +13,26 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from bus.carrier import Take
+from bus.dead_letters import Failures
 from bus.dispatch import Dispatch
+from bus.dispatch_observer import DispatchWatcher, NoDispatchWatcher
 from bus.dispatcher import Dispatcher
 from bus.envelope import Envelope
+from bus.event_sender import EventSender
 from bus.events import Event
-from bus.failures import Failures
 from bus.identity import AppKey
-from bus.jetstream.connection import Connection, connected
-from bus.jetstream.inbox import NatsInbox
-from bus.jetstream.kv import Bucket, open_bucket
+from bus.jetstream.connection import BusSettings, NatsConnection, connected
+from bus.jetstream.fact_reader import FactReader, FactSelection, oldest, reading
+from bus.jetstream.fact_subscription import FactSubscription, subscribed
+from bus.jetstream.key_value import KeyValueBucket, open_bucket
+from bus.jetstream.nats_inbox import NatsInbox
+from bus.jetstream.nats_publisher import NatsPublisher
 from bus.jetstream.outbox import Outbox
-from bus.jetstream.provision import Provisioner
-from bus.jetstream.publisher import NatsPublisher
-from bus.jetstream.settings import BusSettings
-from bus.jetstream.subscribe import FactReader, Wanted, oldest, reading
-from bus.jetstream.subscription import FactSubscription, subscribed
-from bus.jetstream.usage import StoreUsage, usage
-from bus.observer import Observer, Unobserved
+from bus.jetstream.provisioner import Provisioner
+from bus.jetstream.store_usage import StoreUsage, usage
 from bus.route import Route
-from bus.sender import Sender
-from bus.subjects import Scope, facts_about, filter_of
-from bus.topology import ConsumerPlan, Stream, consumer
+from bus.subjects import AgentScope, facts_about, filter_of
+from bus.topology import ConsumerPlan, StreamName, consumer
 from bus.trace import Trace
 
 _BEGINNING = datetime.fromtimestamp(0, UTC)
@@ -42,15 +41,15 @@ _BEGINNING = datetime.fromtimestamp(0, UTC)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DispatchOptions:
     concurrency: int = 32
-    """Rooms at work at once, all routes together."""
+    """Concurrent calls of handlers, all routes together."""
     drain_seconds: float = 20.0
     back_off: float = 1.0
-    """Seconds before a room that failed is tried again; doubled each time."""
+    """Seconds before a failed call is tried again; doubled each time."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Bus:
-    connection: Connection
+    connection: NatsConnection
     publisher: NatsPublisher
     provisioner: Provisioner
 
@@ -71,7 +70,7 @@ class Bus:
         return self.connection.settings
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> AgentScope:
         return self.settings.scope
 
     @property
@@ -83,7 +82,7 @@ class Bus:
         return self.settings.ack_wait
 
     async def provision(self, routes: Sequence[Route] = ()) -> None:
-        """Streams, buckets and the consumers of `routes`; as often as one likes."""
+        """Create or upgrade streams, buckets and the consumers of `routes`; idempotent."""
         await self.provisioner.everything()
         for route in routes:
             await self.provisioner.consumer(self._consumer(route))
@@ -95,11 +94,12 @@ class Bus:
         trace: Trace | None = None,
         message_id: str = "",
     ) -> tuple[str, ...]:
-        """Returns the events' ids when the server has stored them, through a lost connection too.
+        """Return the events' ids when the server has stored them; waits out a lost connection.
 
         With a `message_id` the server drops a repeat of the same call within two minutes.
         """
-        sender, span = self._sender, trace or Trace.start()
+        sender = self._sender
+        span = trace or sender.sampler.span(None)
         messages = [
             sender.first(
                 event,
@@ -115,14 +115,14 @@ class Bus:
     def dispatcher(
         self,
         routes: Sequence[Route],
-        observer: Observer | None = None,
+        observer: DispatchWatcher | None = None,
         options: DispatchOptions | None = None,
     ) -> Dispatcher:
         chosen = options or DispatchOptions()
         dispatch = Dispatch(
             sender=self._sender,
             publisher=self.publisher,
-            observer=observer or Unobserved(),
+            observer=observer or NoDispatchWatcher(),
             failures=Failures(chosen.back_off),
         )
         return Dispatcher(
@@ -139,10 +139,13 @@ class Bus:
     def facts(
         self, *, since: datetime | None = None, follow: bool = True, app: AppKey | None = None
     ) -> AbstractAsyncContextManager[FactSubscription]:
-        """`async with bus.facts() as facts`, `async for envelope, fact in facts`; None is now."""
+        """Subscribe: `async with bus.facts() as facts`, `async for envelope, fact in facts`.
+
+        Without `since` the subscription begins now.
+        """
         subscription = FactSubscription(
             connection=self.connection,
-            stream=Stream.FACT.name_in(self.scope),
+            stream=StreamName.FACT.name_in(self.scope),
             subject=facts_about(self.scope, app),
             since=since,
             follow=follow,
@@ -150,32 +153,32 @@ class Bus:
         return subscribed(subscription)
 
     def latest_facts(self, *types: type[Event]) -> AbstractAsyncContextManager[FactReader]:
-        """The last fact of each of these types about each thing, in the order of their telling."""
-        wanted = Wanted(
-            stream=Stream.FACT.name_in(self.scope),
-            subjects=tuple(filter_of(self.scope, one) for one in types),
+        """Read the last fact of each type about each key, in the order of publishing."""
+        selection = FactSelection(
+            stream=StreamName.FACT.name_in(self.scope),
+            subjects=tuple(filter_of(self.scope, event) for event in types),
             latest=True,
         )
-        return reading(self.connection, wanted)
+        return reading(self.connection, selection)
 
     def kept_facts(self, *types: type[Event]) -> AbstractAsyncContextManager[FactReader]:
-        """Every fact of these types that is still kept, in the order of their telling."""
-        wanted = Wanted(
-            stream=Stream.FACT.name_in(self.scope),
-            subjects=tuple(filter_of(self.scope, one) for one in types),
+        """Read every retained fact of these types, in the order of publishing."""
+        selection = FactSelection(
+            stream=StreamName.FACT.name_in(self.scope),
+            subjects=tuple(filter_of(self.scope, event) for event in types),
             since=_BEGINNING,
         )
-        return reading(self.connection, wanted)
+        return reading(self.connection, selection)
 
     async def oldest_fact(self) -> Envelope | None:
-        """What is known of the oldest fact that is still kept; raises CarrierError."""
-        return await oldest(self.connection, Stream.FACT.name_in(self.scope))
+        """Read the envelope of the oldest retained fact; raises CarrierError."""
+        return await oldest(self.connection, StreamName.FACT.name_in(self.scope))
 
     def fact_inbox(self, name: str, take: Take) -> NatsInbox:
-        """Every fact from the oldest on, at least once each, for the durable reader `name`."""
+        """Open the inbox of the durable consumer `name`: every fact at least once, oldest first."""
         plan = ConsumerPlan(
             name=name,
-            stream=Stream.FACT.name_in(self.scope),
+            stream=StreamName.FACT.name_in(self.scope),
             subject=facts_about(self.scope),
             ack_wait=self.ack_wait,
             only_new=False,
@@ -186,16 +189,16 @@ class Bus:
         return Outbox(self.connection, self.publisher, self.scope)
 
     async def usage(self) -> tuple[StoreUsage, ...]:
-        """How full each stream and bucket is; raises CarrierError."""
+        """Measure how full each stream and bucket is; raises CarrierError."""
         return await usage(self.connection.jetstream, self.scope, self.settings.sizes)
 
-    async def bucket(self, name: str) -> Bucket:
-        """One of the topology's buckets, e.g. `results`; raises BucketError where it is missing."""
+    async def bucket(self, name: str) -> KeyValueBucket:
+        """Open a bucket of the topology, e.g. `results`; raises KeyValueError without it."""
         return await open_bucket(self.connection.jetstream, self.scope.name(name))
 
     @property
-    def _sender(self) -> Sender:
-        return Sender(self.scope, self.settings.command_key)
+    def _sender(self) -> EventSender:
+        return EventSender(self.scope, self.settings.command_key, self.settings.sampler)
 
     def _consumer(self, route: Route) -> ConsumerPlan:
         return consumer(self.scope, route, ack_wait=self.ack_wait)

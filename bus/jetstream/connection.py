@@ -1,23 +1,91 @@
-"""Connection: one NATS connection that says when it is lost and when it is back.
+"""NatsConnection reaches a NATS by its settings, and tells when that is lost and when it is back.
 
-nats-py reconnects and subscribes again by itself; what it cannot know is what was under way. So
-whoever has something under way asks for `lost` and `back` to be called.
+nats-py reconnects and subscribes again by itself, but does not know which requests were under way.
+A component with pending requests therefore adds itself to `on_lost` and `on_back`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 import nats.errors
 import structlog
 from nats.js import JetStreamContext
 
 from bus.carrier import CarrierError
-from bus.jetstream.heeding import HeedingClient
-from bus.jetstream.settings import BusSettings
+from bus.jetstream.nats_client import NatsClient
+from bus.logins import BusLogin, inbox_prefix
+from bus.signature import CommandKey
+from bus.spans.span import Sampler
+from bus.subjects import AgentScope
+from bus.topology import SIZES, Sizes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BusSettings:
+    """At most one of credentials file, nkey seed (or its file), token and user is set."""
+
+    url: str
+    """One address or several with commas: `nats://`, `tls://`, `ws://` or `wss://`."""
+    account: str = "default"
+    agent: str = "default"
+    credentials_file: str = ""
+    nkey_seed_file: str = ""
+    nkey_seed: str = field(default="", repr=False)
+    login: BusLogin = BusLogin.AGENT
+    """Names the subjects of the server's answers; the server decides the permissions."""
+    token: str = field(default="", repr=False)
+    user: str = ""
+    password: str = field(default="", repr=False)
+    tls_ca_file: str = ""
+    tls_cert_file: str = ""
+    tls_key_file: str = ""
+    command_key: CommandKey = field(default_factory=CommandKey)
+    """Signs the commands that are published here, and verifies those that are dispatched."""
+    sampler: Sampler = field(default_factory=Sampler)
+    replicas: int = 1
+    """Copies of every stream: 3 where NATS is a cluster of three."""
+    sizes: Sizes = SIZES
+    connect_seconds: float = 30.0
+    """How long `open` waits for the first connection."""
+    publish_seconds: float = 120.0
+    """How long a publish waits for the server, a lost connection included."""
+    ack_wait: float = 30.0
+    """Seconds without a sign of life after which a delivery is made again."""
+    inbox_limit: int = 256
+    """Deliveries of one route that are taken and not settled, at most."""
+
+    @property
+    def scope(self) -> AgentScope:
+        return AgentScope(self.account, self.agent)
+
+    @property
+    def inbox_prefix(self) -> str:
+        return inbox_prefix(self.scope, self.login)
+
+    @property
+    def servers(self) -> list[str]:
+        return [part.strip() for part in self.url.split(",") if part.strip()]
+
+    @property
+    def hosts(self) -> str:
+        """The servers without what may be secret in a URL: for logs and errors."""
+        return ", ".join(urlsplit(server).netloc.rpartition("@")[2] for server in self.servers)
+
+    def tls(self) -> ssl.SSLContext | None:
+        """Make the TLS context; None where the URL's scheme says all."""
+        if not (self.tls_ca_file or self.tls_cert_file):
+            return None
+        context = ssl.create_default_context(cafile=self.tls_ca_file or None)
+        if self.tls_cert_file:
+            context.load_cert_chain(self.tls_cert_file, self.tls_key_file or None)
+        return context
+
 
 log = structlog.get_logger()
 
@@ -27,13 +95,13 @@ _CLOSE_SECONDS = 5.0
 
 
 class CarrierUnreachableError(CarrierError):
-    """No server answered, or it refused us."""
+    """No server answered, or the server refused the login."""
 
 
 @dataclass(slots=True)
-class Connection:
+class NatsConnection:
     settings: BusSettings
-    client: HeedingClient = field(default_factory=HeedingClient)
+    client: NatsClient = field(default_factory=NatsClient)
     on_lost: list[Callable[[], None]] = field(default_factory=list)
     on_back: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     _up: asyncio.Event = field(default_factory=asyncio.Event)
@@ -45,7 +113,7 @@ class Connection:
 
     @property
     def is_closed(self) -> bool:
-        """For good: the server refused us after all, e.g. because credentials were withdrawn."""
+        """Whether the connection ended for good, e.g. because credentials were withdrawn."""
         return bool(self.client.is_closed)
 
     @property
@@ -53,7 +121,7 @@ class Connection:
         return self.client.jetstream()
 
     async def up(self) -> None:
-        """Until there is a connection."""
+        """Wait until there is a connection."""
         await self._up.wait()
 
     def forget(self, back: Callable[[], Awaitable[None]]) -> None:
@@ -74,7 +142,7 @@ class Connection:
         self._up.set()
 
     async def close(self) -> None:
-        """Everything said so far reaches the server, if there is one."""
+        """Flush what was published, if the server is reachable, and close."""
         self._closing = True
         if self.is_connected:
             try:
@@ -125,8 +193,8 @@ class Connection:
 
 
 @asynccontextmanager
-async def connected(settings: BusSettings) -> AsyncIterator[Connection]:
-    connection = Connection(settings)
+async def connected(settings: BusSettings) -> AsyncIterator[NatsConnection]:
+    connection = NatsConnection(settings)
     try:
         await connection.open()
         yield connection

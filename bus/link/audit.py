@@ -7,20 +7,20 @@ to answer: a head cannot be taken back.
 
 from __future__ import annotations
 
-from bus.link.wire import Frame, Value
+from bus.link.wire import Frame, WireValue
 
 KEPT_HEADS = 8
 """An agent keeps so many at most."""
 
 
-class HeadSignature(Value, frozen=True, kw_only=True):
+class HeadSignature(WireValue, frozen=True, kw_only=True):
     public_key: str
     """Ed25519, raw, base64."""
     signature: str
     """Over `head_statement`, base64."""
 
 
-class AuditHead(Value, frozen=True, kw_only=True):
+class AuditHead(WireValue, frozen=True, kw_only=True):
     account: str
     """The account's id in the service's audit."""
     sequence: int

@@ -1,4 +1,4 @@
-"""How an agent introduces itself: once with a token, then each session with its key.
+"""An agent enrols once with a token, and opens each session with its key.
 
     POST /api/v1/link/enrol      Enrol -> Enrolled           the one-time token is burnt
     POST /api/v1/link/challenge  {agent} -> Challenge        a nonce, for a minute
@@ -15,12 +15,12 @@ The keys are made in the cluster and stay there: Ed25519 to sign, X25519 to rece
 
 from __future__ import annotations
 
-from bus.link.wire import Value
+from bus.link.wire import WireValue
 
 PROOF_HEADER = "GitOps-Link-Proof"
 
 
-class Enrol(Value, frozen=True, kw_only=True):
+class Enrol(WireValue, frozen=True, kw_only=True):
     token: str
     public_key: str
     """Ed25519, raw, base64."""
@@ -33,18 +33,18 @@ class Enrol(Value, frozen=True, kw_only=True):
     """Signature over `proof("enrol", token)`: who enrols holds the key."""
 
 
-class Enrolled(Value, frozen=True, kw_only=True):
+class Enrolled(WireValue, frozen=True, kw_only=True):
     account: str
     agent: str
     key_id: str
 
 
-class Challenge(Value, frozen=True, kw_only=True):
+class Challenge(WireValue, frozen=True, kw_only=True):
     nonce: str
     expires_at: float
 
 
-class SessionRequest(Value, frozen=True, kw_only=True):
+class SessionRequest(WireValue, frozen=True, kw_only=True):
     account: str
     agent: str
     key_id: str
@@ -57,7 +57,7 @@ class SessionRequest(Value, frozen=True, kw_only=True):
     """Rotation: valid beside the old key from now on, alone after its first use."""
 
 
-class Session(Value, frozen=True, kw_only=True):
+class AgentSession(WireValue, frozen=True, kw_only=True):
     token: str
     expires_at: float
     """By the service's clock, which need not be the agent's."""

@@ -1,4 +1,4 @@
-"""Items: what the agent's outbox holds, in order.
+"""Items are the ordered entries of the agent's outbox.
 
 Three kinds: the *state* of an object (the newest per object is enough), a *fact* (never merged),
 and what became of a *task* (never merged). `before` is the sequence of the item that stood before
@@ -12,8 +12,9 @@ from typing import Any
 
 import msgspec
 
-from bus.cause import Cause
-from bus.link.wire import Value
+from bus.events import Commit
+from bus.link.wire import WireValue
+from bus.status import Cause
 
 
 class ItemKind(StrEnum):
@@ -22,7 +23,7 @@ class ItemKind(StrEnum):
     TASK = "task"
 
 
-class Item(Value, frozen=True, kw_only=True):
+class LinkItem(WireValue, frozen=True, kw_only=True):
     """`type`: `application.v1` for states, a fact's own wire type, `progress.v1`, `result.v1`."""
 
     sequence: int
@@ -47,7 +48,7 @@ class Item(Value, frozen=True, kw_only=True):
     body: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class StateBody(Value, frozen=True, kw_only=True):
+class StateBody(WireValue, frozen=True, kw_only=True):
     """What a state says of an object: redacted, with volatile fields taken out of the hash only."""
 
     kind: str
@@ -63,3 +64,11 @@ class StateBody(Value, frozen=True, kw_only=True):
     status: dict[str, Any] = {}
     cause: Cause | None = None
     """Why an Application is not healthy; agents before this field leave it out."""
+    edit_version: str = ""
+    """Of an Application or AppProject: the digest of what people edit (spec, labels, annotations),
+    as reported. It stays equal when only the status changes; agents before this field leave it out.
+    """
+    commits: dict[str, Commit] = {}
+    """Of an Application, by revision: what runs and what is wanted, as far as the agent can read
+    them; agents before this field leave it out.
+    """

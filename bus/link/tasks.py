@@ -1,7 +1,11 @@
-"""Tasks: what the service wants an agent to do, and what the agent says of it.
+"""The table of task kinds: what the service may ask of an agent, one row and one type each.
 
-The id is the idempotency key: the agent keeps the result of each for seven days, and a task that is
-offered again gets the recorded result. Reads are tasks too, of a class that cannot starve the rest.
+A row says which arguments a kind takes, whether it changes anything, how its output travels, how
+urgent it is and which namespaces it touches. The service builds values of these types; the agent
+reads them by the row. docs/extend/task-kind.md adds a kind.
+
+Fields at their default are left out of the wire, and unknown fields are ignored: a new field with a
+default is understood by older agents and services, a changed default is not.
 """
 
 from __future__ import annotations
@@ -9,18 +13,156 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from bus.link.wire import Value
+import msgspec
+
+from bus.link.kinds import APPLICATION
+from bus.link.wire import WireValue
 
 
-class TaskClass(StrEnum):
-    """Each class has workers of its own."""
+class TaskPriority(StrEnum):
+    """The class of a task, the most urgent first; each class has workers of its own."""
 
     INTERACTIVE = "interactive"
     CONTROL = "control"
     BULK = "bulk"
 
 
+class TaskScope(StrEnum):
+    """Which namespaces a task touches; the policy of the cluster's owner must permit them."""
+
+    AGENT = "agent"
+    """No namespace of the cluster."""
+    APPLICATION = "application"
+    """Where the Application of the subject deploys; and the namespace in the arguments, if any."""
+    OBJECT = "object"
+    """Likewise, of one object: without a namespace in the arguments it is the whole cluster."""
+    WRITTEN = "written"
+    """The control namespace, or all that an Application that is put or deleted touches."""
+
+
+class TaskArguments(WireValue, frozen=True, kw_only=True):
+    """The base of the arguments of every kind."""
+
+
+class ObjectArguments(TaskArguments, frozen=True, kw_only=True):
+    """An object of the cluster; `namespace` is empty where the kind has none."""
+
+    group: str = ""
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+
+
+class SyncArguments(TaskArguments, frozen=True, kw_only=True):
+    """`options` replace those of the Application, for this operation only."""
+
+    revision: str = ""
+    prune: bool = False
+    dry_run: bool = False
+    resources: tuple[ObjectArguments, ...] = ()
+    options: tuple[str, ...] = ()
+    override: bool = False
+    """Whether the requester may deviate from the target revision and options of the Application."""
+
+
+class RefreshArguments(TaskArguments, frozen=True, kw_only=True):
+    hard: bool = False
+
+
+class TerminateArguments(TaskArguments, frozen=True, kw_only=True):
+    """No arguments: the running operation is terminated."""
+
+
+class RollbackArguments(TaskArguments, frozen=True, kw_only=True):
+    history_id: int
+    prune: bool = False
+    dry_run: bool = False
+
+
+class SecretRef(WireValue, frozen=True, kw_only=True):
+    """A Secret of the control namespace that holds the credential; `key`: only that entry of it."""
+
+    name: str
+    namespace: str = ""
+    key: str = ""
+
+
+class PutArguments(TaskArguments, frozen=True, kw_only=True):
+    """The `manifest` of an Application or AppProject, or else the fields of a connection of `kind`.
+
+    `spec` holds the fields that Argo CD has for the kind, without credentials; those come as a
+    reference, or `sealed`: a box for the agent's key with JSON of such fields. `text` is public: a
+    certificate, known hosts, a GnuPG key.
+    """
+
+    kind: str = APPLICATION.name
+    manifest: dict[str, Any] | None = None
+    create: bool = False
+    """Fail if the object exists."""
+    name: str = ""
+    url: str = ""
+    type: str = ""
+    project: str = ""
+    text: str = ""
+    spec: dict[str, Any] = {}
+    secret_ref: SecretRef | None = None
+    sealed: str = ""
+
+
+class DeleteArguments(TaskArguments, frozen=True, kw_only=True):
+    """`cascade` also deletes the objects that the application deployed."""
+
+    kind: str = APPLICATION.name
+    cascade: bool = True
+
+
+class RefsArguments(TaskArguments, frozen=True, kw_only=True):
+    """`project` selects the credentials: the repository is read as for its Applications."""
+
+    url: str = ""
+    project: str = ""
+    limit: int = 500
+
+
+class ManifestsArguments(TaskArguments, frozen=True, kw_only=True):
+    revision: str = ""
+
+
+class DiffArguments(SyncArguments, frozen=True, kw_only=True):
+    """A diff at `revision` or at a history entry; `preview` also asks what a sync would do."""
+
+    history_id: int | None = None
+    preview: bool = False
+
+
+class LiveArguments(ObjectArguments, frozen=True, kw_only=True):
+    """The object to read."""
+
+
+class TreeArguments(TaskArguments, frozen=True, kw_only=True):
+    """No arguments: the tree has all objects of the application."""
+
+
+class EventsArguments(ObjectArguments, frozen=True, kw_only=True):
+    """The object whose events are read; without a name all objects of the application."""
+
+
+class EventStreamArguments(EventsArguments, frozen=True, kw_only=True):
+    """As for EventsArguments."""
+
+
+class LogsArguments(ObjectArguments, frozen=True, kw_only=True):
+    pod: str = ""
+    container: str = ""
+    tail: int = 200
+    follow: bool = False
+    since_seconds: int = 0
+    previous: bool = False
+
+
 class TaskKind(StrEnum):
+    """The name of each kind on the wire; its row says the rest."""
+
     SYNC = "sync"
     REFRESH = "refresh"
     TERMINATE = "terminate"
@@ -36,73 +178,63 @@ class TaskKind(StrEnum):
     TREE = "tree"
     EVENTS = "events"
     EVENT_STREAM = "event-stream"
-    """Events as they come, a line of JSON each: a stream; see up.Chunk."""
+    """Events as they come, a line of JSON each; see up.Chunk."""
     LOGS = "logs"
-    """A stream, likewise."""
+
+    @property
+    def row(self) -> TaskKindRow:
+        return _ROWS[self]
 
     @property
     def writes(self) -> bool:
-        return self in (
-            TaskKind.SYNC,
-            TaskKind.REFRESH,
-            TaskKind.TERMINATE,
-            TaskKind.ROLLBACK,
-            TaskKind.PUT,
-            TaskKind.DELETE,
-        )
-
-    @property
-    def streams(self) -> bool:
-        return self in (TaskKind.EVENT_STREAM, TaskKind.LOGS)
+        return self.row.writes
 
 
-class TaskPhase(StrEnum):
-    QUEUED = "queued"
-    OFFERED = "offered"
-    RUNNING = "running"
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    EXPIRED = "expired"
-    CANCELLED = "cancelled"
-    UNKNOWN = "unknown"
-    """The agent was lost while it ran, and the kind cannot be repeated: a person must look."""
-
-    @property
-    def final(self) -> bool:
-        return self not in (TaskPhase.QUEUED, TaskPhase.OFFERED, TaskPhase.RUNNING)
-
-
-class Task(Value, frozen=True, kw_only=True):
-    id: str
+class TaskKindRow(msgspec.Struct, frozen=True, kw_only=True):
     kind: TaskKind
-    subject: str
-    """`namespace/name` of what it is about; empty for agent-wide ones."""
-    actor: str
-    """Who asked, for the operation's `initiatedBy` and the audit."""
-    arguments: dict[str, Any] = {}
-    clazz: TaskClass = TaskClass.INTERACTIVE
-    precondition: dict[str, str] = {}
-    """`uid`, `resourceVersion`, `revision`: refused with `conflict` where the world differs."""
-    not_after: str = ""
-    """RFC 3339: not begun after this moment."""
-    fence: int = 0
+    arguments: type[TaskArguments]
+    """The type that takes the kind's arguments; no two kinds share one."""
+    scope: TaskScope = TaskScope.APPLICATION
+    priority: TaskPriority = TaskPriority.INTERACTIVE
+    """Unless a request asks for another one."""
+    writes: bool = False
+    """Whether it may change something: then it is recorded, and never done twice."""
+    streams: bool = False
+    """Whether its output comes in chunks beside its result."""
+    ends_itself: bool = False
+    """Whether a cancelled task goes on until its operation in the cluster has ended."""
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether a task that was cut off may be done again without a look at the cluster."""
+        return not self.writes
 
 
-class TaskProgress(Value, frozen=True, kw_only=True):
-    """Also renews the lease."""
+K = TaskKind
+TASKS: tuple[TaskKindRow, ...] = (
+    TaskKindRow(kind=K.SYNC, arguments=SyncArguments, writes=True, ends_itself=True),
+    TaskKindRow(kind=K.REFRESH, arguments=RefreshArguments, writes=True),
+    TaskKindRow(kind=K.TERMINATE, arguments=TerminateArguments, writes=True),
+    TaskKindRow(kind=K.ROLLBACK, arguments=RollbackArguments, writes=True, ends_itself=True),
+    TaskKindRow(kind=K.PUT, arguments=PutArguments, scope=TaskScope.WRITTEN, writes=True),
+    TaskKindRow(kind=K.DELETE, arguments=DeleteArguments, scope=TaskScope.WRITTEN, writes=True),
+    TaskKindRow(kind=K.REFS, arguments=RefsArguments, scope=TaskScope.AGENT),
+    TaskKindRow(kind=K.MANIFESTS, arguments=ManifestsArguments),
+    TaskKindRow(kind=K.DIFF, arguments=DiffArguments),
+    TaskKindRow(kind=K.LIVE, arguments=LiveArguments, scope=TaskScope.OBJECT),
+    TaskKindRow(kind=K.TREE, arguments=TreeArguments),
+    TaskKindRow(kind=K.EVENTS, arguments=EventsArguments),
+    TaskKindRow(
+        kind=K.EVENT_STREAM,
+        arguments=EventStreamArguments,
+        streams=True,
+    ),
+    TaskKindRow(kind=K.LOGS, arguments=LogsArguments, streams=True),
+)
+_ROWS = {row.kind: row for row in TASKS}
+_KINDS = {row.arguments: row.kind for row in TASKS}
 
-    id: str
-    message: str = ""
-    done: int = 0
-    total: int = 0
 
-
-class TaskResult(Value, frozen=True, kw_only=True):
-    id: str
-    phase: TaskPhase
-    code: str = ""
-    """`ok`, `not_allowed`, `not_found`, `conflict`, `invalid`, `unsupported`, `unreachable`,
-    `expired`, `cancelled`, `failed`."""
-    message: str = ""
-    body: Any = None
-    """Redacted; at most 256 KiB encoded."""
+def kind_of(arguments: type[TaskArguments]) -> TaskKind:
+    """The kind of task that takes arguments of this type."""
+    return _KINDS[arguments]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 
-class Value(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class WireValue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A part of a frame."""
 
 
-class Frame(Value, frozen=True, kw_only=True, tag_field="frame"):
+class Frame(WireValue, frozen=True, kw_only=True, tag_field="frame"):
     """One message of the connection; `frame` on the wire names its type."""

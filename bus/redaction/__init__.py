@@ -1,8 +1,8 @@
 """Redaction of texts and names, shared by agent, handlers, command line and service. Pure.
 
 `names` judges the name of a field, `credentials` finds what is a secret by its looks, `assignments`
-finds what stands behind a sensitive name in a text, `blocks` does the same for YAML over several
-lines, and `text` joins them. Objects are walked by `handlers/report/redaction.py`.
+finds what stands behind a sensitive name in a text, and `text` joins them, also for YAML over
+several lines. Objects are walked by `handlers/report/redaction.py`.
 """
 
 from bus.redaction.credentials import HIDDEN, looks_opaque, without_user_info

@@ -1,1 +1,1 @@
-"""The Application and AppProject of argoproj.io/v1alpha1 as values, and what is decided of them."""
+"""application: Argo CD's Application and AppProject as values, and pure decisions about them."""

@@ -1,9 +1,13 @@
-"""Patterns of addresses, as the rules of a project spell them, in the form of canonical addresses.
+"""Patterns of project rules: globs, and addresses in the form that they are compared in. Pure.
 
-A rule is brought into the same form as what it is held against: lower case in scheme and host, no
-default port, no root dot, percent-encoding only where it is needed, no `.git`, dots resolved. Its
-wildcards stay. A denial also holds against another case of the path, because to many Git hosts that
-is the same repository: of two readings the one that denies is taken.
+Globs are `*`, `**`, `?`, `[a-z]`, `[!a-z]`, `{a,b}`. With a separator, `*` and `?` stay inside one
+segment and `**` crosses segments; without one, both stars match anything. A pattern that is
+malformed matches nothing but itself.
+
+A rule about an address is brought into the same form as the address: lower case in scheme and host,
+no default port, no root dot, percent-encoding only where it is needed, no `.git`, dots resolved.
+Its wildcards stay. A denial also holds against another case of the path, because to many Git hosts
+that is the same repository: of two readings the one that denies is taken.
 """
 
 from __future__ import annotations
@@ -13,7 +17,50 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from bus.address import DEFAULT_PORTS, AddressError, Origin, canonical_escapes
-from handlers.application.globs import matches
+
+
+def matches(pattern: str, text: str, separator: str = "") -> bool:
+    compiled = _compile(pattern, separator)
+    return pattern == text if compiled is None else compiled.fullmatch(text) is not None
+
+
+@lru_cache(maxsize=1024)
+def _compile(pattern: str, separator: str) -> re.Pattern[str] | None:
+    inside = f"[^{re.escape(separator)}]" if separator else "."
+    parts: list[str] = []
+    depth = 0
+    for piece in _GLOB_PIECE.findall(pattern):
+        depth += (piece == "{") - (piece == "}")
+        if depth < 0:
+            return None
+        parts.append(_translate(piece, inside, alternatives=depth > 0))
+    if depth:
+        return None
+    try:
+        return re.compile("".join(parts), re.DOTALL)
+    except re.error:
+        return None
+
+
+_GLOB_PIECE = re.compile(r"\*\*|\*|\?|\[[!^]?[^\]]+\]|\\.|.", re.DOTALL)
+_BRACES = {"{": "(?:", "}": ")"}
+
+
+def _translate(piece: str, inside: str, *, alternatives: bool) -> str:
+    if piece == "**":
+        return ".*"
+    if piece in ("*", "?"):
+        return inside + ("*" if piece == "*" else "")
+    if piece in _BRACES:
+        return _BRACES[piece]
+    if piece == "," and alternatives:
+        return "|"
+    if len(piece) > 1 and piece[0] == "[":
+        negated = piece[1] in "!^"
+        body = piece[1 + negated : -1].replace("\\", "\\\\")
+        return f"[{'^' if negated else ''}{body}]"
+    return re.escape(piece[-1])
+
 
 _GLOB = re.compile(r"[*?{}\[\]!\\,]")
 _SCP = re.compile(r"(?P<authority>(?:[^@:/]+@)?[^@:/]+):(?P<path>[^/].*|/.*)")
@@ -21,20 +68,20 @@ _PIECE = re.compile(r"\[[^\]/]*\]|\\.|%[0-9A-Fa-f]{2}|[^%\[\\]+|.", re.DOTALL)
 
 
 def any_matches(rule: str, identities: Iterable[str], separator: str = "") -> bool:
-    """Whether an allowance speaks of an address that is known by these texts."""
+    """Whether an allowing rule matches an address, which is known by these texts."""
     pattern = canonical_pattern(rule)
     return any(matches(pattern, one, separator) for one in identities)
 
 
 def any_denied(rule: str, identities: Iterable[str], separator: str = "") -> bool:
-    """Whether a denial (`!` or not before it) speaks of the address, in any case of letters."""
+    """Whether a denying rule (with or without its `!`) matches the address, in any letter case."""
     pattern = canonical_pattern(rule.removeprefix("!")).lower()
     return any(matches(pattern, one.lower(), separator) for one in identities)
 
 
 @lru_cache(maxsize=1024)
 def canonical_pattern(rule: str) -> str:
-    """A rule without a scheme (`*`, `**/apps`) stays as it is."""
+    """Bring a rule into canonical form; a rule without a scheme (`*`, `**/apps`) stays as it is."""
     scheme, separator, rest = rule.strip().partition("://")
     if not separator:
         scp = _SCP.fullmatch(rule.strip())
@@ -47,7 +94,7 @@ def canonical_pattern(rule: str) -> str:
 
 
 def _end_of_authority(rest: str) -> int:
-    """The first slash that stands in no alternative."""
+    """The position of the first slash outside of alternatives (`{a,b}`)."""
     depth = 0
     for position, char in enumerate(rest):
         depth += (char == "{") - (char == "}")
@@ -68,7 +115,7 @@ def _authority(scheme: str, written: str) -> str:
 
 
 def _lowered(scheme: str, server: str) -> str:
-    """A host with wildcards."""
+    """Lower a host with wildcards, without its root dot and default port."""
     host, colon, port = server.lower().rpartition(":")
     if not colon:
         return port.removesuffix(".")
@@ -88,7 +135,7 @@ def _path(written: str) -> str:
 
 
 def _piece(piece: str) -> str:
-    """Classes and escapes of the pattern stay; so does what is no address in any case."""
+    """Canonicalise one piece of a path; classes and escapes of the pattern stay."""
     if piece.startswith(("[", "\\")):
         return piece
     if piece.startswith("%"):

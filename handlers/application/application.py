@@ -1,4 +1,4 @@
-"""The Application and AppProject as read from the cluster: what was wanted, what was found."""
+"""Application and AppProject as values, decoded from the JSON of their custom resources."""
 
 from __future__ import annotations
 
@@ -7,20 +7,24 @@ from typing import Any
 import msgspec
 
 from bus.identity import AppKey, RepositoryKey
+from bus.metadata_keys import AGENT_RECORDS
 from bus.repository_url import RepositoryUrlError
-from handlers.application.spec import ApplicationSpec, Operation, Source, Value
+from handlers.application.spec import ApplicationSpec, Operation, ResourceValue, Source
 from handlers.application.status import ApplicationStatus
+from handlers.application.unknown_field import UnknownField
 
 RESOURCES_FINALIZER = "resources-finalizer.argocd.argoproj.io"
 REFRESH_ANNOTATION = "argocd.argoproj.io/refresh"
+NOT_EDITED = AGENT_RECORDS | {REFRESH_ANNOTATION}
+"""Annotations that come and go without an edit: no report shows them, and an edit keeps them."""
 
 
-class OwnerReference(Value, frozen=True, kw_only=True):
+class OwnerReference(ResourceValue, frozen=True, kw_only=True):
     kind: str = ""
     name: str = ""
 
 
-class Metadata(Value, frozen=True, kw_only=True):
+class Metadata(ResourceValue, frozen=True, kw_only=True):
     name: str
     namespace: str = ""
     uid: str = ""
@@ -34,13 +38,21 @@ class Metadata(Value, frozen=True, kw_only=True):
     owner_references: tuple[OwnerReference, ...] = ()
 
 
-class Application(Value, frozen=True, kw_only=True):
-    """An Application of the right shape; whether it makes sense is validate's question."""
+class PartialObjectMetadata(msgspec.Struct, frozen=True):
+    """An object of any kind of which only the metadata is decoded, as Kubernetes names it."""
+
+    metadata: Metadata
+
+
+class Application(ResourceValue, frozen=True, kw_only=True):
+    """An Application of the right shape; whether it makes sense is the question of `validate`."""
 
     metadata: Metadata
     spec: ApplicationSpec
     status: ApplicationStatus = ApplicationStatus()
     operation: Operation | None = None
+    unknown_fields: tuple[UnknownField, ...] = ()
+    """What the spec says that this version does not know; set by whoever reads the object."""
 
     @property
     def key(self) -> AppKey:
@@ -48,14 +60,14 @@ class Application(Value, frozen=True, kw_only=True):
 
     @property
     def source(self) -> Source | None:
-        """The one source this version acts on; `sources` with several entries are reported."""
+        """The one source that this version acts on; `validate` reports several `sources`."""
         if self.spec.sources:
             return self.spec.sources[0]
         return self.spec.source
 
     @property
     def repository(self) -> RepositoryKey | None:
-        """None also where the URL names no repository: then validate has said so."""
+        """The repository of the source; None also for a bad URL, which `validate` reports."""
         try:
             return RepositoryKey.of(self.source.repo_url) if self.source else None
         except RepositoryUrlError:
@@ -66,19 +78,19 @@ class Application(Value, frozen=True, kw_only=True):
         return bool(self.metadata.deletion_timestamp)
 
 
-class ProjectDestination(Value, frozen=True, kw_only=True):
+class ProjectDestination(ResourceValue, frozen=True, kw_only=True):
     server: str = ""
     name: str = ""
     namespace: str = ""
 
 
-class GroupKindRule(Value, frozen=True, kw_only=True):
+class GroupKindRule(ResourceValue, frozen=True, kw_only=True):
     group: str
     kind: str
     name: str = ""
 
 
-class AppProjectSpec(Value, frozen=True, kw_only=True):
+class AppProjectSpec(ResourceValue, frozen=True, kw_only=True):
     """`None` and `()` differ for `namespace_resource_whitelist`: allow all, and deny all."""
 
     description: str = ""
@@ -98,25 +110,32 @@ class AppProjectSpec(Value, frozen=True, kw_only=True):
     permit_only_project_scoped_clusters: bool = False
 
 
-class AppProject(Value, frozen=True, kw_only=True):
+class AppProject(ResourceValue, frozen=True, kw_only=True):
     metadata: Metadata
     spec: AppProjectSpec = AppProjectSpec()
+    unknown_fields: tuple[UnknownField, ...] = ()
+    """As of an Application."""
 
 
 def read_application(raw: bytes) -> Application:
-    """Raises msgspec.ValidationError, which names the field and what was expected."""
+    """Decode an Application; raises msgspec.ValidationError, which names the field."""
     return _APPLICATION.decode(raw)
 
 
-def read_without_spec(raw: bytes) -> Application:
-    """Read what stands in a malformed Application: who it is, and its status where that is sound.
+def read_metadata(raw: bytes) -> Metadata:
+    """Decode the metadata of an object of any kind; what else it holds is not looked at."""
+    return _NAMED.decode(raw).metadata
 
-    Without the status its conditions would be told to nobody, and each write would begin anew.
+
+def read_without_spec(raw: bytes) -> Application:
+    """Decode a malformed Application: its metadata, and its status where that is sound.
+
+    The status holds its conditions: without them each write would set their times anew.
     """
-    told = msgspec.json.decode(raw)
-    metadata = msgspec.convert(told["metadata"], Metadata, strict=False)
+    decoded = msgspec.json.decode(raw)
+    metadata = msgspec.convert(decoded["metadata"], Metadata, strict=False)
     try:
-        status = msgspec.convert(told.get("status") or {}, ApplicationStatus, strict=False)
+        status = msgspec.convert(decoded.get("status") or {}, ApplicationStatus, strict=False)
     except msgspec.ValidationError:
         status = ApplicationStatus()
     return Application(metadata=metadata, spec=ApplicationSpec(), status=status)
@@ -127,4 +146,5 @@ def read_project(raw: bytes) -> AppProject:
 
 
 _APPLICATION = msgspec.json.Decoder(Application)
+_NAMED = msgspec.json.Decoder(PartialObjectMetadata, strict=False)
 _PROJECT = msgspec.json.Decoder(AppProject)

@@ -1,13 +1,14 @@
-"""Argo CD's settings in the ConfigMap `argocd-cm`: what is acted on, and what is not.
+"""Argo CD's settings in the ConfigMap `argocd-cm`: which are acted on, and which are not. Pure.
 
-Acted on: `resource.exclusions` and `resource.inclusions`. The others that could make a sync harmful
-where they are ignored hold automated syncs; the rest is told once to the operator. Keys of Argo
-CD's own server (logins, links, its screen) concern nobody here.
+Acted on are `resource.exclusions` and `resource.inclusions`. A setting whose neglect could make a
+sync harmful holds automated syncs; the others are logged once. Keys of Argo CD's own server
+(logins, links, its pages) have no meaning here. Parameters of its processes stand in another
+ConfigMap, see `argo_parameters`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -15,6 +16,14 @@ import yaml
 
 from bus.identity import ResourceKey
 from handlers.application.application import Application
+from handlers.application.argo_parameters import (
+    Row,
+    is_false,
+    is_not,
+    is_true,
+    unsupported_of,
+    unsupported_parameters,
+)
 from handlers.application.policy import auto_sync
 from handlers.application.unsupported import Unsupported
 from handlers.manifest.exclusions import ResourceFilter, ResourceRule
@@ -25,11 +34,11 @@ _IGNORED = "ignoreDifferences"
 
 
 class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the settings say, as far as it concerns syncs."""
+    """The settings that concern comparisons and syncs."""
 
     resources: ResourceFilter = ResourceFilter()
     unsupported: tuple[Unsupported, ...] = ()
-    """Of all applications."""
+    """The settings that are not acted on, for every application."""
     ignored_kinds: frozenset[str] = frozenset()
     """`<group>_<Kind>`, `<Kind>` or `all`: kinds with ignoreDifferences of their own."""
 
@@ -38,7 +47,7 @@ class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(one for one in self.unsupported if one.harmful)
 
     def holding(self, app: Application, keys: Iterable[ResourceKey]) -> tuple[Unsupported, ...]:
-        """What holds automated syncs of an application with these objects."""
+        """The settings that hold automated syncs of an application with these objects."""
         policy = auto_sync(app.spec)
         heals = policy is not None and policy.self_heal
         kinds = {f"{key.group}_{key.kind}" if key.group else key.kind for key in keys}
@@ -46,18 +55,20 @@ class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
         return (*self.harmful, *(_ignoring(kind) for kind in ignored))
 
 
-def read_settings(data: Mapping[str, str] | None) -> ArgoSettings:
-    """`data` of the ConfigMap; None where there is none. What cannot be read holds syncs."""
+def read_settings(
+    data: Mapping[str, str] | None, parameters: Mapping[str, str] | None = None
+) -> ArgoSettings:
+    """Read the settings; None stands for a ConfigMap that does not exist.
+
+    `data` is that of `argocd-cm`, `parameters` that of `argocd-cmd-params-cm`. A setting that
+    cannot be read holds automated syncs.
+    """
     written = data or {}
     found: list[Unsupported] = []
     rules = {key: _rules(written.get(key, ""), key, found) for key in _RULES}
     customizations = _customizations(written, found)
-    found += [
-        _of_row(row, key)
-        for key, value in sorted(written.items())
-        for row in ROWS
-        if row.names(key) and row.is_set(value)
-    ]
+    found += unsupported_of(ROWS, written, CONFIG_MAP)
+    found += unsupported_parameters(parameters or {})
     return ArgoSettings(
         resources=ResourceFilter(exclusions=rules[_RULES[0]], inclusions=rules[_RULES[1]]),
         unsupported=tuple(found),
@@ -85,8 +96,10 @@ def _customizations(written: Mapping[str, str], found: list[Unsupported]) -> fro
         if key.startswith(f"{_SPLIT}{_IGNORED}.")
     }
     try:
-        said: Any = yaml.safe_load(written.get("resource.customizations", "")) or {}
-        whole = {kind for kind, each in said.items() if isinstance(each, dict) and _IGNORED in each}
+        document: Any = yaml.safe_load(written.get("resource.customizations", "")) or {}
+        whole = {
+            kind for kind, each in document.items() if isinstance(each, dict) and _IGNORED in each
+        }
     except (yaml.YAMLError, AttributeError) as error:
         found.append(_unreadable("resource.customizations", error))
         whole = set()
@@ -108,31 +121,6 @@ def _ignoring(kind: str) -> Unsupported:
     )
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One key, or all that begin with it where it ends in a dot."""
-
-    key: str
-    consequence: str
-    harmful: bool = False
-    is_set: Callable[[str], bool] = bool
-
-    def names(self, key: str) -> bool:
-        return key == self.key or (self.key.endswith(".") and key.startswith(self.key))
-
-
-def _of_row(row: Row, key: str) -> Unsupported:
-    field = f"{key} of {CONFIG_MAP}"
-    return Unsupported(field=field, consequence=row.consequence, harmful=row.harmful)
-
-
-def _is(*words: str) -> Callable[[str], bool]:
-    return lambda value: value.strip().lower() in words
-
-
-def _is_not(*words: str) -> Callable[[str], bool]:
-    return lambda value: value.strip().lower() not in ("", *words)
-
-
 ROWS = (
     Row(
         key="installationID",
@@ -143,28 +131,28 @@ ROWS = (
         key="globalProjects",
         consequence="what they deny, and their sync windows, hold for nobody",
         harmful=True,
-        is_set=_is_not("[]"),
+        is_set=is_not("[]"),
     ),
     Row(
         key="application.sync.impersonation.enforced",
         consequence="syncs are made with the agent's own rights",
         harmful=True,
-        is_set=_is("true"),
+        is_set=is_true,
     ),
     Row(
         key="cluster.inClusterEnabled",
         consequence="applications are deployed to the agent's own cluster all the same",
         harmful=True,
-        is_set=_is("false"),
+        is_set=is_false,
     ),
     Row(
         key="application.resourceTrackingMethod",
         consequence="objects are tracked by annotation",
-        is_set=_is_not("annotation"),
+        is_set=is_not("annotation"),
     ),
     Row(key="application.instanceLabelKey", consequence="objects get no label"),
     *(
-        Row(key=f"{tool}.enable", consequence="the tool is used", is_set=_is("false"))
+        Row(key=f"{tool}.enable", consequence="the tool is used", is_set=is_false)
         for tool in ("helm", "kustomize", "jsonnet")
     ),
     Row(key="kustomize.buildOptions", consequence="kustomizations are built without them"),

@@ -1,4 +1,4 @@
-"""The CustomResourceDefinitions, made from our types, so that they cannot say anything else.
+"""The CustomResourceDefinitions of Argo CD's kinds, generated from our types. Pure.
 
 Kubernetes wants a structural schema: no references, no unions. Unknown fields are preserved at
 every object, because an Application made for Argo CD may say more than we read. No defaults: they
@@ -34,7 +34,7 @@ class _Names(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def definitions() -> Mapping[str, Schema]:
-    """Plural name -> CustomResourceDefinition."""
+    """Return the CustomResourceDefinitions by plural name."""
     application = _Names(kind="Application", plural="applications", short=("app", "apps"))
     project = _Names(kind="AppProject", plural="appprojects", short=("appproj", "appprojs"))
     sets = _Names(kind="ApplicationSet", plural="applicationsets", short=("appset", "appsets"))
@@ -48,7 +48,7 @@ def definitions() -> Mapping[str, Schema]:
 
 
 def schema_of(type_: type[msgspec.Struct]) -> Schema:
-    """The structural OpenAPI v3 schema of one of our types."""
+    """Make the structural OpenAPI v3 schema of one of our types."""
     (root,), components = msgspec.json.schema_components([type_], ref_template=_REF + "{name}")
     return _structural(root, components)
 
@@ -130,7 +130,7 @@ def _structural(schema: Schema, components: Mapping[str, Any]) -> Schema:
 
 
 def _object(schema: Schema, components: Mapping[str, Any]) -> Schema:
-    """A struct is open for fields that we do not know; a mapping of texts is what it says."""
+    """A struct is open for fields that we do not know; a mapping has a schema for its values."""
     values = schema.get("additionalProperties")
     if isinstance(values, Mapping) and values:
         return {"additionalProperties": _structural(values, components)}

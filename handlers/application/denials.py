@@ -1,25 +1,25 @@
-"""Why a project does not permit an object: which of its lists stands against it. Pure.
+"""Denials: why a project does not permit an object, in a sentence with the remedy. Pure.
 
-What was denied is not tried again by itself until the project says something else, so the sentence
-must say what to change, and two different reasons must be two different sentences.
+A denied object is not tried again until the sentence changes (see `sync/denied_syncs`). So the
+sentence says what to change, and two different reasons give two different sentences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from bus.identity import ResourceKey
-from handlers.application.application import AppProject
+from handlers.application.application import Application, AppProject
 from handlers.application.project import ServedKind, listed, permitted
 from handlers.application.spec import Destination
 
 NOT_PERMITTED = "is not permitted here"
 
 
-class Scope(NamedTuple):
+class ProjectKind(NamedTuple):
     """A kind as the project's rules see it."""
 
     group: str
@@ -28,17 +28,32 @@ class Scope(NamedTuple):
 
 
 def denial(project: AppProject, kind: ServedKind, *, name: str, destination: Destination) -> str:
-    """Empty where it is permitted; `destination.namespace` is the object's own."""
+    """Say why an object is denied; empty where it is permitted.
+
+    `destination.namespace` is the namespace of the object itself.
+    """
     if permitted(project, kind, name=name, destination=destination):
         return ""
     remedy = " and ".join(_remedies(project, kind, name, destination))
     return f"{_what(kind)} {NOT_PERMITTED} by the AppProject {project.metadata.name!r}: {remedy}"
 
 
-def denial_of(project: AppProject, key: ResourceKey, there: Destination) -> str:
-    """`there`: where the application goes; the object's own namespace counts, not its."""
-    kind = Scope(key.group, key.kind, bool(key.namespace))
-    return denial(project, kind, name=key.name, destination=replace(there, namespace=key.namespace))
+def denial_of(project: AppProject, key: ResourceKey, target: Destination) -> str:
+    """Judge one object of an application with destination `target`, by its own namespace."""
+    kind = ProjectKind(key.group, key.kind, bool(key.namespace))
+    return denial(
+        project, kind, name=key.name, destination=replace(target, namespace=key.namespace)
+    )
+
+
+def denials(
+    app: Application, project: AppProject | None, keys: Iterable[ResourceKey]
+) -> dict[ResourceKey, str]:
+    """The objects that the application may neither apply nor remove; all without a project."""
+    if project is None:
+        return dict.fromkeys(keys, no_project(app.spec.project))
+    found = {key: denial_of(project, key, app.spec.destination) for key in keys}
+    return {key: why for key, why in found.items() if why}
 
 
 def no_project(name: str) -> str:

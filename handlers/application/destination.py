@@ -1,4 +1,4 @@
-"""The cluster that a destination names, as one value however it is spelled.
+"""DestinationCluster: the cluster that a destination names, however it is spelled. Pure.
 
 The cluster that the agent runs in has a server and a name; every spelling of either is IN_CLUSTER.
 A rule of a project is held against all identities of the value, so that a denial by one of them
@@ -50,7 +50,7 @@ class DestinationCluster(msgspec.Struct, frozen=True, order=True):
 
     @classmethod
     def at(cls, server: str) -> DestinationCluster:
-        """By the address of its API server; raises DestinationError."""
+        """The cluster with this address of its API server; raises DestinationError."""
         canonical = canonical_server(server)
         return IN_CLUSTER if canonical == IN_CLUSTER_SERVER else cls(server=canonical)
 
@@ -63,7 +63,7 @@ IN_CLUSTER = DestinationCluster(server=IN_CLUSTER_SERVER, name=IN_CLUSTER_NAME)
 
 
 def canonical_server(text: str) -> str:
-    """The address of an API server in the form in which it is compared."""
+    """Bring the address of an API server into the form in which it is compared."""
     try:
         parts = split_address(text)
         origin = Origin.parse(parts.scheme, parts.authority)

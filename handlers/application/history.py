@@ -13,7 +13,7 @@ DEFAULT_LIMIT = 10
 
 
 def recorded(history: History, state: OperationState, spec: ApplicationSpec) -> History:
-    """`history` with a finished operation at its end; `revisionHistoryLimit: 0` keeps none."""
+    """Append a finished operation to the history; `revisionHistoryLimit: 0` keeps none."""
     limit = DEFAULT_LIMIT if spec.revision_history_limit is None else spec.revision_history_limit
     result = state.sync_result
     if result is None or limit <= 0:
@@ -35,12 +35,12 @@ def deployed(history: History) -> Revision:
 
 
 def deployed_entry(history: History, entry_id: int | None) -> RevisionHistory | None:
-    """The entry with this number; None where there is none (any more)."""
+    """The entry with this id; None where the history does not have it (any more)."""
     return next((one for one in history if one.id == entry_id), None)
 
 
 def kind_of(status: ApplicationStatus, operation: Operation, revision: str) -> OperationKind:
-    """What an operation to `revision` is for, by what is wanted and what was deployed before it."""
+    """Classify an operation to `revision`: sync, automated sync, self-heal or rollback."""
     healing = operation.sync is not None and operation.sync.auto_heal_attempts_count > 0
     if operation.initiated_by.automated:
         return OperationKind.SELF_HEAL if healing else OperationKind.AUTO_SYNC

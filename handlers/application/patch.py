@@ -1,4 +1,4 @@
-"""The JSON merge patch (RFC 7386) from one mapping to another: the smallest write that says it all.
+"""The JSON merge patch (RFC 7386) from one mapping to another. Pure.
 
 Lists are replaced whole, as merge patches do; a key that is gone becomes null.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """None where nothing differs."""
+    """Make the smallest patch; None where nothing differs."""
     patch: dict[str, Any] = {key: None for key in before if key not in after}
     for key, value in after.items():
         if key not in before:

@@ -1,6 +1,6 @@
-"""How an application wants to be synced: automatically or not, and how often to try again.
+"""Sync policy, sync options and retry policy of an Application, with Argo CD's defaults. Pure.
 
-Argo CD's defaults: 5 s, doubled, at most 3 minutes; an automated sync without a `retry` block is
+The defaults: 5 s, doubled, at most 3 minutes; an automated sync without a `retry` block is
 tried again five times, a manual one never.
 """
 
@@ -10,8 +10,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from handlers.application.duration import seconds
+from handlers.application.application import Application
 from handlers.application.spec import ApplicationSpec, Backoff, RetryStrategy
+from handlers.application.times import seconds
+from handlers.manifest.options import SyncOptions, parse_sync_options
 
 AUTOMATED_RETRIES = 5
 _DURATION, _FACTOR, _MAX_DURATION = 5.0, 2, 180.0
@@ -44,7 +46,7 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def auto_sync(spec: ApplicationSpec) -> AutoSync | None:
-    """None where syncs are started by people only."""
+    """The policy of automated syncs; None where only people start syncs."""
     written = spec.sync_policy.automated if spec.sync_policy else None
     if written is None or written.enabled is False:
         return None
@@ -56,7 +58,7 @@ def auto_sync(spec: ApplicationSpec) -> AutoSync | None:
 
 
 def retry_strategy(spec: ApplicationSpec) -> RetryStrategy:
-    """What an automated operation is given."""
+    """The retry strategy that an automated operation is given."""
     written = spec.sync_policy.retry if spec.sync_policy else None
     return written or RetryStrategy(limit=AUTOMATED_RETRIES)
 
@@ -92,3 +94,9 @@ def _seconds(text: str, default: float) -> float:
         return seconds(text) if text else default
     except ValueError:
         return default
+
+
+def sync_options_of_app(app: Application) -> SyncOptions:
+    """Return the options of `spec.syncPolicy.syncOptions`, or the defaults."""
+    policy = app.spec.sync_policy
+    return parse_sync_options(policy.sync_options if policy else ())

@@ -1,8 +1,9 @@
-"""What an AppProject permits: sources, destinations, kinds of objects. Argo CD's rules of matching.
+"""What an AppProject permits: sources, destinations and kinds, by Argo CD's rules. Pure.
 
 A leading `!` denies, and one matching denial outweighs every allowance. Nothing is permitted that
 no rule allows, with one exception that users rely on: namespaced kinds, where no list is written.
 Addresses are compared in their canonical form on both sides; one that has none is not permitted.
+The project `default`, as Argo CD makes it at installation, permits everything.
 """
 
 from __future__ import annotations
@@ -11,10 +12,15 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from bus.repository_url import RepositoryUrl, RepositoryUrlError
-from handlers.application.address_pattern import any_denied, any_matches
-from handlers.application.application import AppProject, GroupKindRule, ProjectDestination
+from handlers.application.address_pattern import any_denied, any_matches, matches
+from handlers.application.application import (
+    AppProject,
+    AppProjectSpec,
+    GroupKindRule,
+    Metadata,
+    ProjectDestination,
+)
 from handlers.application.destination import DestinationCluster, DestinationError
-from handlers.application.globs import matches
 from handlers.application.spec import Destination
 
 _ANY = "*"
@@ -83,7 +89,11 @@ def _is_denial(rule: ProjectDestination) -> bool:
 
 
 def _denies(rule: ProjectDestination, cluster: DestinationCluster, namespace: str) -> bool:
-    """A `!` before the cluster denies it for the namespaces that match, and the other way round."""
+    """Whether the rule denies the destination.
+
+    A `!` before the cluster denies it for matching namespaces, and one before the namespace denies
+    that namespace for matching clusters.
+    """
     if not _is_denial(rule):
         return False
     places = [text for text in (rule.server, rule.name) if text]
@@ -107,3 +117,13 @@ def listed(rules: Iterable[GroupKindRule], kind: ServedKind, name: str) -> bool:
         and (not rule.name or matches(rule.name, name))
         for rule in rules
     )
+
+
+DEFAULT_PROJECT = AppProject(
+    metadata=Metadata(name="default"),
+    spec=AppProjectSpec(
+        source_repos=("*",),
+        destinations=(ProjectDestination(server="*", namespace="*"),),
+        cluster_resource_whitelist=(GroupKindRule(group="*", kind="*"),),
+    ),
+)

@@ -1,7 +1,7 @@
-"""What a person wrote: `Application.spec` and `.operation`, field for field as Argo CD has them.
+"""`Application.spec` and `.operation` as values, field for field as Argo CD has them.
 
-Fields that no code here reads are declared all the same where this version reports them as not
-acted on yet (see unsupported.py). Fields that nobody declared stay in the cluster untouched,
+Some fields are declared only to be reported as unsupported (see `unsupported_fields`). Fields that
+are not declared are reported as unknown (see `unknown_fields`); they stay in the cluster untouched,
 because we never write a spec.
 """
 
@@ -12,22 +12,22 @@ from typing import Any
 import msgspec
 
 
-class Value(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ResourceValue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Base of every part of a custom resource: camelCase in JSON, defaults left out."""
 
 
-class HelmParameter(Value, frozen=True, kw_only=True):
+class HelmParameter(ResourceValue, frozen=True, kw_only=True):
     name: str
     value: str = ""
     force_string: bool = False
 
 
-class HelmFileParameter(Value, frozen=True, kw_only=True):
+class HelmFileParameter(ResourceValue, frozen=True, kw_only=True):
     name: str
     path: str
 
 
-class HelmSource(Value, frozen=True, kw_only=True):
+class HelmSource(ResourceValue, frozen=True, kw_only=True):
     value_files: tuple[str, ...] = ()
     values: str = ""
     values_object: dict[str, Any] | None = None
@@ -45,12 +45,12 @@ class HelmSource(Value, frozen=True, kw_only=True):
     api_versions: tuple[str, ...] = ()
 
 
-class KustomizeReplica(Value, frozen=True, kw_only=True):
+class KustomizeReplica(ResourceValue, frozen=True, kw_only=True):
     name: str
     count: int | str
 
 
-class KustomizeSource(Value, frozen=True, kw_only=True):
+class KustomizeSource(ResourceValue, frozen=True, kw_only=True):
     name_prefix: str = ""
     name_suffix: str = ""
     images: tuple[str, ...] = ()
@@ -71,26 +71,26 @@ class KustomizeSource(Value, frozen=True, kw_only=True):
     api_versions: tuple[str, ...] = ()
 
 
-class JsonnetVar(Value, frozen=True, kw_only=True):
+class JsonnetVar(ResourceValue, frozen=True, kw_only=True):
     name: str
     value: str = ""
     code: bool = False
 
 
-class Jsonnet(Value, frozen=True, kw_only=True):
+class Jsonnet(ResourceValue, frozen=True, kw_only=True):
     ext_vars: tuple[JsonnetVar, ...] = ()
     tlas: tuple[JsonnetVar, ...] = ()
     libs: tuple[str, ...] = ()
 
 
-class DirectorySource(Value, frozen=True, kw_only=True):
+class DirectorySource(ResourceValue, frozen=True, kw_only=True):
     recurse: bool = False
     include: str = ""
     exclude: str = ""
     jsonnet: Jsonnet = Jsonnet()
 
 
-class Source(Value, frozen=True, kw_only=True):
+class Source(ResourceValue, frozen=True, kw_only=True):
     repo_url: str = msgspec.field(name="repoURL")
     path: str = ""
     target_revision: str = ""
@@ -103,41 +103,41 @@ class Source(Value, frozen=True, kw_only=True):
     plugin: dict[str, Any] | None = None
 
 
-class Destination(Value, frozen=True, kw_only=True):
+class Destination(ResourceValue, frozen=True, kw_only=True):
     server: str = ""
     name: str = ""
     namespace: str = ""
 
 
-class Automated(Value, frozen=True, kw_only=True):
+class Automated(ResourceValue, frozen=True, kw_only=True):
     prune: bool | None = None
     self_heal: bool | None = None
     allow_empty: bool | None = None
     enabled: bool | None = None
 
 
-class Backoff(Value, frozen=True, kw_only=True):
+class Backoff(ResourceValue, frozen=True, kw_only=True):
     duration: str = ""
     """Go duration (`5s`, `3m`) or a number of seconds."""
     factor: int | None = None
     max_duration: str = ""
 
 
-class RetryStrategy(Value, frozen=True, kw_only=True):
+class RetryStrategy(ResourceValue, frozen=True, kw_only=True):
     limit: int = 0
     """Retries after the first try; below 0 is without end."""
     backoff: Backoff | None = None
     refresh: bool = False
 
 
-class SyncPolicy(Value, frozen=True, kw_only=True):
+class SyncPolicy(ResourceValue, frozen=True, kw_only=True):
     automated: Automated | None = None
     sync_options: tuple[str, ...] = ()
     retry: RetryStrategy | None = None
     managed_namespace_metadata: dict[str, Any] | None = None
 
 
-class IgnoreDifference(Value, frozen=True, kw_only=True):
+class IgnoreDifference(ResourceValue, frozen=True, kw_only=True):
     group: str = ""
     kind: str = ""
     name: str = ""
@@ -147,7 +147,7 @@ class IgnoreDifference(Value, frozen=True, kw_only=True):
     managed_fields_managers: tuple[str, ...] = ()
 
 
-class ApplicationSpec(Value, frozen=True, kw_only=True):
+class ApplicationSpec(ResourceValue, frozen=True, kw_only=True):
     project: str = "default"
     source: Source | None = None
     sources: tuple[Source, ...] = ()
@@ -159,14 +159,14 @@ class ApplicationSpec(Value, frozen=True, kw_only=True):
     revision_history_limit: int | None = None
 
 
-class SyncResource(Value, frozen=True, kw_only=True):
+class SyncResource(ResourceValue, frozen=True, kw_only=True):
     group: str = ""
     kind: str
     name: str
     namespace: str = ""
 
 
-class SyncOperation(Value, frozen=True, kw_only=True):
+class SyncOperation(ResourceValue, frozen=True, kw_only=True):
     revision: str = ""
     prune: bool = False
     dry_run: bool = False
@@ -180,12 +180,12 @@ class SyncOperation(Value, frozen=True, kw_only=True):
     auto_heal_attempts_count: int = 0
 
 
-class InitiatedBy(Value, frozen=True, kw_only=True):
+class InitiatedBy(ResourceValue, frozen=True, kw_only=True):
     username: str = ""
     automated: bool = False
 
 
-class Operation(Value, frozen=True, kw_only=True):
+class Operation(ResourceValue, frozen=True, kw_only=True):
     """Writing this field is Argo CD's API to start a sync."""
 
     sync: SyncOperation | None = None

@@ -1,40 +1,50 @@
-"""What we found: `Application.status`, field for field as Argo CD has it.
+"""`Application.status` as a value, field for field as Argo CD has it, and its conditions. Pure.
 
 So `kubectl get applications`, dashboards and scripts work unchanged. Times are RFC 3339 in UTC, as
 text.
+
+Conditions say what a person should know beside sync and health. Every writer owns some types: it
+gives all conditions of them that hold now, and a condition that it does not give any more is
+removed. A condition whose message stays the same keeps its time, so that nothing is written for it
+and `lastTransitionTime` says since when.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
+
+import msgspec
+
+from bus.status import ConditionType
 from handlers.application.spec import (
     Destination,
     IgnoreDifference,
     InitiatedBy,
     Operation,
+    ResourceValue,
     Source,
-    Value,
 )
 
 
-class ComparedTo(Value, frozen=True, kw_only=True):
+class ComparedTo(ResourceValue, frozen=True, kw_only=True):
     source: Source | None = None
     destination: Destination = Destination()
     ignore_differences: tuple[IgnoreDifference, ...] = ()
 
 
-class SyncState(Value, frozen=True, kw_only=True):
+class SyncState(ResourceValue, frozen=True, kw_only=True):
     status: str = ""
     revision: str = ""
     compared_to: ComparedTo | None = None
 
 
-class HealthState(Value, frozen=True, kw_only=True):
+class HealthState(ResourceValue, frozen=True, kw_only=True):
     status: str = ""
     message: str = ""
     last_transition_time: str = ""
 
 
-class ResourceStatus(Value, frozen=True, kw_only=True):
+class ResourceStatus(ResourceValue, frozen=True, kw_only=True):
     """One object of the application, sorted by group, kind, namespace, name."""
 
     group: str = ""
@@ -49,13 +59,13 @@ class ResourceStatus(Value, frozen=True, kw_only=True):
     sync_wave: int = 0
 
 
-class Condition(Value, frozen=True, kw_only=True):
+class Condition(ResourceValue, frozen=True, kw_only=True):
     type: str
     message: str
     last_transition_time: str = ""
 
 
-class ResourceResult(Value, frozen=True, kw_only=True):
+class ResourceResult(ResourceValue, frozen=True, kw_only=True):
     """What one operation did to one object."""
 
     group: str = ""
@@ -70,13 +80,13 @@ class ResourceResult(Value, frozen=True, kw_only=True):
     sync_phase: str = ""
 
 
-class SyncResult(Value, frozen=True, kw_only=True):
+class SyncResult(ResourceValue, frozen=True, kw_only=True):
     revision: str = ""
     source: Source | None = None
     resources: tuple[ResourceResult, ...] = ()
 
 
-class OperationState(Value, frozen=True, kw_only=True):
+class OperationState(ResourceValue, frozen=True, kw_only=True):
     operation: Operation = Operation()
     phase: str = ""
     message: str = ""
@@ -87,7 +97,7 @@ class OperationState(Value, frozen=True, kw_only=True):
     retry_count: int = 0
 
 
-class RevisionHistory(Value, frozen=True, kw_only=True):
+class RevisionHistory(ResourceValue, frozen=True, kw_only=True):
     id: int
     revision: str = ""
     source: Source | None = None
@@ -96,12 +106,12 @@ class RevisionHistory(Value, frozen=True, kw_only=True):
     initiated_by: InitiatedBy = InitiatedBy()
 
 
-class Summary(Value, frozen=True, kw_only=True):
+class Summary(ResourceValue, frozen=True, kw_only=True):
     external_urls: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
 
 
-class ApplicationStatus(Value, frozen=True, kw_only=True):
+class ApplicationStatus(ResourceValue, frozen=True, kw_only=True):
     sync: SyncState = SyncState()
     health: HealthState = HealthState()
     resources: tuple[ResourceStatus, ...] = ()
@@ -114,3 +124,38 @@ class ApplicationStatus(Value, frozen=True, kw_only=True):
     source_type: str = ""
     resource_health_source: str = ""
     controller_namespace: str = ""
+
+
+Conditions = tuple[Condition, ...]
+
+BLOCKING = frozenset({ConditionType.COMPARISON_ERROR, ConditionType.INVALID_SPEC_ERROR})
+"""With one of these the desired state is not known, so nothing is synced automatically."""
+
+
+def revised(
+    before: Sequence[Condition],
+    owned: Collection[ConditionType],
+    found: Iterable[Condition],
+    now: str,
+) -> Conditions:
+    """Replace the conditions of the `owned` types by `found`; the others stay untouched."""
+    since = {(one.type, one.message): one.last_transition_time for one in before}
+    kept = [one for one in before if one.type not in owned]
+    timed = [
+        msgspec.structs.replace(one, last_transition_time=since.get((one.type, one.message)) or now)
+        for one in found
+    ]
+    unique = {(one.type, one.message): one for one in (*kept, *timed)}
+    return tuple(unique[key] for key in sorted(unique))
+
+
+def without(before: Sequence[Condition], types: Collection[ConditionType]) -> Conditions:
+    return revised(before, types, (), "")
+
+
+def of_type(conditions: Iterable[Condition], type_: ConditionType) -> Conditions:
+    return tuple(one for one in conditions if one.type == type_)
+
+
+def blocking(conditions: Iterable[Condition]) -> Conditions:
+    return tuple(one for one in conditions if one.type in BLOCKING)

@@ -1,62 +1,90 @@
-"""Which sync windows of an AppProject concern an Application, and what may be synced without them.
+"""Whether the sync windows of an AppProject let a sync start, or go on. Pure.
 
-No schedule is read yet: whether a window is open just now is not known. What is certain all the
-same: without a window that concerns the application everything is let through; with one, automated
-syncs may be forbidden now, and syncs by hand are let through at any time only where every such
-window has `manualSync`.
+    active deny   active allow   inactive allow   automated   by hand
+    yes           any            any              no          if all active denies have manualSync
+    no            yes            any              yes         yes
+    no            no             yes              no          if all inactive allows have manualSync
+    no            no             no               yes         yes
+
+A sync that has begun while the same rules allowed it goes on if all windows that forbid it now have
+`syncOverrun`. One window that cannot be read forbids everything: what it would say is not known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 from handlers.application.application import Application, AppProject
-from handlers.application.globs import matches
+from handlers.application.sync_window import (
+    SyncWindow,
+    SyncWindowError,
+    WindowKind,
+    concerns,
+    read_sync_window,
+    utc_text,
+)
 
 
-def concerning(app: Application, project: AppProject) -> tuple[Mapping[str, Any], ...]:
-    """Return the windows whose selectors match the application; one that is malformed matches."""
-    return tuple(window for window in project.spec.sync_windows if _concerns(window, app))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncWindows:
+    """The windows of one project that concern one Application."""
+
+    project: str
+    windows: tuple[SyncWindow, ...] = ()
+    unreadable: tuple[str, ...] = ()
+
+    def problem(self, now: datetime, *, by_hand: bool, began: datetime | None = None) -> str:
+        """Say why a sync may not go ahead; empty where it may. `began`: of one under way."""
+        if self.unreadable:
+            return self._unreadable()
+        forbidding = self._forbidding(now)
+        if not forbidding or (by_hand and all(one.manual_sync for one in forbidding)):
+            return ""
+        overruns = began is not None and all(one.sync_overrun for one in forbidding)
+        if began is not None and overruns and not self.problem(began, by_hand=by_hand):
+            return ""
+        return self._forbidden(forbidding, now, by_hand=by_hand)
+
+    def _forbidding(self, now: datetime) -> Sequence[SyncWindow]:
+        active = [one for one in self.windows if one.is_active(now)]
+        denies = [one for one in active if one.kind is WindowKind.DENY]
+        if denies or active:
+            return denies
+        return [one for one in self.windows if one.kind is WindowKind.ALLOW]
+
+    def _forbidden(self, forbidding: Sequence[SyncWindow], now: datetime, *, by_hand: bool) -> str:
+        denied = forbidding[0].kind is WindowKind.DENY
+        changes = [one.next_change(now) for one in forbidding]
+        when = utc_text(max(changes) if denied else min(changes))
+        names = "; ".join(str(one) for one in forbidding)
+        state = f"until {when}" if denied else f"opens at {when}"
+        advice = "" if by_hand else ", and syncs by hand need manualSync: true there"
+        return (
+            f"a sync window of the AppProject {self.project} forbids it: {names}; {state}{advice}"
+        )
+
+    def _unreadable(self) -> str:
+        return (
+            f"a sync window of the AppProject {self.project} cannot be read, so nothing is synced: "
+            + "; ".join(self.unreadable)
+        )
 
 
-def manual_sync_problem(app: Application, project: AppProject | None) -> str:
-    """Say why not even a sync by hand may start; empty where one may."""
-    closed = [] if project is None else [one for one in concerning(app, project) if _closed(one)]
-    if project is None or not closed:
-        return ""
-    return (
-        f"the AppProject {project.metadata.name} has {len(closed)} sync windows for this "
-        "application that do not let syncs by hand through, and this version does not read their "
-        "schedules: set manualSync: true on each of them, or remove them, to sync by hand"
+def windows_of(app: Application, project: AppProject | None) -> SyncWindows:
+    """Read the windows that concern the application."""
+    if project is None:
+        return SyncWindows(project="")
+    windows: list[SyncWindow] = []
+    unreadable: list[str] = []
+    for place, written in enumerate(project.spec.sync_windows):
+        if not concerns(written, app):
+            continue
+        try:
+            windows.append(read_sync_window(written))
+        except SyncWindowError as error:
+            unreadable.append(f"spec.syncWindows[{place}].{error}")
+    return SyncWindows(
+        project=project.metadata.name, windows=tuple(windows), unreadable=tuple(unreadable)
     )
-
-
-def _closed(window: Mapping[str, Any]) -> bool:
-    return window.get("manualSync") is not True
-
-
-def _concerns(window: Mapping[str, Any], app: Application) -> bool:
-    """Any list that matches is enough; with `andOperator` each list that is given has to."""
-    answers = list(_answers(window, app))
-    if not answers:
-        return False
-    return all(answers) if window.get("andOperator") is True else any(answers)
-
-
-def _answers(window: Mapping[str, Any], app: Application) -> Iterator[bool]:
-    """The cluster is matched as the Application writes it."""
-    destination = app.spec.destination
-    subjects = {
-        "applications": (app.metadata.name,),
-        "namespaces": (destination.namespace,),
-        "clusters": tuple(filter(None, (destination.server, destination.name))),
-    }
-    for field, words in subjects.items():
-        globs = window.get(field)
-        if globs:
-            yield not isinstance(globs, list) or _any(globs, words)
-
-
-def _any(globs: list[Any], words: tuple[str, ...]) -> bool:
-    return any(matches(str(glob), word) for glob in globs for word in words)

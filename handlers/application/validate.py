@@ -1,8 +1,8 @@
-"""Does an Application make sense, and may its project do that? Every problem at once, for a person.
+"""Validation of an Application: every problem that blocks it, all at once, for a person. Pure.
 
-What is found here blocks the application: it would be wrong, or dangerous, to act on half of such a
-spec (with one of two sources applied, the objects of the other would be pruned). What this version
-merely does not act on is `unsupported`'s part.
+It would be wrong, or dangerous, to act on half of such a spec: with one of two sources applied, the
+objects of the other would be pruned. Whether the project permits the Application is checked too.
+A field that this version merely does not act on is reported by `unsupported` instead.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from bus.redaction import without_user_info
 from bus.repository_url import RepositoryUrl, RepositoryUrlError
 from bus.status import ConditionType
-from handlers.application.address_pattern import any_denied
+from handlers.application.address_pattern import any_denied, matches
 from handlers.application.application import Application, AppProject
 from handlers.application.destination import (
     IN_CLUSTER,
@@ -25,7 +25,6 @@ from handlers.application.destination import (
     DestinationCluster,
     DestinationError,
 )
-from handlers.application.globs import matches
 from handlers.application.policy import duration_problems
 from handlers.application.project import admits, destination_permitted, source_permitted
 from handlers.application.spec import Destination, Operation, Source
@@ -33,7 +32,7 @@ from handlers.application.status import Condition
 
 
 def problems(app: Application, project: AppProject | None) -> tuple[Condition, ...]:
-    """InvalidSpecError conditions without a time; none where the application may be acted on."""
+    """List InvalidSpecError conditions, without a time; none where it may be synced."""
     found = (
         *_source_problems(app),
         *_destination_problems(app.spec.destination),
@@ -123,9 +122,9 @@ def _address_problems(destination: Destination) -> Iterator[str]:
 
 
 def operation_problem(app: Application, operation: Operation) -> str:
-    """Why the operation cannot be done as it is written; empty where it can.
+    """Say why the operation cannot be done as it is written; empty where it can.
 
-    Deploying something else than what was asked for would be worse than nothing.
+    To deploy something else than what was asked for would be worse than nothing.
     """
     sync = operation.sync
     if sync is None:
@@ -140,7 +139,7 @@ def operation_problem(app: Application, operation: Operation) -> str:
 
 
 def _source_problem(app: Application, source: Source | None) -> str:
-    """A rollback names the source that was deployed then; anything else was agreed on nowhere."""
+    """Refuse a source other than the spec's, but for those in the history: a rollback names one."""
     if source is None or app.source is None:
         return ""
     same = replace(source, target_revision=app.source.target_revision) == app.source
@@ -153,7 +152,7 @@ def _source_problem(app: Application, source: Source | None) -> str:
 
 
 def _forces(strategy: Mapping[str, Any]) -> bool:
-    """`apply` and `hook` differ only in hooks, which no sync runs yet; `force` is another deed."""
+    """Whether the strategy forces; `apply` and `hook` differ in hooks only, which never run."""
     ways = (strategy.get(way) or {} for way in ("apply", "hook"))
     return any(isinstance(way, Mapping) and way.get("force") is True for way in ways)
 
@@ -187,7 +186,7 @@ def _project_problems(app: Application, project: AppProject | None) -> Iterator[
 
 
 def _unsafe_rules(app: Application, project: AppProject) -> Iterator[str]:
-    """Rules of the project that protect something, and that this version cannot hold."""
+    """Rules of the project that protect something and that this version cannot enforce."""
     name, spec = project.metadata.name, project.spec
     if spec.source_integrity:
         yield (
@@ -219,7 +218,7 @@ def _impersonates(rule: Mapping[str, Any], destination: Destination) -> bool:
 
 
 def _source_denials(app: Application, project: AppProject) -> Iterator[str]:
-    """None of a URL that names no repository: that is a problem of its own."""
+    """Report a source that the project denies; a malformed URL is a problem of its own."""
     if app.source is None or any(_url_problems(app.source.repo_url)):
         return
     if not source_permitted(project, app.source.repo_url):

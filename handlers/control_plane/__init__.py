@@ -1,5 +1,5 @@
-"""What the control plane may do in this cluster, as the cluster's owner says it.
+"""control_plane: what the service may do in this cluster, as the owner of the cluster allows it.
 
-`policy` is the owner's ConfigMap as a value, `governed` the mark of what came or was last changed
-over the link, `governance` both held against the objects of an application.
+`policy` is the owner's ConfigMap as a value; `governance` applies it to the objects of an
+Application, and has the mark on objects that came or were last changed over the link.
 """

@@ -1,31 +1,29 @@
-"""Governance: whose objects the policy holds for, and which of them it does not permit.
+"""Governance: for which objects the owner's policy holds, and which of them it denies.
 
     every application        nothing in the control namespace but kinds that the agent's owner
                              names, and never the policy itself nor the agent's own keys
     governed applications    besides: what the policy says of namespace, scope and kind
 
-An application is governed where it, its AppProject, or an application that deploys one of both is
-marked (governed.py). Reads its ports and decides nothing about the world: no I/O.
+An application is governed where it, its AppProject, or an application that deploys one of them is
+marked. The mark is an annotation, written in the same request that puts the object over the link.
+Its presence counts, whatever its value. The link cannot remove the mark (a put writes it again),
+nor can Git: a marked object keeps it with every apply. A person with access to the cluster can.
+Everything is answered from memory, without I/O.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from bus.identity import AppKey, ResourceKey
+from bus.link import OBJECT_KINDS
 from handlers.application.application import Application, AppProject, Metadata
 from handlers.application.denials import NOT_PERMITTED
 from handlers.application.spec import Operation
-from handlers.control_plane.governed import (
-    FROM_CONTROL_PLANE,
-    is_marked,
-    is_ours,
-    marked,
-)
 from handlers.control_plane.policy import CONFIG_MAP, ControlPlanePolicy
-from handlers.manifest.access import Manifest
+from handlers.manifest.access import Manifest, mapping
 from handlers.manifest.kinds import KindInfo
 from handlers.manifest.tracking import TRACKING_ID, TrackingId, app_of
 
@@ -36,12 +34,12 @@ _OUT_OF_REACH = frozenset(
         ResourceKey("", "Secret", "", "gitops-agent-link"),
     }
 )
-"""Of the control namespace: what Git must not write whatever the agent's settings say."""
+"""Objects of the control namespace that Git must not write, whatever the settings say."""
 
 _WHY_HELD = " (the application, its project or what deploys it came or was changed over the link)"
 
 
-class Known(Protocol):
+class ApplicationLookup(Protocol):
     """The applications and projects of the control namespace."""
 
     def get(self, key: AppKey) -> Application | None: ...
@@ -50,7 +48,7 @@ class Known(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Governance:
-    apps: Known
+    apps: ApplicationLookup
     kind: Callable[[str, str], KindInfo | None]
     """Group and kind -> what the cluster serves."""
     policy: Callable[[], ControlPlanePolicy]
@@ -58,7 +56,7 @@ class Governance:
     control_kinds: frozenset[str] = frozenset()
     """Kinds that applications may bring into the control namespace; `*` is all."""
 
-    # --- who ----------------------------------------------------------------------------------
+    # --- governed ---------------------------------------------------------------------------------
 
     def governs(self, app: Application) -> bool:
         project = self.apps.project(app.spec.project)
@@ -67,7 +65,7 @@ class Governance:
         )
 
     def _leads_to_mark(self, metadata: Metadata) -> bool:
-        """By itself, or by whoever deploys it."""
+        """Whether the object is marked, or an application in the chain that deploys it."""
         for _ in range(_DEEPEST):
             if is_marked(metadata):
                 return True
@@ -76,28 +74,28 @@ class Governance:
             if parent is None or parent.metadata == metadata:
                 return False
             metadata = parent.metadata
-        return True  # a chain without an end is nobody's who may do more
+        return True  # a chain without an end is a circle: the stricter answer is the safe one
 
-    # --- what ---------------------------------------------------------------------------------
+    # --- denied ----------------------------------------------------------------------------------
 
     def denials(self, app: Application, keys: Iterable[ResourceKey]) -> dict[ResourceKey, str]:
-        """What the application may neither apply nor remove, and why."""
+        """The objects that the application may neither apply nor remove, and why."""
         governed = self.governs(app)
         found = {key: self._denial(key, governed=governed) for key in keys}
         return {key: why for key, why in found.items() if why}
 
-    def beyond(self, keys: Iterable[ResourceKey]) -> dict[ResourceKey, str]:
-        """What the control plane may neither apply nor remove, whose ever it is."""
+    def control_plane_denials(self, keys: Iterable[ResourceKey]) -> dict[ResourceKey, str]:
+        """The objects that the control plane may neither apply nor remove, in any application."""
         found = {key: self._denial(key, governed=True) for key in keys}
         return {key: why for key, why in found.items() if why}
 
     def creates_namespace(self, app: Application, operation: Operation | None, name: str) -> bool:
-        """Whether an operation may make the destination's Namespace, which is a bare one."""
+        """Whether an operation may create the Namespace of the destination."""
         held = self.governs(app) or is_from_control_plane(operation)
         return self.may_create_namespace(name) if held else True
 
     def may_create_namespace(self, name: str) -> bool:
-        """Whether the control plane may: where it may write in it, and no more."""
+        """Whether the control plane may create a Namespace: where it may write in it."""
         return name != self.control_namespace and self.policy().creates_namespace(name)
 
     def hidden(self, key: ResourceKey) -> bool:
@@ -106,7 +104,7 @@ class Governance:
 
     def _denial(self, key: ResourceKey, *, governed: bool) -> str:
         if self._is_own(key) and not self._may_come(key):
-            return _said(
+            return _message(
                 key,
                 f"namespace {self.control_namespace!r} is the agent's own and no destination;"
                 f" its owner may name the kind in GITOPS_CONTROL_NAMESPACE_KINDS",
@@ -116,7 +114,7 @@ class Governance:
         served = self.kind(key.group, key.kind)
         namespaced = served.namespaced if served else bool(key.namespace)
         problem = self.policy().object_problem(key, namespaced=namespaced)
-        return _said(key, f"{problem}{_WHY_HELD}") if problem else ""
+        return _message(key, f"{problem}{_WHY_HELD}") if problem else ""
 
     def _is_own(self, key: ResourceKey) -> bool:
         is_namespace = (key.group, key.kind, key.name) == ("", "Namespace", self.control_namespace)
@@ -130,7 +128,7 @@ class Governance:
     # --- the mark -----------------------------------------------------------------------------
 
     def sent(self, app: Application, key: ResourceKey, manifest: Manifest) -> Manifest:
-        """As it is applied: what tells the agent what to do keeps or inherits the mark."""
+        """The manifest to apply: Applications and AppProjects keep or inherit the mark."""
         if not is_ours(key):
             return manifest
         return marked(manifest) if self.governs(app) or self._has_mark(key) else manifest
@@ -151,11 +149,37 @@ def is_from_control_plane(operation: Operation | None) -> bool:
 
 def named(denials: Mapping[ResourceKey, str], most: int = 5) -> str:
     """The first of the denials in words, and how many more there are."""
-    told = [denials[key] for key in sorted(denials)[:most]]
-    more = len(denials) - len(told)
-    return "; ".join((*told, f"and {more} more") if more else told)
+    first = [denials[key] for key in sorted(denials)[:most]]
+    more = len(denials) - len(first)
+    return "; ".join((*first, f"and {more} more") if more else first)
 
 
-def _said(key: ResourceKey, why: str) -> str:
+def _message(key: ResourceKey, why: str) -> str:
     place = f"{key.namespace}/{key.name}" if key.namespace else key.name
     return f"{key.kind} {place} {NOT_PERMITTED}: {why}"
+
+
+GOVERNED = "plumbline.dev/governed-by"
+"""The annotation; its value names the ConfigMap with the policy."""
+FROM_CONTROL_PLANE = "fromControlPlane"
+"""The name in `operation.info` of an operation that came over the link."""
+ARGO_GROUP = "argoproj.io"
+OBJECTS_OF_THE_AGENT = frozenset(kind.name for kind in OBJECT_KINDS if kind.resource)
+"""The kinds that tell the agent what to do; Git brings them where the owner allows it."""
+_VALUE = "gitops-agent-limits"
+
+
+def is_marked(metadata: Metadata) -> bool:
+    return GOVERNED in metadata.annotations
+
+
+def marked(manifest: Manifest) -> dict[str, Any]:
+    """A copy of `manifest` with the mark."""
+    metadata = mapping(manifest, "metadata")
+    annotations: Mapping[str, Any] = {**mapping(metadata, "annotations"), GOVERNED: _VALUE}
+    return {**manifest, "metadata": {**metadata, "annotations": annotations}}
+
+
+def is_ours(key: ResourceKey) -> bool:
+    """Whether the object is one that tells the agent what to do."""
+    return key.group == ARGO_GROUP and key.kind in OBJECTS_OF_THE_AGENT

@@ -46,7 +46,7 @@ _KEYS = frozenset(
 
 
 class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """Made by `read_policy`; what is said without one is that of an owner who allows writing."""
+    """The policy as `read_policy` reads it; the defaults are those of a ConfigMap without keys."""
 
     kinds: tuple[str, ...] = ("*",)
     namespaces: tuple[str, ...] = ("*",)
@@ -58,7 +58,7 @@ class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
     read_only: bool = False
     config_maps: tuple[str, ...] = ()
     problem: str = ""
-    """What cannot be understood: then nothing that writes is done."""
+    """Why the ConfigMap cannot be understood; then no task that writes is done."""
     exists: bool = True
     """Whether there is such a ConfigMap."""
 
@@ -76,7 +76,7 @@ class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
         return ""
 
     def object_problem(self, key: ResourceKey, *, namespaced: bool) -> str:
-        """Which rule stands against writing or removing an object; empty for none."""
+        """The rule that forbids writing or removing an object; empty where none does."""
         if not self.exists or self.problem:
             return self._nothing_written()
         if not _listed(self.object_kinds, (key.kind, f"{key.kind}.{key.group}")):
@@ -88,7 +88,7 @@ class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
         return ""
 
     def creates_namespace(self, name: str) -> bool:
-        """Whether a bare Namespace may be made, of which nothing but the name is anybody's word."""
+        """Whether a bare Namespace of this name may be created."""
         listed = _listed(self.object_kinds, ("Namespace", "Namespace."))
         named = any(fnmatchcase(name, pattern) for pattern in self.namespaces)
         return self.exists and not self.problem and listed and named
@@ -104,7 +104,7 @@ class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
         return self.max_per_minute if kind.writes else self.max_reads_per_minute
 
     def shown(self) -> dict[str, object]:
-        """For Hello.allowed."""
+        """The policy as the agent tells it to the service (`Hello.allowed`)."""
         return {
             "kinds": list(self.kinds),
             "namespaces": list(self.namespaces),
@@ -128,7 +128,7 @@ class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
                 " `namespaces: shop-*`"
             )
         if self.read_only:
-            return f"{CONFIG_MAP} says readOnly: this agent only tells what it sees"
+            return f"{CONFIG_MAP} says readOnly: this agent only reports"
         return ""
 
 
@@ -155,13 +155,13 @@ def read_policy(data: Mapping[str, str] | None) -> ControlPlanePolicy:
 
 
 def _listed(patterns: Iterable[str], names: tuple[str, ...]) -> bool:
-    """Some pattern names it, and none takes it out."""
-    said = tuple(patterns)
-    taken_out = [one.removeprefix("!").strip() for one in said if one.startswith("!")]
-    wanted = [one for one in said if not one.startswith("!")]
-    if any(fnmatchcase(name, one) for name in names for one in taken_out):
+    """Whether some pattern matches a name, and no pattern with `!` does."""
+    rules = tuple(patterns)
+    denied = [one.removeprefix("!").strip() for one in rules if one.startswith("!")]
+    allowed = [one for one in rules if not one.startswith("!")]
+    if any(fnmatchcase(name, one) for name in names for one in denied):
         return False
-    return any(fnmatchcase(name, one) for name in names for one in wanted)
+    return any(fnmatchcase(name, one) for name in names for one in allowed)
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -1,1 +1,1 @@
-"""Object -> health, and the health of an application from that of its objects."""
+"""health: assess single objects by rules of their kinds, and sum them up for an Application."""

@@ -1,6 +1,6 @@
-"""Object -> health: one table of rules, Argo CD's order of evaluation.
+"""The health of one object by the rule of its kind, in Argo CD's order of evaluation. Pure.
 
-Deletion speaks first, for every kind. A kind without a rule has no health (None): it is left out of
+Deletion comes first, for every kind. A kind without a rule has no health (None): it is left out of
 its application's health and never makes a wave wait. A kind's health is one function and one line
 here.
 """
@@ -10,40 +10,40 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from handlers.health import argo, batch, extension, network, pods, scaling, storage, workloads
+from handlers.health import kinds, workloads
 from handlers.health.states import Health, progressing, unknown
 from handlers.manifest.access import Manifest, api_version, get, version
 from handlers.manifest.hooks import HOOK_FINALIZER
 from handlers.manifest.kinds import CUSTOM_RESOURCE_DEFINITION, GroupKind
 
 
-class Rule(NamedTuple):
+class HealthRule(NamedTuple):
     judge: Callable[[Manifest], Health]
     versions: tuple[str, ...] = ()
     """The versions whose fields the rule reads; empty means any."""
 
 
 _RULES = {
-    GroupKind("apps", "Deployment"): Rule(workloads.deployment, ("v1",)),
-    GroupKind("apps", "StatefulSet"): Rule(workloads.stateful_set, ("v1",)),
-    GroupKind("apps", "DaemonSet"): Rule(workloads.daemon_set, ("v1",)),
-    GroupKind("apps", "ReplicaSet"): Rule(workloads.replica_set, ("v1",)),
-    GroupKind("", "Pod"): Rule(pods.pod, ("v1",)),
-    GroupKind("batch", "Job"): Rule(batch.job, ("v1",)),
-    GroupKind("batch", "CronJob"): Rule(batch.cron_job),
-    GroupKind("", "Service"): Rule(network.service, ("v1",)),
-    GroupKind("networking.k8s.io", "Ingress"): Rule(network.ingress),
-    GroupKind("extensions", "Ingress"): Rule(network.ingress),
-    GroupKind("", "PersistentVolumeClaim"): Rule(storage.persistent_volume_claim, ("v1",)),
-    GroupKind("autoscaling", "HorizontalPodAutoscaler"): Rule(
-        scaling.horizontal_pod_autoscaler, ("v1", "v2")
+    GroupKind("apps", "Deployment"): HealthRule(workloads.deployment, ("v1",)),
+    GroupKind("apps", "StatefulSet"): HealthRule(workloads.stateful_set, ("v1",)),
+    GroupKind("apps", "DaemonSet"): HealthRule(workloads.daemon_set, ("v1",)),
+    GroupKind("apps", "ReplicaSet"): HealthRule(workloads.replica_set, ("v1",)),
+    GroupKind("", "Pod"): HealthRule(workloads.pod, ("v1",)),
+    GroupKind("batch", "Job"): HealthRule(kinds.job, ("v1",)),
+    GroupKind("batch", "CronJob"): HealthRule(kinds.cron_job),
+    GroupKind("", "Service"): HealthRule(kinds.service, ("v1",)),
+    GroupKind("networking.k8s.io", "Ingress"): HealthRule(kinds.ingress),
+    GroupKind("extensions", "Ingress"): HealthRule(kinds.ingress),
+    GroupKind("", "PersistentVolumeClaim"): HealthRule(kinds.persistent_volume_claim, ("v1",)),
+    GroupKind("autoscaling", "HorizontalPodAutoscaler"): HealthRule(
+        kinds.horizontal_pod_autoscaler, ("v1", "v2")
     ),
-    GroupKind("apiregistration.k8s.io", "APIService"): Rule(
-        extension.api_service, ("v1", "v1beta1")
+    GroupKind("apiregistration.k8s.io", "APIService"): HealthRule(
+        kinds.api_service, ("v1", "v1beta1")
     ),
-    CUSTOM_RESOURCE_DEFINITION: Rule(extension.custom_resource_definition),
-    GroupKind("policy", "PodDisruptionBudget"): Rule(extension.pod_disruption_budget),
-    GroupKind("argoproj.io", "Workflow"): Rule(argo.workflow),
+    CUSTOM_RESOURCE_DEFINITION: HealthRule(kinds.custom_resource_definition),
+    GroupKind("policy", "PodDisruptionBudget"): HealthRule(kinds.pod_disruption_budget),
+    GroupKind("argoproj.io", "Workflow"): HealthRule(kinds.workflow),
 }
 
 

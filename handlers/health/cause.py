@@ -1,8 +1,7 @@
-"""The deepest ill object of an application, found by its owners. Pure.
+"""Cause: the deepest ill object of an application, and the fact that its health has changed. Pure.
 
-From the objects that Git has and that are as ill as the application, the way goes down to the
-worst of what each owns, until nothing below is ill: Deployment, ReplicaSet, Pod. What the deepest
-object says of itself is the cause; an object that says nothing leaves the word to its health.
+Every handler that writes a status calls `health_fact` with it, so the fact is published whichever
+handler saw the change first, and only once.
 """
 
 from __future__ import annotations
@@ -10,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from bus.cause import Cause
+from bus.events import HealthAssessed
 from bus.identity import ResourceKey
-from bus.status import HealthStatus
+from bus.status import Cause, HealthStatus, SyncStatus
+from handlers.application.application import Application
 from handlers.application.status import ApplicationStatus
-from handlers.health.aggregate import BEST_TO_WORST
-from handlers.health.members import keys_of, member
+from handlers.health.application_health import BEST_TO_WORST, keys_of, member, status_of
 from handlers.ports import LiveObject
 
 _DEEPEST = 12
@@ -24,14 +23,14 @@ _SEVERITY = {status: rank for rank, status in enumerate(BEST_TO_WORST)}
 
 
 class OwnerGraph(Protocol):
-    """Of the live state: objects, and who belongs to whom."""
+    """The part of the live state that the search needs: objects and their owners."""
 
     def get(self, key: ResourceKey) -> LiveObject | None: ...
     def owned_by(self, uid: str) -> tuple[LiveObject, ...]: ...
 
 
 def deepest_ill(status: ApplicationStatus, graph: OwnerGraph) -> LiveObject | None:
-    """None where no object that counts for the application's health is ill."""
+    """Find the deepest ill object; None where no object that counts is ill."""
     roots = (live for key in keys_of(status) if (live := graph.get(key)) is not None)
     found = _worst(live for live in roots if not member(live.key, live).ignored)
     for _ in range(_DEEPEST):
@@ -43,7 +42,7 @@ def deepest_ill(status: ApplicationStatus, graph: OwnerGraph) -> LiveObject | No
 
 
 def cause_of(live: LiveObject) -> Cause:
-    """What an ill object says of itself, else what its health says."""
+    """The cause in an ill object: its symptom, else its health message."""
     symptom = live.symptom
     return Cause(
         object=str(live.key),
@@ -55,7 +54,7 @@ def cause_of(live: LiveObject) -> Cause:
 
 
 def _worst(lives: Iterable[LiveObject]) -> LiveObject | None:
-    """Of equally ill objects one with a reason, then the first by name: the answer is stable."""
+    """The worst object; of equally ill ones one with a symptom, then the first by name."""
     ill = [live for live in lives if _is_ill(live)]
     return min(ill, key=_rank, default=None)
 
@@ -66,3 +65,23 @@ def _is_ill(live: LiveObject) -> bool:
 
 def _rank(live: LiveObject) -> tuple[int, bool, ResourceKey]:
     return -_SEVERITY[live.health or HealthStatus.UNKNOWN], live.symptom is None, live.key
+
+
+def health_fact(
+    app: Application, after: ApplicationStatus, live: OwnerGraph
+) -> tuple[HealthAssessed, ...]:
+    """The transition from `app`'s health to that of `after`, if it is one."""
+    if app.status.health.status == after.health.status:
+        return ()
+    ill = deepest_ill(after, live) if status_of(after.health) in ILL else None
+    return (
+        HealthAssessed(
+            app=app.key,
+            project=app.spec.project,
+            status=status_of(after.health),
+            before=status_of(app.status.health),
+            message=after.health.message,
+            sync=SyncStatus(after.sync.status or SyncStatus.UNKNOWN),
+            cause=cause_of(ill) if ill is not None else None,
+        ),
+    )

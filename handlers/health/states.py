@@ -1,4 +1,4 @@
-"""The health of one object as a value, and the words that the rules use to make it."""
+"""Health: the health of one object as a value, with the helpers of all rules. Pure."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def unknown(message: str = "") -> Health:
     return Health(HealthStatus.UNKNOWN, message)
 
 
-def condition(manifest: Manifest, wanted: str) -> Manifest | None:
+def condition(manifest: Manifest, type_: str) -> Manifest | None:
     """The entry of `status.conditions` with this type."""
-    found = (c for c in items(manifest, "status", "conditions") if c.get("type") == wanted)
+    found = (c for c in items(manifest, "status", "conditions") if c.get("type") == type_)
     return next(found, None)
 
 
-def holds(manifest: Manifest, wanted: str) -> bool:
-    """Whether the condition is there and `True`."""
-    found = condition(manifest, wanted)
+def holds(manifest: Manifest, type_: str) -> bool:
+    """Whether the condition of this type is there and `True`."""
+    found = condition(manifest, type_)
     return found is not None and found.get("status") == "True"
 
 

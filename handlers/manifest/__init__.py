@@ -1,1 +1,1 @@
-"""Kubernetes objects as values: reading, kinds and order, tracking, options, hooks, redaction."""
+"""manifest: Kubernetes objects as plain mappings: reading them, kinds, order, tracking, options."""

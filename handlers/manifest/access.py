@@ -1,7 +1,7 @@
 """Reading Kubernetes objects, which stay the plain mappings they arrive as.
 
 Whatever has the wrong shape reads as absent (an empty string, mapping or tuple): what others wrote
-may be malformed anywhere, and saying so is the business of `validate`, not of each reader.
+may be malformed anywhere, and reporting it is `manifest_assembly`'s work, not each reader's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ _OBJECT = (dict, Mapping)
 """In this order: `Mapping` answers slowly."""
 
 
-class Owner(msgspec.Struct, frozen=True, kw_only=True):
+class OwnerEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of `metadata.ownerReferences`."""
 
     api_version: str
@@ -29,7 +29,7 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def get(manifest: object, *path: str | int) -> Any:
-    """What stands at `path`, or None where a step is missing or of another type."""
+    """The value at `path`, or None where a step is missing or of another type."""
     here = manifest
     for step in path:
         if type(here) is dict:  # nearly always, and asked some hundred times a comparison
@@ -115,11 +115,11 @@ def annotation(manifest: Manifest, key: str) -> str:
 
 
 def annotation_words(manifest: Manifest, key: str) -> tuple[str, ...]:
-    """A comma-separated annotation: trimmed, without blanks and repetitions, in order."""
-    said = annotation(manifest, key)
-    if not said:
+    """The words of a comma-separated annotation: trimmed, in order, each once."""
+    written = annotation(manifest, key)
+    if not written:
         return ()
-    words = (word.strip() for word in said.split(","))
+    words = (word.strip() for word in written.split(","))
     return tuple(dict.fromkeys(word for word in words if word))
 
 
@@ -131,9 +131,9 @@ def resource_version(manifest: Manifest) -> str:
     return text(manifest, "metadata", "resourceVersion")
 
 
-def owners(manifest: Manifest) -> tuple[Owner, ...]:
+def owners(manifest: Manifest) -> tuple[OwnerEntry, ...]:
     return tuple(
-        Owner(
+        OwnerEntry(
             api_version=text(entry, "apiVersion"),
             kind=text(entry, "kind"),
             name=text(entry, "name"),
@@ -146,3 +146,10 @@ def owners(manifest: Manifest) -> tuple[Owner, ...]:
 
 def key(manifest: Manifest) -> ResourceKey:
     return ResourceKey(group(manifest), kind(manifest), namespace(manifest), name(manifest))
+
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def is_secret(manifest: Manifest) -> bool:
+    return kind(manifest) == "Secret" and group(manifest) == ""

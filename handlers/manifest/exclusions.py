@@ -1,4 +1,4 @@
-"""Which kinds are left alone: Argo CD's own list, and the rules of its settings.
+"""Excluded kinds: Argo CD's own list, and the rules of its settings. Pure.
 
 Groups and clusters are globs, kinds are exact or `*`. An empty list in a rule matches everything.
 Exclusion wins; where an inclusion concerns the cluster, everything that none includes is excluded.
@@ -54,7 +54,7 @@ class ResourceFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def exclusion(resources: ResourceFilter, cluster: str) -> Callable[[ResourceKey], bool]:
-    """Return the question whether an object is excluded; a kind is looked up once."""
+    """Return a predicate for excluded objects, which looks each kind up once."""
 
     @cache
     def excludes(group: str, kind: str) -> bool:

@@ -1,4 +1,4 @@
-"""Which objects are hooks, and of which phases: Argo CD's annotations, and Helm's mapped to them.
+"""Hooks: which objects are hooks, and of which phases, by Argo CD's or Helm's annotations. Pure.
 
 If an object has any Argo CD hook type, Helm's are ignored. A Helm hook without a counterpart (test,
 rollback) is a hook of no phase: neither applied nor compared. `crd-install` is no hook at all.
@@ -59,7 +59,7 @@ _POLICIES = {policy.value: policy for policy in HookDeletePolicy} | {
 
 
 def hook_of(manifest: Manifest) -> Hook | None:
-    """None for an ordinary object."""
+    """The hook of an object; None for an ordinary object."""
     own = annotation_words(manifest, HOOK)
     if any(word in _OWN or word == _SKIP for word in own):
         phases = tuple(_OWN[word] for word in own if word in _OWN)
@@ -76,7 +76,7 @@ def is_hook(manifest: Manifest) -> bool:
 
 
 def is_skipped(manifest: Manifest) -> bool:
-    """Neither applied nor compared, in any phase."""
+    """Whether the object is neither applied nor compared, in any phase."""
     hook = hook_of(manifest)
     return hook is not None and not hook.phases
 
@@ -86,5 +86,5 @@ def _delete_policies(manifest: Manifest) -> tuple[HookDeletePolicy, ...]:
         *annotation_words(manifest, HOOK_DELETE_POLICY),
         *annotation_words(manifest, HELM_HOOK_DELETE_POLICY),
     )
-    said = dict.fromkeys(_POLICIES[word] for word in words if word in _POLICIES)
-    return tuple(said) or (HookDeletePolicy.BEFORE_HOOK_CREATION,)
+    policies = dict.fromkeys(_POLICIES[word] for word in words if word in _POLICIES)
+    return tuple(policies) or (HookDeletePolicy.BEFORE_HOOK_CREATION,)

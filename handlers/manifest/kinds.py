@@ -1,4 +1,4 @@
-"""Kinds as values: what a cluster serves, learned from its discovery or from a definition in Git.
+"""Kinds as values, known from discovery or from a CustomResourceDefinition in Git. Pure.
 
 Nothing here knows which built-in kind is cluster-scoped: the cluster says so itself, and a table
 written by hand would be wrong for the next one.
@@ -77,14 +77,14 @@ class Kinds:
         """The kind of `manifest` in exactly its version."""
         return self._versions.get(GroupKind.of(manifest), {}).get(version(manifest))
 
-    def preferred(self, wanted: GroupKind) -> KindInfo | None:
-        return next(iter(self._versions.get(wanted, {}).values()), None)
+    def preferred(self, kind: GroupKind) -> KindInfo | None:
+        return next(iter(self._versions.get(kind, {}).values()), None)
 
-    def versions(self, wanted: GroupKind) -> tuple[str, ...]:
-        return tuple(self._versions.get(wanted, ()))
+    def versions(self, kind: GroupKind) -> tuple[str, ...]:
+        return tuple(self._versions.get(kind, ()))
 
     def plus(self, more: Iterable[KindInfo]) -> Kinds:
-        """These and `more`; what was known before wins."""
+        """Add kinds; a kind that is known already wins."""
         return Kinds((*self._known, *more))
 
 

@@ -1,7 +1,7 @@
-"""Sync and compare options: the strings of an Application and of annotations, as typed values.
+"""Sync and compare options of Applications and annotations, as typed values. Pure.
 
-An option is exactly `Key=value`, as in Argo CD. What is not known is kept in `unknown`, so that the
-application can say which of its words nobody acts on.
+An option is exactly `Key=value`, as in Argo CD. Unknown words are kept in `unknown`, so that they
+can be reported.
 """
 
 from __future__ import annotations
@@ -109,20 +109,20 @@ def parse_sync_options(written: Iterable[str], base: SyncOptions | None = None) 
 
 
 def weakened(options: SyncOptions, written: Iterable[str]) -> tuple[str, ...]:
-    """Options that `written`, in place of `options`, makes less careful: overwrite, delete, check.
+    """Name the safeguards that `written` weakens if it replaces `options`.
 
-    What is left out falls back to the default, which may be less careful too.
+    An option that is left out falls back to its default, which may be weaker too.
     """
-    instead = parse_sync_options(written)
+    new = parse_sync_options(written)
     changed = (
-        ("Validate", options.validate and not instead.validate),
-        ("Replace", instead.replace and not options.replace),
-        ("Force", instead.force and not options.force),
-        ("Prune", instead.prune is Consent.YES and options.prune is not Consent.YES),
-        ("FailOnSharedResource", options.fail_on_shared_resource > instead.fail_on_shared_resource),
+        ("Validate", options.validate and not new.validate),
+        ("Replace", new.replace and not options.replace),
+        ("Force", new.force and not options.force),
+        ("Prune", new.prune is Consent.YES and options.prune is not Consent.YES),
+        ("FailOnSharedResource", options.fail_on_shared_resource > new.fail_on_shared_resource),
         (
             "RespectIgnoreDifferences",
-            options.respect_ignore_differences > instead.respect_ignore_differences,
+            options.respect_ignore_differences > new.respect_ignore_differences,
         ),
     )
     return tuple(name for name, weaker in changed if weaker)
@@ -134,7 +134,7 @@ def is_object_option(word: str) -> bool:
 
 
 def sync_options_of(manifest: Manifest, app: SyncOptions) -> SyncOptions:
-    """The application's options with those of one object laid over them."""
+    """The options of one object, which override those of the application."""
     words = annotation_words(manifest, SYNC_OPTIONS)
     allowed = [word for word in words if is_object_option(word)]
     options = parse_sync_options(allowed, app) if allowed else app
@@ -145,9 +145,9 @@ def sync_options_of(manifest: Manifest, app: SyncOptions) -> SyncOptions:
 
 def compare_options_of(manifest: Manifest) -> CompareOptions:
     words = annotation_words(manifest, COMPARE_OPTIONS)
-    said = dict(word.partition("=")[::2] for word in words)
+    values = dict(word.partition("=")[::2] for word in words)
     return CompareOptions(
         ignore_extraneous="IgnoreExtraneous" in words,
-        server_side_diff=_BOTH.get(said.get("ServerSideDiff", "")),
-        include_mutation_webhook=said.get("IncludeMutationWebhook") == "true",
+        server_side_diff=_BOTH.get(values.get("ServerSideDiff", "")),
+        include_mutation_webhook=values.get("IncludeMutationWebhook") == "true",
     )

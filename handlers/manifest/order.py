@@ -1,7 +1,7 @@
-"""In which order objects are applied and pruned: Argo CD's order of kinds, inside sync waves.
+"""The order in which objects are applied: sync waves, and Argo CD's order of kinds. Pure.
 
 Kinds that others depend on come first; kinds not listed come last; ties are broken by name, so that
-a plan is the same each time. Moving Namespaces and CRDs before their first user is the plan's work.
+a plan is the same each time. `sync_plan` moves Namespaces and CRDs before their first user.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ def kind_rank(kind_name: str) -> int:
 
 def apply_order(manifest: Manifest) -> ApplyOrder:
     """A sort key: wave, kind order, name; the rest makes it total."""
-    which = kind(manifest)
+    kind_name = kind(manifest)
     return (
         wave(manifest),
-        kind_rank(which),
+        kind_rank(kind_name),
         name(manifest),
-        which,
+        kind_name,
         namespace(manifest),
         group(manifest),
     )

@@ -1,7 +1,7 @@
-"""A pod as a service instance: which images it runs, whether it is ready, since when. Pure.
+"""PodState: a pod as a service instance, with its images, readiness and start. Pure.
 
-A pod that has finished is no instance any more; one that is about to start is one that is not
-ready, so that a rollout shows the old and the new side by side.
+A pod that has finished is no instance any more. A pod that is about to start is an instance that is
+not ready, so that a rollout shows the old and the new pods side by side.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import sys
 
 import msgspec
 
-from handlers.manifest.access import Manifest, api_version, items, kind, text
-from handlers.manifest.images import images
+from handlers.manifest.access import Manifest, api_version, items, kind, mapping, text
 
 _FINISHED = frozenset({"Succeeded", "Failed"})
 
@@ -24,7 +23,7 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pod_state(manifest: Manifest) -> PodState | None:
-    """None for what is no pod, and for a pod that has finished."""
+    """The state of a pod; None for other objects, and for a pod that has finished."""
     if kind(manifest) != "Pod" or api_version(manifest) != "v1":
         return None
     if text(manifest, "status", "phase") in _FINISHED:
@@ -38,3 +37,22 @@ def pod_state(manifest: Manifest) -> PodState | None:
 
 def _is_ready(condition: Manifest) -> bool:
     return condition.get("type") == "Ready" and condition.get("status") == "True"
+
+
+_POD_SPECS = (
+    ("spec",),
+    ("spec", "template", "spec"),
+    ("spec", "jobTemplate", "spec", "template", "spec"),
+)
+_LISTS = ("initContainers", "containers", "ephemeralContainers")
+
+
+def images(manifest: Manifest) -> tuple[str, ...]:
+    """List the images, sorted, each once."""
+    found = {
+        text(container, "image")
+        for path in _POD_SPECS
+        for containers in _LISTS
+        for container in items(mapping(manifest, *path), containers)
+    }
+    return tuple(sorted(found - {""}))

@@ -1,8 +1,8 @@
-"""Symptom: what an ill object says of itself, in the cluster's own words. Pure.
+"""Symptom: why an object is not healthy, in the words of its own status. Pure.
 
-Health says *that* an object is not well; a symptom says why: the state of a container, a condition,
-a phase. Only what is in the object itself is read here; Events are another source, see
-agent/bridge/causes.py.
+Health says *that* an object is not healthy; a symptom says why: the state of a container, a
+condition, a phase. Only the object itself is read here; Events of the cluster are another source,
+see `agent/bridge/reporting/causes.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 from handlers.manifest.access import Manifest, api_version, items, kind, mapping, number, text
 
 _STARTING = frozenset({"ContainerCreating", "PodInitializing"})
-"""Every container waits so for a moment: no reason to be ill."""
+"""Reasons for which every container waits for a moment at its start."""
 _BAD_WHEN_TRUE = ("Failed", "ReplicaFailure", "Stalled", "FailureTarget")
 _BAD_WHEN_FALSE = ("Ready", "Available", "Progressing", "Established", "NamesAccepted", "Synced")
 
@@ -27,7 +27,7 @@ class Symptom(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def symptom_of(manifest: Manifest) -> Symptom | None:
-    """The first that is found; None where the object has nothing to say."""
+    """The first symptom of the object; None where its status shows none."""
     if kind(manifest) == "Pod" and api_version(manifest) == "v1":
         return _first(manifest, _of_container, _of_phase, _of_conditions)
     return _first(manifest, _of_conditions)
@@ -38,7 +38,7 @@ def _first(manifest: Manifest, *finders: Callable[[Manifest], Symptom | None]) -
 
 
 def _of_container(pod: Manifest) -> Symptom | None:
-    """Init containers run first, so theirs is the deeper trouble."""
+    """The first container that waits or failed; init containers run first, so they count first."""
     since = _time_of(pod, "Ready") or text(pod, "metadata", "creationTimestamp")
     for status in _container_statuses(pod):
         waiting = mapping(status, "state", "waiting")
@@ -73,7 +73,7 @@ def _about(status: Mapping[str, Any], parts: Iterable[str]) -> str:
 
 
 def _of_phase(pod: Manifest) -> Symptom | None:
-    """An evicted pod has a reason of its own, and no container to blame."""
+    """The reason of the pod itself: an evicted pod has no container to blame."""
     reason = text(pod, "status", "reason")
     if not reason:
         return None
@@ -82,15 +82,15 @@ def _of_phase(pod: Manifest) -> Symptom | None:
 
 
 def _of_conditions(manifest: Manifest) -> Symptom | None:
-    """Failures first, then what should hold and does not; a pod's scheduling before the rest."""
-    found = {str(one.get("type")): one for one in items(manifest, "status", "conditions")}
-    wanted = (
+    """Conditions that report a failure, then scheduling, then those that should hold and do not."""
+    conditions = {str(one.get("type")): one for one in items(manifest, "status", "conditions")}
+    symptoms = (
         *((name, "True") for name in _BAD_WHEN_TRUE),
         ("PodScheduled", "False"),
         *((name, "False") for name in _BAD_WHEN_FALSE),
     )
-    for name, status in wanted:
-        one = found.get(name)
+    for name, status in symptoms:
+        one = conditions.get(name)
         if one is not None and one.get("status") == status:
             return Symptom(
                 reason=text(one, "reason") or name,

@@ -1,7 +1,7 @@
-"""How an object is known to belong to an application: Argo CD's annotation.
+"""Tracking: the annotation, as Argo CD's, that says to which application an object belongs. Pure.
 
-The annotation repeats the object's own identity, because operators copy annotations to objects that
-they make: a copy does not match its bearer, is not *self-referenced*, and is never pruned.
+The annotation repeats the identity of its object, because operators copy annotations to objects
+that they create: a copy does not match its object, is not *self-referenced*, and is never pruned.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def tracking_of(manifest: Manifest) -> TrackingId | None:
 
 
 def self_referenced(manifest: Manifest) -> bool:
-    """Whether the tracking id names its bearer.
+    """Whether the tracking id names the object that carries it.
 
     A cluster-scoped object may name any namespace: it carries its application's destination.
     """
@@ -84,13 +84,13 @@ def tracking_id(manifest: Manifest, identity: str, destination_namespace: str = 
 
 
 def stamp(manifest: Manifest, identity: str, destination_namespace: str = "") -> dict[str, Any]:
-    """A copy of `manifest` that says whose it is. CustomResourceDefinitions are never stamped."""
+    """Copy the manifest with its tracking id; CustomResourceDefinitions are never stamped."""
     if GroupKind.of(manifest) == CUSTOM_RESOURCE_DEFINITION:
         return dict(manifest)
-    said = str(tracking_id(manifest, identity, destination_namespace))
+    tracking = str(tracking_id(manifest, identity, destination_namespace))
     metadata = mapping(manifest, "metadata")
-    notes = {**mapping(metadata, "annotations"), TRACKING_ID: said}
-    return {**manifest, "metadata": {**metadata, "annotations": notes}}
+    annotations = {**mapping(metadata, "annotations"), TRACKING_ID: tracking}
+    return {**manifest, "metadata": {**metadata, "annotations": annotations}}
 
 
 def _same_group(tracked: str, own: str) -> bool:

@@ -1,15 +1,15 @@
-"""The pipes in the walls: what a room may ask of the world, as small Protocols, a module a pipe.
+"""ports: what handlers ask of cluster, Git, sandbox and clock, as small Protocols.
 
-Adapters in agent/ implement them and translate foreign exceptions into those of errors.py.
-Synchronous methods answer from memory and never block; awaited ones may reach out.
+Adapters in `agent/` implement the Protocols and translate foreign exceptions into those of
+`errors`. Synchronous methods answer from memory and never block; awaited ones may use the network.
 """
 
 from __future__ import annotations
 
 from handlers.manifest.access import Manifest
-from handlers.ports.apps import Apps, StatusWrite
+from handlers.ports.apps import AllApps, Apps, StatusWrite
 from handlers.ports.clock import Clock
-from handlers.ports.cluster import ApplyOptions, Cluster
+from handlers.ports.cluster import ApplyOptions, ClusterWriter, LiveObject, LiveState
 from handlers.ports.errors import (
     ApplyRefusedError,
     ClusterUnreachableError,
@@ -19,31 +19,32 @@ from handlers.ports.errors import (
 )
 from handlers.ports.git import (
     Commits,
+    CommitTree,
     EntryKind,
-    Git,
-    Refs,
+    GitRepositories,
+    KnownRefs,
     RepositoryAccess,
-    Tree,
     TreeEntry,
 )
-from handlers.ports.live import LiveObject, LiveState
 from handlers.ports.rendering import Artifacts, Renderer, Renders
 
 __all__ = [
+    "AllApps",
     "ApplyOptions",
     "ApplyRefusedError",
     "Apps",
     "Artifacts",
     "Clock",
-    "Cluster",
     "ClusterUnreachableError",
+    "ClusterWriter",
+    "CommitTree",
     "Commits",
     "EntryKind",
-    "Git",
+    "GitRepositories",
+    "KnownRefs",
     "LiveObject",
     "LiveState",
     "Manifest",
-    "Refs",
     "Renderer",
     "RendererBusyError",
     "Renders",
@@ -51,6 +52,5 @@ __all__ = [
     "RepositoryError",
     "StaleWriteError",
     "StatusWrite",
-    "Tree",
     "TreeEntry",
 ]

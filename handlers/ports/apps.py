@@ -1,4 +1,4 @@
-"""Our own resources: the watched Applications and projects, and small writes to them."""
+"""The Apps port: the watched Applications and projects, and small writes to them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,19 @@ class StatusWrite(msgspec.Struct, frozen=True, kw_only=True):
     """Remove `.operation`: it has moved to `status.operationState`."""
     remove_annotations: tuple[str, ...] = ()
     remove_finalizers: tuple[str, ...] = ()
-    says: tuple[Event, ...] = ()
-    """What will be said of this write: noted with it, for whoever acts after a sudden end."""
+    events: tuple[Event, ...] = ()
+    """Events to publish for this write; facts among them are noted in it, in case of a crash."""
     guarded: bool = False
     """Raise StaleWriteError if the object changed since `app` was read."""
 
 
-class Apps(Protocol):
+class AllApps(Protocol):
+    """The watched Applications, for a reader that needs no more than the list of them."""
+
+    def all(self) -> Sequence[Application]: ...
+
+
+class Apps(AllApps, Protocol):
     """The watched Applications and projects. A write goes through: the next read sees it."""
 
     def get(self, key: AppKey) -> Application | None: ...
@@ -35,7 +41,6 @@ class Apps(Protocol):
         """Why the Application cannot be read (field, expectation); empty where it can."""
         ...
 
-    def all(self) -> Sequence[Application]: ...
     def of_repository(self, repository: RepositoryKey) -> Sequence[Application]: ...
     def project(self, name: str) -> AppProject | None:
         """The project of the control namespace; `default` exists always and permits everything."""

@@ -1,4 +1,4 @@
-"""Time, for those who decide: it comes in through a port and is never looked at elsewhere."""
+"""The Clock port: the only source of the current time for handlers."""
 
 from __future__ import annotations
 

@@ -1,13 +1,68 @@
-"""The destination cluster: writes, one object at a time."""
+"""The ports of the destination cluster: the watched index of its objects, and writes."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
+from bus.identity import AppKey, ResourceKey
+from bus.status import HealthStatus
 from handlers.manifest.access import Manifest
-from handlers.ports.live import LiveObject
+from handlers.manifest.kinds import KindInfo
+from handlers.manifest.pods import PodState
+from handlers.manifest.symptom import Symptom
+
+
+class LiveObject(msgspec.Struct, frozen=True, kw_only=True):
+    """An object of the cluster as the index keeps it: a summary, and its bytes for roots only."""
+
+    key: ResourceKey
+    version: str
+    uid: str
+    resource_version: str
+    tracking: str = ""
+    """The tracking annotation's value."""
+    owners: tuple[str, ...] = ()
+    """UIDs of owner references."""
+    health: HealthStatus | None = None
+    """None: this kind has no health."""
+    health_message: str = ""
+    deleting: bool = False
+    fingerprint: str = ""
+    """Of the content without status and volatile metadata: equal content, equal fingerprint."""
+    body: bytes = b""
+    """JSON without managedFields; empty for objects that no application tracks."""
+    owned: bytes = b""
+    """fieldsV1 (JSON) of our own field manager; empty when we never applied it."""
+    inherited: bytes = b""
+    """Likewise of the tools that applied the object before us and were not taken over."""
+    written_by: str = ""
+    """The field manager that wrote after our last apply; empty where nobody did."""
+    pod: PodState | None = None
+    """The state of a Pod that runs, or is about to; None for other objects."""
+    symptom: Symptom | None = None
+    """Why the object is not healthy, from its own status."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """Decoded anew at each call: keep it, do not call it twice."""
+        decoded: dict[str, Any] = msgspec.json.decode(self.body)
+        return decoded
+
+
+class LiveState(Protocol):
+    """The watched index of the destination cluster."""
+
+    def get(self, key: ResourceKey) -> LiveObject | None: ...
+    def tracked(self, app: AppKey) -> tuple[LiveObject, ...]:
+        """Objects whose tracking annotation names `app` and themselves."""
+        ...
+
+    def owned_by(self, uid: str) -> tuple[LiveObject, ...]: ...
+    def kind(self, group: str, kind: str) -> KindInfo | None: ...
+    def kube_version(self) -> str: ...
+    def api_versions(self) -> tuple[str, ...]: ...
 
 
 class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,10 +71,10 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
     replace: bool = False
     validate: bool = True
     take_over: bool = True
-    """Make the fields that kubectl, Helm or Argo CD applied before us ours."""
+    """Take over the fields that kubectl, Helm or Argo CD applied before."""
 
 
-class Cluster(Protocol):
+class ClusterWriter(Protocol):
     """Writes to the destination cluster. All raise ApplyRefusedError or ClusterUnreachableError.
 
     What the API server answers goes into the index before the call returns.
@@ -31,7 +86,7 @@ class Cluster(Protocol):
         ...
 
     async def read(self, live: LiveObject, version: str) -> LiveObject:
-        """The object as another version of its kind says it: the index knows only one."""
+        """Read the object in another version of its kind: the index has only one."""
         ...
 
     async def refresh_kinds(self) -> None:

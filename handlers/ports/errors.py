@@ -1,4 +1,4 @@
-"""What a room may meet when it uses a pipe: adapters translate foreign exceptions into these."""
+"""Errors of the ports: adapters translate foreign exceptions into these."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ClusterUnreachableError(Exception):
 
 
 class ApplyRefusedError(Exception):
-    """The API server said no to one object; `code` is its HTTP status, `message` its words.
+    """The API server refused one object; `code` is its HTTP status, `message` its answer.
 
     `permanent` is False where the same call may succeed a moment later (a CRD not yet established,
     a namespace not there yet, 429, 5xx).

@@ -1,4 +1,4 @@
-"""Repositories: mirrors by address and project, the files of a commit, what a name meant last."""
+"""The Git ports: mirrors of repositories, the files of a commit, the last known revisions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 from bus.events import Commit
 from bus.identity import RepositoryKey, Revision
-from bus.repository_url import Login, RepositoryUrl
+from bus.repository_url import RepositoryUrl, UrlLogin
 
 
 class EntryKind(StrEnum):
@@ -28,24 +28,24 @@ class TreeEntry(msgspec.Struct, frozen=True):
 
 
 class RepositoryAccess(msgspec.Struct, frozen=True):
-    """A repository and with whose credential it is read: equal ones share what was fetched.
+    """A repository together with the credential that reads it; equal values share one mirror.
 
-    `Git.access` makes it. Who reads with a credential that not everybody has shares nothing with
-    the others, or its content would be theirs too.
+    `GitRepositories.access` makes it. Applications with another credential have another mirror:
+    otherwise they could read what their own credential does not open.
     """
 
     url: RepositoryUrl
     project: str = ""
-    """The project whose own credential opens it; empty: what opens it is for all projects."""
-    login: Login | None = None
-    """What an Application has written into its URL, where no Secret fits."""
+    """The project whose own credential is used; empty for a credential of all projects."""
+    login: UrlLogin | None = None
+    """The login in the Application's URL, used where no Secret fits."""
 
     @property
     def key(self) -> RepositoryKey:
         return RepositoryKey(str(self.url))
 
 
-class Tree(Protocol):
+class CommitTree(Protocol):
     """The files of one commit. Paths are relative to the repository's root; `""` is the root."""
 
     def entry(self, path: str) -> TreeEntry | None: ...
@@ -53,11 +53,11 @@ class Tree(Protocol):
     def read(self, oid: str) -> bytes: ...
 
 
-class Git(Protocol):
+class GitRepositories(Protocol):
     """Mirrors of repositories. Every method raises RepositoryError."""
 
     def access(self, url: str, project: str) -> RepositoryAccess:
-        """How an Application of `project` reads the repository that it spells so."""
+        """Find the mirror and credential with which an Application of `project` reads the URL."""
         ...
 
     async def fetch(self, repository: RepositoryAccess) -> None: ...
@@ -65,7 +65,7 @@ class Git(Protocol):
         """Branch, tag, commit or HEAD (or `""`) -> commit; fetches where there is no mirror yet."""
         ...
 
-    async def tree(self, repository: RepositoryAccess, revision: Revision) -> Tree: ...
+    async def tree(self, repository: RepositoryAccess, revision: Revision) -> CommitTree: ...
     async def changed_paths(
         self, repository: RepositoryAccess, before: Revision, after: Revision
     ) -> frozenset[str] | None:
@@ -74,21 +74,21 @@ class Git(Protocol):
 
 
 class Commits(Protocol):
-    """What is written in commits that are in a mirror already."""
+    """Author, message and time of commits that are in a mirror already."""
 
     async def commit(self, repository: RepositoryAccess, revision: Revision) -> Commit | None:
-        """As its author wrote it, nothing masked; None where the mirror has no such commit."""
+        """Read a commit, nothing masked; None where the mirror does not have it."""
         ...
 
 
-class Refs(Protocol):
-    """What each target revision last meant, so that a fetch can tell what is new. A cache."""
+class KnownRefs(Protocol):
+    """The last revision of each target revision, so that a fetch can tell what is new. A cache."""
 
     def last(self, repository: RepositoryAccess, target_revision: str) -> Revision: ...
-    def told(self, repository: RepositoryKey, target_revision: str) -> Revision:
-        """What was last said of it, in an earlier life too."""
+    def published(self, repository: RepositoryKey, target_revision: str) -> Revision:
+        """Return the revision that the last `RevisionResolved` named, of an earlier process too."""
         ...
 
-    def note(
+    def remember(
         self, repository: RepositoryAccess, target_revision: str, revision: Revision
     ) -> None: ...

@@ -1,22 +1,101 @@
-"""Rendering: the sandbox, and what is kept of a render."""
+"""The rendering ports: recipes, the sandbox that evaluates them, artifacts, and last renders.
+
+A recipe holds everything that a render depends on besides the files that it reads, so `fingerprint`
+and the read set together are the cache key of a render.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from typing import Protocol
 
-from bus.identity import AppKey, Digest, RepositoryKey
-from handlers.ports.git import Tree
-from handlers.render.recipe import Recipe, Rendered, RenderRecord
+import msgspec
+
+from bus.identity import AppKey, Digest, RepositoryKey, Revision, digest_of
+from bus.status import Reason
+from handlers.application.spec import DirectorySource, HelmSource, KustomizeSource
+from handlers.ports.git import CommitTree
+
+
+class SourceType(StrEnum):
+    DIRECTORY = "Directory"
+    HELM = "Helm"
+    KUSTOMIZE = "Kustomize"
+
+
+class Recipe(msgspec.Struct, frozen=True, kw_only=True):
+    """One application's render; `path` is relative to the repository's root, `""` is the root."""
+
+    type: SourceType
+    path: str
+    app_name: str
+    namespace: str
+    """The destination's namespace: Helm's release namespace."""
+    directory: DirectorySource = DirectorySource()
+    helm: HelmSource = HelmSource()
+    kustomize: KustomizeSource = KustomizeSource()
+    kube_version: str = ""
+    api_versions: tuple[str, ...] = ()
+    """`group/version` and `group/version/Kind` of the destination."""
+
+    @property
+    def fingerprint(self) -> Digest:
+        return digest_of(msgspec.json.encode(self, order="sorted"))
+
+
+class RecordedOrigin(msgspec.Struct, frozen=True):
+    """Where an object was written: `document` counts from 1 in `file`; 0 when not known."""
+
+    file: str
+    document: int = 0
+
+
+class RenderResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Objects as JSON in source order, their origins in the same order, and the read set."""
+
+    objects: tuple[bytes, ...]
+    origins: tuple[RecordedOrigin, ...]
+    read_set: Mapping[str, str]
+    """Path -> object id; see `handlers/render/read_set.py` for folders and absent files."""
+
+
+class RenderRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The last good render of an application, kept so that an equal one is never made again."""
+
+    app: AppKey
+    repository: RepositoryKey
+    revision: Revision
+    recipe: Digest
+    read_set: dict[str, str]
+    digest: Digest
+    objects: int
+    source_type: SourceType
+    pinned_source: str = ""
+    """The digest of the source that an operation named; empty where it is the spec's own."""
+
+
+class RenderError(Exception):
+    """The files or the recipe are wrong, or a limit was met: a user must act."""
+
+    def __init__(
+        self, reason: Reason, message: str, *, file: str = "", document: int = 0, line: int = 0
+    ) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+        self.file = file
+        self.document = document
+        self.line = line
 
 
 class Renderer(Protocol):
     async def render(
-        self, recipe: Recipe, tree: Tree, *, project: str, hard: bool = False
-    ) -> Rendered:
-        """Evaluate in the sandbox, in the project's turn; raises RenderError, RendererBusyError.
+        self, recipe: Recipe, tree: CommitTree, *, project: str, hard: bool = False
+    ) -> RenderResult:
+        """Evaluate in the sandbox, queued fairly by project; raises RenderError, RendererBusyError.
 
-        `hard`: also what is known to fail is tried again.
+        `hard` tries a recipe again that is known to fail.
         """
         ...
 
@@ -29,7 +108,7 @@ class Artifacts(Protocol):
 
 
 class Renders(Protocol):
-    """The last good render of each application, and who read which path."""
+    """The last good render of each Application, indexed by the paths that it read."""
 
     def recall(self, app: AppKey) -> RenderRecord | None: ...
     async def remember(self, record: RenderRecord) -> None: ...

@@ -1,12 +1,15 @@
-"""Refresh: RefreshRepository -> RevisionResolved and RefreshApp for each application it touches.
+"""The handler of RefreshRepository: finds the Applications that the newest commit touches.
 
-The repository is fetched once, by its own address, for all who read it with the same credential,
-and each target revision in use is resolved once. What a new commit
-changed is one tree comparison; who read any of it is one look into an index; who read something
-that is different now is then asked exactly. Everybody else is not written to at all.
+It returns RevisionResolved, and RefreshApp for each Application to be rendered again:
 
-A look that nobody's push asked for (the safety net) asks every application exactly, so that an ask
-that was lost on the way is made again.
+1. Fetch the repository once for all Applications that read it with the same credential.
+2. Resolve each target revision in use once.
+3. Find what the new commit changed by one comparison of trees, and who read any of it by one look
+   into an index. Nothing is done for the other Applications, however many there are.
+4. Ask the read sets of those found, which say exactly whether their render would differ.
+
+A poll (no push asked for it) asks the read sets of all Applications, so that an ask that was lost
+on its way is made again.
 """
 
 from __future__ import annotations
@@ -20,27 +23,26 @@ from msgspec.structs import replace
 
 from bus.events import Event, RefreshApp, RefreshFailed, RefreshRepository, RevisionResolved
 from bus.identity import RepositoryKey, Revision
+from bus.route import Retry
 from bus.status import ConditionType
-from bus.verdicts import Retry
 from handlers.application import times
 from handlers.application.application import Application
-from handlers.application.conditions import revised
-from handlers.application.status import Condition
+from handlers.application.status import Condition, revised
 from handlers.ports import (
     Apps,
     Clock,
     ClusterUnreachableError,
     Commits,
-    Git,
-    Refs,
+    CommitTree,
+    GitRepositories,
+    KnownRefs,
     Renders,
     RepositoryAccess,
     RepositoryError,
     StatusWrite,
-    Tree,
 )
-from handlers.refresh.said import said_of
-from handlers.refresh.touched import (
+from handlers.refresh.public_commit import public_commit
+from handlers.refresh.touched_applications import (
     by_target_revision,
     depends_on_commit,
     outdated,
@@ -51,11 +53,11 @@ from handlers.refresh.touched import (
 
 _OWNED = (ConditionType.COMPARISON_ERROR,)
 _TURN = 32
-"""Applications asked exactly before others get the loop."""
+"""Read sets asked in a row before other tasks get the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class RevisionLookup:
     """One target revision of one repository, and the applications that follow it."""
 
     repository: RepositoryAccess
@@ -65,12 +67,12 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refresh:
+class RefreshHandler:
     apps: Apps
-    git: Git
+    git: GitRepositories
     commits: Commits
     renders: Renders
-    refs: Refs
+    refs: KnownRefs
     clock: Clock
 
     async def __call__(self, ask: RefreshRepository) -> Sequence[Event]:
@@ -85,52 +87,63 @@ class Refresh:
             except RepositoryError as error:
                 failures.append(await self._failure(repository.key, readers, error))
                 continue
-            for target, followers in by_target_revision(readers).items():
-                look = Look(repository, target, followers, pushed=bool(ask.ref))
+            for target, followers in by_target_revision(self._current(repository)).items():
+                look = RevisionLookup(repository, target, followers, pushed=bool(ask.ref))
                 events += await self._look(look)
         if failures:
             raise _together(failures, events)
         return tuple(events)
 
+    def _current(self, repository: RepositoryAccess) -> Sequence[Application]:
+        """Read the followers again, after the fetch.
+
+        One that came while it ran may have been rendered from the commit that was there before,
+        and nothing but this look would tell it of the new one.
+        """
+        apps = watching(self.apps.of_repository(repository.key), repository.key)
+        return self._by_access(apps).get(repository, ())
+
     def _by_access(
         self, apps: Sequence[Application]
     ) -> Mapping[RepositoryAccess, list[Application]]:
-        """Whose credential is another one sees the repository for itself."""
-        found: dict[RepositoryAccess, list[Application]] = defaultdict(list)
+        """Group Applications by credential: with another one the repository may look different."""
+        readers: dict[RepositoryAccess, list[Application]] = defaultdict(list)
         for app in apps:
             if app.source is not None:
-                found[self.git.access(app.source.repo_url, app.spec.project)].append(app)
-        return found
+                readers[self.git.access(app.source.repo_url, app.spec.project)].append(app)
+        return readers
 
-    async def _look(self, look: Look) -> Sequence[Event]:
+    async def _look(self, look: RevisionLookup) -> Sequence[Event]:
         before = self.refs.last(look.repository, look.target)
         try:
             after = await self.git.resolve(look.repository, look.target)
             tree = await self.git.tree(look.repository, after)
             touched = await self._touched(look, (before, after), tree)
         except RepositoryError:
-            return _asks(look.watching)  # rendering meets the same error and tells it to each
-        told = self.refs.told(look.repository.key, look.target)
-        self.refs.note(look.repository, look.target, after)
-        if told == after:
+            return _asks(
+                look.watching
+            )  # each render meets the same error and writes it as a condition
+        published = self.refs.published(look.repository.key, look.target)
+        self.refs.remember(look.repository, look.target, after)
+        if published == after:
             return _asks(touched)
         commit = await self.commits.commit(look.repository, after)
         moved = RevisionResolved(
             repository=look.repository.key,
             target_revision=look.target,
             revision=after,
-            before=told,
+            before=published,
             watching=len(look.watching),
             touched=len(touched),
-            commit=said_of(commit) if commit else None,
+            commit=public_commit(commit) if commit else None,
         )
         return (moved, *_asks(touched))
 
     async def _touched(
-        self, look: Look, move: tuple[Revision, Revision], tree: Tree
+        self, look: RevisionLookup, move: tuple[Revision, Revision], tree: CommitTree
     ) -> Sequence[Application]:
         candidates = await self._candidates(look, *move)
-        found: list[Application] = []
+        touched: list[Application] = []
         for number, app in enumerate(candidates):
             if number % _TURN == _TURN - 1:
                 await asyncio.sleep(0)
@@ -140,13 +153,13 @@ class Refresh:
                 or unsettled(app, record, look.repository.key)
                 or outdated(app, record, (move[1], tree))
             ):
-                found.append(app)
-        return found
+                touched.append(app)
+        return touched
 
     async def _candidates(
-        self, look: Look, before: Revision, after: Revision
+        self, look: RevisionLookup, before: Revision, after: Revision
     ) -> Sequence[Application]:
-        """Those worth an exact look."""
+        """The Applications whose read sets are worth asking."""
         if before == after and not look.pushed:
             return look.watching
         changed: frozenset[str] | None = frozenset()
@@ -166,7 +179,7 @@ class Refresh:
     async def _failure(
         self, repository: RepositoryKey, apps: Sequence[Application], error: RepositoryError
     ) -> Retry:
-        """Tell it to each application, which keeps its last state, and come back."""
+        """Write the error as a condition of each Application, and come back later."""
         after = wait(apps, error.message, self.clock.now())
         fact = RefreshFailed(
             repository=repository, reason=error.reason, message=error.message, retry_after=after
@@ -174,12 +187,12 @@ class Refresh:
         condition = Condition(type=ConditionType.COMPARISON_ERROR, message=error.message)
         for app in apps:
             try:
-                await self._tell(app, condition)
+                await self._write(app, condition)
             except ClusterUnreachableError:
-                break  # told at the next try
-        return Retry(error.message, after=after, say=(fact,))
+                break  # written at the next try
+        return Retry(error.message, after=after, emit=(fact,))
 
-    async def _tell(self, app: Application, condition: Condition) -> None:
+    async def _write(self, app: Application, condition: Condition) -> None:
         now = times.written(self.clock.now())
         conditions = revised(app.status.conditions, _OWNED, (condition,), now)
         if conditions != app.status.conditions:
@@ -188,9 +201,9 @@ class Refresh:
 
 
 def _together(failures: Sequence[Retry], events: Sequence[Event]) -> Retry:
-    """What the others saw is said all the same."""
-    said = (*events, *(fact for one in failures for fact in one.say))
-    return Retry(failures[0].reason, after=min(one.after for one in failures), say=said)
+    """One Retry for all failures, which publishes what was found elsewhere all the same."""
+    facts = (*events, *(fact for one in failures for fact in one.emit))
+    return Retry(failures[0].reason, after=min(one.after for one in failures), emit=facts)
 
 
 def _asks(apps: Iterable[Application]) -> tuple[RefreshApp, ...]:

@@ -1,0 +1,1 @@
+"""render: from a Git revision to Kubernetes manifests, evaluated in the sandbox."""

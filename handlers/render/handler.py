@@ -1,8 +1,8 @@
-"""Render: RefreshApp -> ManifestsRendered | RenderFailed.
+"""The handler of RefreshApp: renders the manifests of an Application, or says why it cannot.
 
-A render is made only where the recipe or something in its read set differs from the last good one.
-Whatever goes wrong leaves the last good render and the live objects as they are; the application
-says why.
+It returns ManifestsRendered or RenderFailed. A render is made only where the recipe or something in
+its read set differs from the last good one. An error leaves the last good render and the live
+objects as they are, and stands in a condition of the Application.
 """
 
 from __future__ import annotations
@@ -14,10 +14,16 @@ from msgspec.structs import replace
 
 from bus.events import Event, RefreshApp, RefreshRepository
 from bus.identity import NO_REVISION, Revision
+from bus.route import Retry
 from bus.status import ConditionType, Reason
-from bus.verdicts import Retry
 from handlers.application import times
 from handlers.application.application import REFRESH_ANNOTATION, Application
+from handlers.application.desired_source import (
+    as_desired,
+    desired_revision,
+    pinned_revision,
+    pinned_source,
+)
 from handlers.application.status import Condition
 from handlers.application.validate import problems
 from handlers.ports import (
@@ -25,46 +31,40 @@ from handlers.ports import (
     Artifacts,
     Clock,
     ClusterUnreachableError,
-    Git,
+    CommitTree,
+    GitRepositories,
     RendererBusyError,
     Renders,
     RepositoryAccess,
     RepositoryError,
     StatusWrite,
-    Tree,
 )
-from handlers.render.evaluate.handler import Evaluate
-from handlers.render.outcome import (
+from handlers.ports.rendering import Recipe, RenderError, RenderRecord
+from handlers.render.evaluator import Evaluator
+from handlers.render.read_set import holds
+from handlers.render.render_outcome import (
     asked_refresh,
     condition_of,
     failed,
     refused,
     rendered,
-    status_saying,
-)
-from handlers.render.readset import holds
-from handlers.render.recipe import Recipe, RenderError, RenderRecord
-from handlers.render.wanted import (
-    as_wanted,
-    pinned_revision,
-    pinned_source,
-    wanted_revision,
+    with_conditions,
 )
 
-_COMES_BACK = (
+_TRANSIENT = (
     Reason.REPOSITORY_UNREACHABLE,
     Reason.DISK_FULL,
     Reason.CREDENTIALS_REFUSED,
 )
-"""Worth a look at the repository, which is tried again with back-off until it is there."""
-_CLUSTER_BACK = 5.0
+"""Reasons to refresh the repository, which is retried with back-off until it can be read."""
+_AWAY = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Render:
+class RenderHandler:
     apps: Apps
-    git: Git
-    evaluate: Evaluate
+    git: GitRepositories
+    evaluate: Evaluator
     artifacts: Artifacts
     renders: Renders
     clock: Clock
@@ -76,10 +76,10 @@ class Render:
             return ()
         if app.deleting:
             return ()
-        app = as_wanted(app)
-        if found := self._problems(app):
-            await self._say(app, found)
-            return (refused(app, found),)
+        app = as_desired(app)
+        if conditions := self._problems(app):
+            await self._write(app, conditions)
+            return (refused(app, conditions),)
         revision = NO_REVISION
         hard = ask.hard or asked_refresh(app) == "hard"
         try:
@@ -89,7 +89,7 @@ class Render:
             return await self._fail(app, error, revision)
         except RendererBusyError as error:
             raise Retry(error.message, after=error.after) from error
-        await self._say(app, ())
+        await self._write(app, ())
         return (fact,)
 
     def _problems(self, app: Application) -> tuple[Condition, ...]:
@@ -102,7 +102,7 @@ class Render:
         repository = self._repository(app)
         if fetch:
             await self.git.fetch(repository)
-        return await self.git.resolve(repository, wanted_revision(app))
+        return await self.git.resolve(repository, desired_revision(app))
 
     def _repository(self, app: Application) -> RepositoryAccess:
         return self.git.access(app.source.repo_url if app.source else "", app.spec.project)
@@ -122,7 +122,7 @@ class Render:
         return rendered(app, record, cached=True)
 
     async def _still_good(
-        self, app: Application, recipe: Recipe, tree: Tree
+        self, app: Application, recipe: Recipe, tree: CommitTree
     ) -> RenderRecord | None:
         """The last render, if another one would come out the same and its artifact is there."""
         record = self.renders.recall(app.key)
@@ -133,7 +133,7 @@ class Render:
         return record if await self.artifacts.get(record.digest) is not None else None
 
     async def _make(
-        self, app: Application, recipe: Recipe, revision: Revision, tree: Tree, *, hard: bool
+        self, app: Application, recipe: Recipe, revision: Revision, tree: CommitTree, *, hard: bool
     ) -> RenderRecord:
         made = await self.evaluate(app, recipe, revision, tree, hard=hard)
         digest = await self.artifacts.put(made.content)
@@ -144,19 +144,19 @@ class Render:
     async def _fail(
         self, app: Application, error: RepositoryError | RenderError, revision: Revision
     ) -> Sequence[Event]:
-        await self._say(app, (condition_of(error),))
+        await self._write(app, (condition_of(error),))
         fact = failed(app, error, revision)
-        if error.reason in _COMES_BACK and app.repository is not None:
+        if error.reason in _TRANSIENT and app.repository is not None:
             return (fact, RefreshRepository(repository=app.repository))
         return (fact,)
 
-    async def _say(self, app: Application, found: tuple[Condition, ...]) -> None:
-        """Write the conditions where they differ; the refresh annotation has been obeyed."""
-        status = status_saying(app, found, times.written(self.clock.now()))
-        obeyed = (REFRESH_ANNOTATION,) if asked_refresh(app) else ()
-        if status == app.status and not obeyed:
+    async def _write(self, app: Application, conditions: tuple[Condition, ...]) -> None:
+        """Write conditions that differ, and remove the refresh annotation, which is done now."""
+        status = with_conditions(app, conditions, times.written(self.clock.now()))
+        done = (REFRESH_ANNOTATION,) if asked_refresh(app) else ()
+        if status == app.status and not done:
             return
         try:
-            await self.apps.write(app, StatusWrite(status=status, remove_annotations=obeyed))
+            await self.apps.write(app, StatusWrite(status=status, remove_annotations=done))
         except ClusterUnreachableError as error:
-            raise Retry(f"status not written: {error}", after=_CLUSTER_BACK) from error
+            raise Retry(f"status not written: {error}", after=_AWAY) from error

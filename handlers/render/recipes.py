@@ -1,12 +1,19 @@
-"""From what an Application says to a recipe: all that a render depends on besides files.
+"""Recipes made of Applications: everything that a render depends on besides the files. Pure.
 
 Only a chart sees the destination's version and API versions; plain manifests and kustomizations do
-not, so that a new CustomResourceDefinition in the cluster leaves their renders valid. The build
-environment is substituted where Argo CD does it: parameters and file names of charts, images and
-labels of kustomizations, their annotations when asked to. Not in inline values.
+not, so that a new CustomResourceDefinition in the cluster leaves their renders valid. Argo CD's
+build environment (variables such as `$ARGOCD_APP_NAME`) is substituted where Argo CD does it:
+parameters and file names of charts, images and labels of kustomizations, their annotations when
+asked to. Not in inline values.
+
+A value that uses the revision makes each commit a recipe of its own. `names_revision` recognises
+such sources, because their read set alone does not say whether a render is up to date.
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Mapping
 
 import msgspec
 from msgspec.structs import replace
@@ -15,43 +22,91 @@ from bus.identity import Revision
 from bus.status import Reason
 from handlers.application.application import Application
 from handlers.application.spec import DirectorySource, HelmSource, KustomizeSource, Source
-from handlers.ports import Tree
-from handlers.render import detect
-from handlers.render.environment import Environment, build_environment, substitute
-from handlers.render.recipe import Recipe, RenderError, SourceType
+from handlers.ports import CommitTree
+from handlers.ports.rendering import Recipe, RenderError, SourceType
+from handlers.render import source_type
+
+Environment = Mapping[str, str]
+
+_VARIABLE = re.compile(r"\$(?:(\$)|\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
+
+
+def build_environment(
+    app: Application, revision: Revision, kube_version: str, api_versions: tuple[str, ...]
+) -> Environment:
+    source = app.source or Source(repo_url="")
+    return {
+        "ARGOCD_APP_NAME": app.metadata.name,
+        "ARGOCD_APP_NAMESPACE": app.spec.destination.namespace,
+        "ARGOCD_APP_PROJECT_NAME": app.spec.project,
+        "ARGOCD_APP_REVISION": revision,
+        "ARGOCD_APP_REVISION_SHORT": revision[:7],
+        "ARGOCD_APP_REVISION_SHORT_8": revision[:8],
+        "ARGOCD_APP_SOURCE_PATH": source.path,
+        "ARGOCD_APP_SOURCE_REPO_URL": source.repo_url,
+        "ARGOCD_APP_SOURCE_TARGET_REVISION": source.target_revision,
+        "KUBE_VERSION": kube_version,
+        "KUBE_API_VERSIONS": ",".join(api_versions),
+    }
+
+
+def substitute(text: str, environment: Environment) -> str:
+    """Replace `$X` and `${X}` by their values, unknown ones by nothing, and `$$` by a dollar."""
+    if "$" not in text:
+        return text
+    return _VARIABLE.sub(lambda found: _value(found, environment), text)
+
+
+def names_revision(source: Source) -> bool:
+    """Whether the source uses the commit's id; cheap, as every push asks it of every source."""
+    if source.helm is None and source.kustomize is None:
+        return False
+    written = (block for block in (source.helm, source.kustomize) if block is not None)
+    return any(b"ARGOCD_APP_REVISION" in msgspec.json.encode(block) for block in written)
+
+
+def _value(found: re.Match[str], environment: Environment) -> str:
+    dollar, braced, plain = found.groups()
+    return "$" if dollar else environment.get(braced or plain, "")
+
 
 Versions = tuple[str, ...]
 """`group/version` and `group/version/Kind` of a destination."""
 
 
 def recipe_at(
-    app: Application, revision: Revision, tree: Tree, kube_version: str, api_versions: Versions
+    app: Application,
+    revision: Revision,
+    tree: CommitTree,
+    kube_version: str,
+    api_versions: Versions,
 ) -> Recipe:
-    """How the agent and every offline tool read a source at a revision; raises RenderError."""
+    """Make the recipe of a source at a revision; agent and command line share it.
+
+    Raises RenderError.
+    """
     source = app.source
     if source is None:
         raise RenderError(Reason.INVALID_SPEC, "spec.source is missing")
-    folder = detect.folder_of(source, tree)
-    if override := detect.override_file(folder, app.metadata.name, tree):
+    folder = source_type.folder_of(source, tree)
+    if override := source_type.override_file(folder, app.metadata.name, tree):
         raise _override_unsupported(override)
     environment = build_environment(app, revision, kube_version, api_versions)
-    surroundings = Surroundings(environment, kube_version, api_versions)
-    return recipe_of(detect.detect(source, folder, tree), app, folder, surroundings)
+    context = RecipeContext(environment, kube_version, api_versions)
+    return recipe_of(source_type.detect(source, folder, tree), app, folder, context)
 
 
-class Surroundings(msgspec.Struct, frozen=True):
-    """What a recipe takes from outside of the source."""
+class RecipeContext(msgspec.Struct, frozen=True):
+    """The parts of a recipe that do not stand in the source."""
 
     environment: Environment
     kube_version: str
     api_versions: Versions
 
 
-def recipe_of(
-    type_: SourceType, app: Application, folder: str, surroundings: Surroundings
-) -> Recipe:
+def recipe_of(type_: SourceType, app: Application, folder: str, context: RecipeContext) -> Recipe:
     source = app.source or Source(repo_url="")
-    environment = surroundings.environment
+    environment = context.environment
     plain = Recipe(
         type=type_,
         path=folder,
@@ -68,8 +123,8 @@ def recipe_of(
             return replace(
                 plain,
                 helm=helm,
-                kube_version=helm.kube_version or surroundings.kube_version,
-                api_versions=helm.api_versions or surroundings.api_versions,
+                kube_version=helm.kube_version or context.kube_version,
+                api_versions=helm.api_versions or context.api_versions,
             )
 
 

@@ -1,1 +1,1 @@
-"""Report: facts and states -> what may leave the house, in the words of bus/link."""
+"""report: facts and states of objects as items of the link, redacted before they leave."""

@@ -1,17 +1,59 @@
-"""Fields of foreign objects: which of them hold secrets, and which only point at one. Pure.
+"""Sensitive fields and arguments: which hold a secret, and which only refer to one. Pure.
 
-Judged by structure, since kinds are other people's: the shape of a reference, an entry with a name
-and a value, an embedded object with data.
+Fields are judged by structure, because anybody may define a kind: the shape of a reference, an
+entry with a name and a value, an embedded object with data. Entries of a command line
+(`--password x`, `-u me:x`, `mysql -px`) are read together with the one before them and with the
+program, just as the program reads them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bus.redaction import is_sensitive, is_sensitive_path, looks_opaque
+from bus.redaction.assignments import takes_password_with_p, without_flags
 from bus.redaction.names import words_of
+
+LISTS = frozenset({"args", "command", "arguments", "cmd", "entrypoint"})
+_WORDS_OF_PROGRAM = 2
+
+
+def program_of(owner: Mapping[str, Any]) -> str:
+    """The image and the first words of a container's command: `mysql mysqldump --all`."""
+    image = owner.get("image")
+    words = [image.rpartition("/")[2].partition(":")[0]] if isinstance(image, str) else []
+    for name in ("command", "args"):
+        items = owner.get(name)
+        words.extend(_words(items) if isinstance(items, list | tuple) else ())
+    return " ".join(words)
+
+
+def hidden_arguments(items: Sequence[Any], program: str = "") -> dict[int, str]:
+    """Find the entries to hide, by place, each with the prefix that stays readable."""
+    program = program or " ".join(_words(items))
+    with_p = takes_password_with_p(program)
+    hidden: dict[int, str] = {}
+    before = ""
+    for place, item in enumerate(items):
+        if not isinstance(item, str) or " " in item:
+            before = ""
+            continue
+        if with_p and item.startswith("-p") and len(item) > len("-p"):
+            hidden[place] = "-p"
+        elif before.startswith("-") and not item.startswith("-"):
+            line = f"{program} {before} {item}"
+            if item and without_flags(line) != without_flags(f"{program} {before} ") + item:
+                hidden[place] = ""
+        before = item
+    return hidden
+
+
+def _words(items: Sequence[Any]) -> list[str]:
+    words = [item for item in items if isinstance(item, str) and not item.startswith("-")]
+    return [word for word in words[:_WORDS_OF_PROGRAM] if " " not in word]
+
 
 DATA = frozenset({"data", "stringData", "binaryData"})
 _REFERENCE = words_of(
@@ -45,12 +87,12 @@ def is_reference(name: str, value: object) -> bool:
 
 
 def hidden_members(entry: Mapping[str, Any]) -> frozenset[str]:
-    """The members of an entry such as `{name: PASSWORD, value: x}` that are named by another."""
+    """The members to hide of an entry such as `{name: PASSWORD, value: x}`."""
     for name in _ENTRY_NAMES:
-        said = entry.get(name)
-        if not isinstance(said, str):
+        label = entry.get(name)
+        if not isinstance(label, str):
             continue
-        if is_sensitive_path(said) if name == "path" else is_sensitive(said):
+        if is_sensitive_path(label) if name == "path" else is_sensitive(label):
             return _ENTRY_VALUES
     return frozenset()
 
@@ -66,12 +108,12 @@ def holds_data(name: str, owner: Mapping[str, Any]) -> bool:
 
 
 def is_known_annotation(name: str) -> bool:
-    """Tell whether an annotation is of a project's vocabulary, and its value a setting."""
+    """Tell whether the annotation belongs to a known project, so that its value is a setting."""
     return _KNOWN_ANNOTATION.match(name) is not None
 
 
 def is_login(name: str, value: str) -> bool:
-    """Tell whether `auth: user:password` stands here, or what the word `auth` alone leaves open."""
+    """Tell whether the field is a login: `auth: user:password`, or `auth` with a random value."""
     last = re.split(r"[._\-/]", name)[-1].lower()
     return last in ("auth", "basicauth") and (":" in value or looks_opaque(value))
 

@@ -1,7 +1,7 @@
-"""Service instances: the pods that run for one application, as a state of the link. Pure.
+"""Instances: the pods that run for one Application, as a reported state of their own. Pure.
 
-A list of its own beside the Application, because it changes with every rollout and restart. It is
-complete up to a limit; how many more there are is said.
+The list is not part of the reported Application, because it changes with every rollout and restart.
+It is complete up to a limit, and holds the number of pods beyond it.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from typing import Any
 
 import msgspec
 
-from bus.link import Item
+from bus.link import LinkItem
+from bus.link.kinds import INSTANCES
 from handlers.application.application import Application, Metadata
 from handlers.ports import LiveObject
-from handlers.report.items import LARGEST, Stamp, state_body, state_item
+from handlers.report.items import LARGEST, ItemStamp, state_body, state_item
 from handlers.report.redaction import Redaction
 
-INSTANCES = "Instances"
 MOST = 500
-_ROOM = LARGEST - 8 * 1024
-"""For the pods alone, in bytes."""
+_PODS_LIMIT = LARGEST - 8 * 1024
+"""Bytes for the pods alone; the rest of the item needs what is left."""
 
 
-class Instance(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PodInstance(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     uid: str
     namespace: str
     name: str
@@ -33,18 +33,18 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Instances(msgspec.Struct, frozen=True, kw_only=True):
-    """Of the application with this name; `left_out`: pods beyond the limit."""
+    """The pods of one Application; `left_out` counts those beyond the limit."""
 
     namespace: str
     name: str
     uid: str
     project: str
-    pods: tuple[Instance, ...]
+    pods: tuple[PodInstance, ...]
     left_out: int = 0
 
 
 def instances_of(app: Application, objects: Iterable[LiveObject]) -> Instances | None:
-    """Of what an application consists of; None where nothing of it runs."""
+    """List the pods among the objects of an Application; None where none runs."""
     pods = sorted((_instance(it) for it in objects if it.pod), key=lambda it: (it.name, it.uid))
     if not pods:
         return None
@@ -58,7 +58,7 @@ def instances_of(app: Application, objects: Iterable[LiveObject]) -> Instances |
     )
 
 
-def instances_item(found: Instances, stamp: Stamp, redaction: Redaction) -> Item:
+def instances_item(found: Instances, stamp: ItemStamp, redaction: Redaction) -> LinkItem:
     metadata = Metadata(namespace=found.namespace, name=found.name, uid=found.uid)
     texts = {image for pod in found.pods for image in pod.images}
     shown = {image: redaction.text(image) for image in texts}
@@ -73,20 +73,21 @@ def instances_item(found: Instances, stamp: Stamp, redaction: Redaction) -> Item
     fitting = _fitting(pods)
     left_out = found.left_out + len(pods) - len(fitting)
     body = msgspec.structs.replace(
-        state_body(INSTANCES, metadata, redaction), status={"pods": fitting, "leftOut": left_out}
+        state_body(INSTANCES.name, metadata, redaction),
+        status={"pods": fitting, "leftOut": left_out},
     )
     return state_item(body, metadata, found.project, stamp)
 
 
 def _fitting(pods: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    while len(msgspec.json.encode(pods)) > _ROOM:
+    while len(msgspec.json.encode(pods)) > _PODS_LIMIT:
         pods = pods[: len(pods) // 2]
     return pods
 
 
-def _instance(live: LiveObject) -> Instance:
+def _instance(live: LiveObject) -> PodInstance:
     assert live.pod is not None
-    return Instance(
+    return PodInstance(
         uid=live.uid,
         namespace=live.key.namespace,
         name=live.key.name,

@@ -1,6 +1,10 @@
-"""Items: a fact, or the state of one of our objects, as the link carries it. Redacted here.
+"""Link items: facts, states and task reports in the form that the link carries. Pure.
 
-`Stamp` is what a pure function cannot know: id, time and chain. Sequences are the outbox's.
+An item is built redacted, so nothing that is not redacted reaches the outbox. `ItemStamp` holds
+what a pure function cannot know: id, time and correlation; the outbox gives the sequence number.
+An Application is reported with two things that its status has no field for: the cause of ill
+health, and the commits behind its revisions. The states of other kinds are built in
+`connection_items`, `instances` and `trust`, all with `state_body` and `state_item`.
 """
 
 from __future__ import annotations
@@ -10,84 +14,30 @@ from typing import Any
 
 import msgspec
 
-from bus.cause import Cause
-from bus.events import Fact
+from bus.events import Commit, Fact
+from bus.events.event import wire_type
 from bus.events.facts import AppFact
-from bus.events.registry import wire_type
-from bus.link import Item, ItemKind, StateBody, TaskProgress, TaskResult
-from bus.link.digest import content_hash
-from handlers.application.application import Application, AppProject, Metadata
+from bus.link import ItemKind, LinkItem, StateBody, TaskProgress, TaskResult
+from bus.link.digest import content_hash, edit_version
+from bus.link.kinds import APPLICATION, PROJECT
+from bus.status import Cause
+from handlers.application.application import NOT_EDITED, Application, AppProject, Metadata
 from handlers.report.redaction import Redaction
 
-APPLICATION = "Application"
-PROJECT = "AppProject"
-REPOSITORY = "Repository"
-REPOSITORY_CREDENTIALS = "RepositoryCredentials"
-CLUSTER = "Cluster"
-COMPONENT = "Component"
-_PUBLIC = frozenset(
-    {"url", "type", "name", "project", "server", "insecure", "enableOCI", "enableLfs", "namespaces"}
-)
 LARGEST = 240 * 1024
 """Bytes of a body, so that the item around it stays below 256 KiB."""
-_LONGEST_MESSAGE = 2000
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
-SUCCESSFUL, FAILED = "Successful", "Failed"
-
-
-class ConnectionState(msgspec.Struct, frozen=True, kw_only=True):
-    """How the last use of a connection ended, in Argo CD's words."""
-
-    status: str
-    message: str = ""
-    attempted_at: str = ""
-
-    def says_as(self, other: ConnectionState) -> bool:
-        """Whether but the time is the same."""
-        return (self.status, self.message) == (other.status, other.message)
-
-
-class Connection(msgspec.Struct, frozen=True, kw_only=True):
-    """A Secret of Argo CD's format for a repository, a prefix of them or a cluster, decoded."""
-
-    kind: str
-    namespace: str
-    name: str
-    data: Mapping[str, str]
-    state: ConnectionState | None = None
-    """None while it was not used."""
-
-    def __repr__(self) -> str:
-        return f"Connection({self.kind} {self.namespace}/{self.name})"
-
-
-class Component(msgspec.Struct, frozen=True, kw_only=True):
-    """Something the agent stands on."""
-
-    name: str
-    status: str
-    message: str = ""
-    version: str = ""
-
-
-class ReportedApplication(msgspec.Struct, frozen=True, kw_only=True):
-    """An Application with the cause of its ill health, which its status has no field for."""
-
-    app: Application
-    cause: Cause | None = None
-
-
-class Stamp(msgspec.Struct, frozen=True, kw_only=True):
+class ItemStamp(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     time: str
     correlation: str = ""
 
 
-def fact_item(fact: Fact, stamp: Stamp, redaction: Redaction) -> Item:
+def fact_item(fact: Fact, stamp: ItemStamp, redaction: Redaction) -> LinkItem:
     body = redaction.within(str(fact.key)).value(msgspec.to_builtins(fact))
-    return Item(
+    return LinkItem(
         sequence=0,
         before=0,
         kind=ItemKind.FACT,
@@ -101,56 +51,9 @@ def fact_item(fact: Fact, stamp: Stamp, redaction: Redaction) -> Item:
     )
 
 
-def application_item(found: ReportedApplication, stamp: Stamp, redaction: Redaction) -> Item:
-    app, cause = found.app, found.cause
-    redaction = redaction.within(_identity(APPLICATION, app.metadata))
-    body = state_body(APPLICATION, app.metadata, redaction)
-    body = msgspec.structs.replace(
-        body,
-        spec=redaction.value(msgspec.to_builtins(app.spec), ("spec",)),
-        status=redaction.value(msgspec.to_builtins(app.status), ("status",)),
-        cause=_shown(cause, redaction) if cause is not None else None,
-    )
-    return state_item(fitting(body), app.metadata, app.spec.project, stamp)
-
-
-def project_item(project: AppProject, stamp: Stamp, redaction: Redaction) -> Item:
-    redaction = redaction.within(_identity(PROJECT, project.metadata))
-    body = state_body(PROJECT, project.metadata, redaction)
-    spec = redaction.value(msgspec.to_builtins(project.spec), ("spec",))
-    body = msgspec.structs.replace(body, spec=spec)
-    return state_item(fitting(body), project.metadata, project.metadata.name, stamp)
-
-
-def connection_item(found: Connection, stamp: Stamp, redaction: Redaction) -> Item:
-    """A repository or cluster: where and what, and whether there is a credential; never which."""
-    spec: dict[str, Any] = {
-        name: redaction.text(value) for name, value in found.data.items() if name in _PUBLIC
-    }
-    spec["hasCredential"] = any(value for name, value in found.data.items() if name not in _PUBLIC)
-    metadata = Metadata(namespace=found.namespace, name=found.name)
-    status = {"connectionState": _state(found.state, redaction)} if found.state else {}
-    body = state_body(found.kind, metadata, redaction)
-    body = msgspec.structs.replace(body, spec=spec, status=status)
-    return state_item(body, metadata, found.data.get("project", ""), stamp)
-
-
-def _state(state: ConnectionState, redaction: Redaction) -> dict[str, str]:
-    said = {"status": state.status, "message": redaction.text(state.message)}
-    return {**said, "attemptedAt": state.attempted_at}
-
-
-def component_item(found: Component, stamp: Stamp, redaction: Redaction) -> Item:
-    metadata = Metadata(name=found.name)
-    status = redaction.value(msgspec.to_builtins(found))
-    body = msgspec.structs.replace(state_body(COMPONENT, metadata, redaction), status=status)
-    item = state_item(body, metadata, "", stamp)
-    return msgspec.structs.replace(item, subject=found.name)
-
-
-def note_item(kind: str, body: Mapping[str, int], stamp: Stamp) -> Item:
+def note_item(kind: str, body: Mapping[str, int], stamp: ItemStamp) -> LinkItem:
     """A fact of the link itself, e.g. that reports had to be thrown out."""
-    return Item(
+    return LinkItem(
         sequence=0,
         before=0,
         kind=ItemKind.FACT,
@@ -162,9 +65,9 @@ def note_item(kind: str, body: Mapping[str, int], stamp: Stamp) -> Item:
     )
 
 
-def tombstone(kind: str, subject: str, stamp: Stamp, uid: str = "") -> Item:
+def tombstone(kind: str, subject: str, stamp: ItemStamp, uid: str = "") -> LinkItem:
     """The object is gone from the cluster."""
-    return Item(
+    return LinkItem(
         sequence=0,
         before=0,
         kind=ItemKind.STATE,
@@ -177,11 +80,11 @@ def tombstone(kind: str, subject: str, stamp: Stamp, uid: str = "") -> Item:
     )
 
 
-def progress_item(progress: TaskProgress, stamp: Stamp) -> Item:
+def progress_item(progress: TaskProgress, stamp: ItemStamp) -> LinkItem:
     return _task_item("progress.v1", progress.id, progress, stamp)
 
 
-def result_item(result: TaskResult, stamp: Stamp) -> Item:
+def result_item(result: TaskResult, stamp: ItemStamp) -> LinkItem:
     return _task_item("result.v1", result.id, result, stamp)
 
 
@@ -221,9 +124,9 @@ def state_body(kind: str, metadata: Metadata, redaction: Redaction) -> StateBody
     )
 
 
-def state_item(body: StateBody, metadata: Metadata, project: str, stamp: Stamp) -> Item:
+def state_item(body: StateBody, metadata: Metadata, project: str, stamp: ItemStamp) -> LinkItem:
     encoded = _ENCODER.encode(body)
-    return Item(
+    return LinkItem(
         sequence=0,
         before=0,
         kind=ItemKind.STATE,
@@ -238,22 +141,10 @@ def state_item(body: StateBody, metadata: Metadata, project: str, stamp: Stamp) 
     )
 
 
-def _identity(kind: str, metadata: Metadata) -> str:
-    """The same as of the live object: what is shown masked can be sent back."""
-    return f"argoproj.io/{kind}/{metadata.namespace}/{metadata.name}"
-
-
-def _shown(cause: Cause, redaction: Redaction) -> Cause:
-    return msgspec.structs.replace(
-        cause,
-        object=redaction.text(cause.object),
-        reason=redaction.text(cause.reason),
-        message=redaction.text(cause.message)[:_LONGEST_MESSAGE],
-    )
-
-
-def _task_item(kind: str, task_id: str, body: TaskProgress | TaskResult, stamp: Stamp) -> Item:
-    return Item(
+def _task_item(
+    kind: str, task_id: str, body: TaskProgress | TaskResult, stamp: ItemStamp
+) -> LinkItem:
+    return LinkItem(
         sequence=0,
         before=0,
         kind=ItemKind.TASK,
@@ -262,4 +153,72 @@ def _task_item(kind: str, task_id: str, body: TaskProgress | TaskResult, stamp: 
         subject=task_id,
         time=stamp.time,
         body=msgspec.Raw(_ENCODER.encode(body)),
+    )
+
+
+_LONGEST_MESSAGE = 2000
+
+
+class ReportedApplication(msgspec.Struct, frozen=True, kw_only=True):
+    """An Application with what its status has no field for: cause of ill health, commits."""
+
+    app: Application
+    cause: Cause | None = None
+    commits: Mapping[str, Commit] = {}
+    """By revision."""
+
+
+def application_item(
+    found: ReportedApplication, stamp: ItemStamp, redaction: Redaction
+) -> LinkItem:
+    app, cause = found.app, found.cause
+    redaction = redaction.within(_identity(APPLICATION.name, app.metadata))
+    body = msgspec.structs.replace(
+        _edited(APPLICATION.name, app, redaction),
+        status=redaction.value(msgspec.to_builtins(app.status), ("status",)),
+        cause=_shown(cause, redaction) if cause is not None else None,
+        commits={revision: _commit(it, redaction) for revision, it in found.commits.items()},
+    )
+    return state_item(fitting(body), app.metadata, app.spec.project, stamp)
+
+
+def project_item(project: AppProject, stamp: ItemStamp, redaction: Redaction) -> LinkItem:
+    redaction = redaction.within(_identity(PROJECT.name, project.metadata))
+    body = _edited(PROJECT.name, project, redaction)
+    return state_item(fitting(body), project.metadata, project.metadata.name, stamp)
+
+
+def edit_version_of(kind: str, found: Application | AppProject, redaction: Redaction) -> str:
+    """The version that a report of this object carries, for a writer's precondition."""
+    redaction = redaction.within(_identity(kind, found.metadata))
+    return _edited(kind, found, redaction).edit_version
+
+
+def _edited(kind: str, found: Application | AppProject, redaction: Redaction) -> StateBody:
+    """What people edit of the object, as it is shown to them, with its version."""
+    annotations = found.metadata.annotations
+    edited = {name: it for name, it in annotations.items() if name not in NOT_EDITED}
+    metadata = msgspec.structs.replace(found.metadata, annotations=edited)
+    body = state_body(kind, metadata, redaction)
+    spec = redaction.value(msgspec.to_builtins(found.spec), ("spec",))
+    version = edit_version(spec, body.labels, body.annotations)
+    return msgspec.structs.replace(body, spec=spec, edit_version=version)
+
+
+def _identity(kind: str, metadata: Metadata) -> str:
+    """The same as of the live object: what is shown masked can be sent back."""
+    return f"argoproj.io/{kind}/{metadata.namespace}/{metadata.name}"
+
+
+def _commit(commit: Commit, redaction: Redaction) -> Commit:
+    author, message = redaction.text(commit.author), redaction.text(commit.message)
+    return msgspec.structs.replace(commit, author=author, message=message)
+
+
+def _shown(cause: Cause, redaction: Redaction) -> Cause:
+    return msgspec.structs.replace(
+        cause,
+        object=redaction.text(cause.object),
+        reason=redaction.text(cause.reason),
+        message=redaction.text(cause.message)[:_LONGEST_MESSAGE],
     )

@@ -1,8 +1,8 @@
-"""Masks: what stands for a hidden value, so that a change is seen and the value is not. Pure.
+"""Masks: texts in place of hidden values that show a change, but not the value. Pure.
 
-A fingerprint is keyed by the agent, the object and the path of the field: the same text anywhere
-else has another one, so nobody can try guesses in a field of his own. Short values have none,
-because with enough tries at the field itself they could be found.
+The fingerprint in a mask is keyed by the agent, the object and the path of the field: the same text
+has another fingerprint anywhere else, so nobody can test guesses in a field of their own. Short
+values have no fingerprint, because enough guesses in the field itself would find them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Masks:
     """Of a comparison: short values that differ get masks that differ, by number."""
 
     def of(self, value: object, path: Path) -> str:
-        """The mask of a whole value; a mask stays as it is."""
+        """Mask a whole value; a mask stays as it is."""
         if isinstance(value, str) and _MASK.fullmatch(value):
             return value
         plain = value.encode(errors="surrogatepass") if isinstance(value, str) else _encoded(value)
@@ -46,7 +46,7 @@ class Masks:
         return f"(hidden, value {number})" if number > 1 else HIDDEN
 
     def beside(self, value: str, shown: str, path: Path) -> str:
-        """A text with hidden parts; within a comparison another value reads differently."""
+        """Mark a text with hidden parts, so that two values in one comparison read differently."""
         if self.seen is None or shown == value:
             return shown
         number = self._number(self._digest(value.encode(errors="surrogatepass"), path), path)

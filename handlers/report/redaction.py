@@ -1,9 +1,9 @@
-"""Redaction: the one gate through which everything passes that leaves the cluster.
+"""Redaction: masks secrets in everything that leaves the cluster; nothing leaves another way.
 
-Objects are judged by structure: below a sensitive name everything is hidden, of whatever type, and
-so are the data of Secrets, of foreign kinds, of embedded objects and of ConfigMaps that nobody
-allowed. Every text is searched for values of known Secrets and for what looks like a credential.
-What is plainly no secret is shown: an environment value of a harmless name can be read.
+Objects are judged by structure: below a sensitive name every value is hidden, and so is the data of
+Secrets, of foreign kinds, of embedded objects and of ConfigMaps that the owner has not allowed.
+Every text is searched for values of known Secrets and for credentials by their form. A value that
+is plainly no secret is shown: an environment variable with a harmless name can be read.
 """
 
 from __future__ import annotations
@@ -15,21 +15,20 @@ from typing import Any
 
 import msgspec
 
+from bus.metadata_keys import PENDING_FACTS
 from bus.redaction import is_sensitive, masked
 from handlers.manifest import access
-from handlers.manifest.access import Manifest
-from handlers.manifest.redact import LAST_APPLIED
+from handlers.manifest.access import LAST_APPLIED, Manifest
 from handlers.report import fields
-from handlers.report.arguments import LISTS, hidden_arguments, program_of
-from handlers.report.known import KnownSecrets
+from handlers.report.fields import LISTS, hidden_arguments, program_of
+from handlers.report.known_secrets import KnownSecrets
 from handlers.report.masks import Masks, Path, Seen
-from handlers.tell.note import ANNOTATION as NOTE
 
 _DEEPEST = 60
 _TOO_DEEP = "(too deep)"
 _SETTINGS = frozenset({"env", "parameters", "extVars", "tlas", "values", "valuesObject", "labels"})
 _BODY = frozenset({"spec", "value", "values"})
-"""Of a foreign `kind: Secret`."""
+"""Members to hide of a `Secret` of another API group."""
 _OPEN_DATA = frozenset({"ControllerRevision"})
 """Kinds of Kubernetes whose `data` is an object like others."""
 
@@ -62,7 +61,7 @@ class Redaction:
         return self._masks.of(value, path)
 
     def value(self, value: Any, path: Path = (), *, setting: bool = False) -> Any:
-        """Any JSON value. `setting`: of a map of settings, where random texts are hidden too."""
+        """Redact any JSON value; `setting`: of a map of settings, where random texts are hidden."""
         if len(path) > _DEEPEST:
             return _TOO_DEEP
         if isinstance(value, str):
@@ -76,7 +75,7 @@ class Redaction:
         return value
 
     def manifest(self, manifest: Manifest, path: Path = ()) -> dict[str, Any]:
-        """A Kubernetes object of any kind, as it may be shown."""
+        """Redact a Kubernetes object of any kind."""
         identity = identity_of(manifest)
         if self.scope != identity:
             return self.within(identity).manifest(manifest, path)
@@ -97,11 +96,11 @@ class Redaction:
         return shown
 
     def annotations(self, annotations: Mapping[str, Any], path: Path = ()) -> dict[str, Any]:
-        """Annotations of known projects are shown; others hold whatever somebody noted."""
+        """Redact annotations; those of unknown projects may hold anything and are hidden."""
         shown: dict[str, Any] = {}
         for name, value in annotations.items():
             here = (*path, "annotations", name)
-            if name in (LAST_APPLIED, NOTE):  # what a note says is told as facts
+            if name in (LAST_APPLIED, *PENDING_FACTS.names):  # reported as facts
                 continue
             if fields.is_known_annotation(name):
                 shown[name] = self._member(name, value, here, setting=True)
@@ -141,17 +140,17 @@ class Redaction:
         return kind == "ConfigMap" and any(fnmatchcase(name, it) for it in self.config_maps)
 
     def _items(self, listed: Manifest, items: object, path: Path) -> Any:
-        """The items of a typed list, which leave out their kind."""
+        """Redact the items of a typed list, which leave out their kind."""
         if not isinstance(items, list | tuple):
             return self.hidden(items, path)
         kind = access.kind(listed).removesuffix("List")
-        told = {"kind": kind, "apiVersion": listed.get("apiVersion", "")} if kind else {}
-        return [self._item(item, told, path) for item in items]
+        type_meta = {"kind": kind, "apiVersion": listed.get("apiVersion", "")} if kind else {}
+        return [self._item(item, type_meta, path) for item in items]
 
-    def _item(self, item: Any, told: Mapping[str, Any], path: Path) -> Any:
-        if not isinstance(item, Mapping) or not told:
+    def _item(self, item: Any, type_meta: Mapping[str, Any], path: Path) -> Any:
+        if not isinstance(item, Mapping) or not type_meta:
             return self.value(item, path)
-        shown = self.manifest({**told, **item}, path)
+        shown = self.manifest({**type_meta, **item}, path)
         return {name: value for name, value in shown.items() if name in item}
 
     def _members(self, values: Mapping[Any, Any], path: Path, *, setting: bool) -> dict[str, Any]:
@@ -192,7 +191,7 @@ class Redaction:
         ]
 
     def _leaves(self, name: str, value: Any, path: Path) -> Any:
-        """The shape of it, with every scalar but switches and nothing hidden."""
+        """Keep the shape and hide every scalar but booleans and empty values."""
         if len(path) > _DEEPEST:
             return _TOO_DEEP
         if isinstance(value, Mapping):
@@ -211,7 +210,7 @@ class Redaction:
         return value if shown else self.hidden(value, path)
 
     def _plain(self, value: Any, path: Path) -> Any:
-        """A reference: its texts are names, which are searched like any text."""
+        """Show a reference: its texts are names, which are searched like any text."""
         if isinstance(value, Mapping):
             return {str(key): self._plain(it, (*path, str(key))) for key, it in value.items()}
         if isinstance(value, list | tuple):
@@ -224,7 +223,7 @@ class Redaction:
         return self._masks.beside(value, self.text(value), path)
 
     def _json(self, text: str) -> str:
-        """A text that holds an object is walked as one, and stays as it is where nothing hides."""
+        """Redact a text that holds JSON as an object; it stays as it is where nothing is hidden."""
         try:
             read = msgspec.json.decode(text)
         except (msgspec.DecodeError, RecursionError):
@@ -234,7 +233,7 @@ class Redaction:
 
 
 def identity_of(manifest: Manifest) -> str:
-    """The object as masks are keyed by it: group, kind, namespace, name."""
+    """The identity by which masks are keyed: group, kind, namespace, name."""
     kind = f"{access.group(manifest)}/{access.kind(manifest)}"
     return f"{kind}/{access.namespace(manifest)}/{access.name(manifest)}"
 
@@ -244,6 +243,6 @@ def _is_foreign_secret(manifest: Manifest) -> bool:
 
 
 def _step(item: Any) -> str:
-    """Entries keep their path where others come before them."""
+    """The step of a list entry, by name, so that its mask survives entries before it."""
     name = item.get("name") if isinstance(item, Mapping) else None
     return f"[{name}]" if isinstance(name, str) else "[]"

@@ -1,7 +1,9 @@
-"""Decide: Compared -> StepOperation, or SyncSkipped. Abandon: RenderFailed -> OperationFinished.
+"""The handlers of Compared and RenderFailed: start a sync, say why not, or end an operation.
 
-A comparison becomes a sync, or a status that says why not; the status is written only where it
-says something new.
+DecideHandler turns a comparison into a sync (StepOperation), or into a status that says why there
+is none (SyncSkipped); the status is written only where it changes. FailOnRenderErrorHandler ends
+an operation whose desired state cannot be rendered. The decisions are `sync_decision`'s, and
+`step` takes them again before it acts.
 """
 
 from __future__ import annotations
@@ -12,28 +14,28 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from bus.events import Compared, Event, RefreshApp, RenderFailed, StepOperation, SyncSkipped
+from bus.route import Retry
 from bus.status import Reason, SyncStatus
-from bus.verdicts import Retry
 from handlers.application.application import Application
 from handlers.application.status import ApplicationStatus
-from handlers.compare.world import World
-from handlers.compare.worlds.handler import Worlds
-from handlers.health.handler import health_fact
+from handlers.comparison.comparison import Comparison
+from handlers.comparison.reader import ComparisonReader
+from handlers.health.cause import health_fact
 from handlers.ports import Apps, Clock, ClusterUnreachableError, Renders, StatusWrite
-from handlers.sync.decide import Skip, Start, decide, is_operating
-from handlers.sync.observed import observed
+from handlers.sync.observed_status import observed
 from handlers.sync.operation import sync_result
-from handlers.sync.outlook import outlook
-from handlers.sync.run import after_failure
-from handlers.sync.transitions import failed_to_start, under_way
+from handlers.sync.operation_transitions import failed_to_start, under_way
+from handlers.sync.step_run import after_failure
+from handlers.sync.sync_decision import SyncSkip, SyncStart, decide, is_operating
+from handlers.sync.sync_input import sync_input
 
 _AWAY = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decide:
+class DecideHandler:
     apps: Apps
-    worlds: Worlds
+    comparisons: ComparisonReader
     clock: Clock
 
     async def __call__(self, fact: Compared) -> Sequence[Event]:
@@ -43,37 +45,42 @@ class Decide:
         if is_operating(app):
             return (StepOperation(app=app.key),)
         try:
-            world = await self.worlds.read(app)
-            if world is None:
+            comparison = await self.comparisons.read(app)
+            if comparison is None:
                 return (RefreshApp(app=app.key),)
-            return await self._decide(app, world)
+            return await self._decide(app, comparison)
         except ClusterUnreachableError as error:
             raise Retry(str(error), after=_AWAY) from error
 
-    async def _decide(self, app: Application, world: World) -> Sequence[Event]:
+    async def _decide(self, app: Application, comparison: Comparison) -> Sequence[Event]:
         project = self.apps.project(app.spec.project)
-        answer = decide(app, outlook(app, project, world), self.clock.now())
-        if isinstance(answer, Start):
+        answer = decide(app, sync_input(app, project, comparison), self.clock.now())
+        if isinstance(answer, SyncStart):
             return (StepOperation(app=app.key),)
-        status = self._status(app, world, answer)
-        said = (*health_fact(app, status, self.worlds.live), *_skipped(app, world, answer))
-        await self.apps.write(app, StatusWrite(status=status, says=said))
+        status = self._status(app, comparison, answer)
+        events = (
+            *health_fact(app, status, self.comparisons.live),
+            *_skipped(app, comparison, answer),
+        )
+        await self.apps.write(app, StatusWrite(status=status, events=events))
         if answer.look_again:
-            raise Retry(answer.message, after=answer.look_again, say=said)
-        return said
+            raise Retry(answer.message, after=answer.look_again, emit=events)
+        return events
 
-    def _status(self, app: Application, world: World, answer: Skip) -> ApplicationStatus:
-        """While the desired state is not known, the last known status stays."""
+    def _status(
+        self, app: Application, comparison: Comparison, answer: SyncSkip
+    ) -> ApplicationStatus:
+        """The status to write; while the desired state is not known, the last known one stays."""
         if answer.reason is Reason.CONDITIONS_BLOCK:
             return app.status
         error = answer.message if answer.is_error else ""
         project = self.apps.project(app.spec.project)
-        return observed(app, project, world, self.clock.now(), error)
+        return observed(app, project, comparison, self.clock.now(), error)
 
 
-def _skipped(app: Application, world: World, answer: Skip) -> tuple[SyncSkipped, ...]:
-    """Nothing is said where nothing was to be done."""
-    if world.status is SyncStatus.SYNCED:
+def _skipped(app: Application, comparison: Comparison, answer: SyncSkip) -> tuple[SyncSkipped, ...]:
+    """The fact that nothing is synced although something differs; none where nothing does."""
+    if comparison.status is SyncStatus.SYNCED:
         return ()
     return (
         SyncSkipped(
@@ -81,16 +88,16 @@ def _skipped(app: Application, world: World, answer: Skip) -> tuple[SyncSkipped,
             project=app.spec.project,
             reason=answer.reason,
             message=answer.message,
-            revision=world.record.revision,
+            revision=comparison.record.revision,
         ),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Abandon:
-    """An operation whose desired state cannot be rendered fails, and says why.
+class FailOnRenderErrorHandler:
+    """Fails an operation whose desired state cannot be rendered.
 
-    One that was rendered before goes on: it does not need the repository any more.
+    An operation that was rendered before goes on: it does not need the repository any more.
     """
 
     apps: Apps
@@ -106,13 +113,13 @@ class Abandon:
         if state is None:
             return ()
         status = replace(app.status, operation_state=state)
-        said = after_failure(app, state)
-        change = StatusWrite(status=status, clear_operation=True, says=said)
+        events = after_failure(app, state)
+        change = StatusWrite(status=status, clear_operation=True, events=events)
         try:
             await self.apps.write(app, change)
         except ClusterUnreachableError as error:
             raise Retry(str(error), after=_AWAY) from error
-        return said
+        return events
 
     def _is_rendered(self, app: Application) -> bool:
         state, record = under_way(app), self.renders.recall(app.key)

@@ -1,9 +1,20 @@
-"""The operation as a state machine: its state and a view of the world in, the next move out.
+"""The operation as a pure state machine: `next_move(state, view)` says what to do next.
 
-The whole state is `Application.status.operationState`; nothing is remembered elsewhere, so a killed
-agent goes on where the last written state says, and does again what it had not written: harmless,
-because an object that is as wanted is not sent again. The machine never waits and never acts: it
-says what to do, and is asked again when something has changed.
+The whole state is `Application.status.operationState`; nothing is remembered elsewhere. So a killed
+agent goes on from the last written state, and does again what it had not written: harmless, because
+an object that is as desired is not sent again. The machine never waits and never acts: the step
+handler carries out the move, and asks again when something has changed.
+
+    state                                              move
+    phase is Succeeded, Failed or Error                Done
+    phase is Terminating                               Finish(Failed)
+    Running with finishedAt: a try failed              RetryDelay until its retry, then Restart
+    an object was refused before anything was sent     Finish(Failed, final)
+    a step has objects without a result                Act on them
+    a step has a failed object                         Finish(Failed): retried where the policy says
+    a step but the last waits for health or deletion   Wait
+    every step is done                                 Finish(Succeeded)
+    it would act or try again, and may not now         Wait
 
 A step is entered only when all before it are done: everything tried, nothing failed, all healthy.
 The last step is done when it is applied; its health is the application's, not the operation's.
@@ -21,26 +32,35 @@ from bus.status import OperationPhase
 from handlers.application.policy import RetryPolicy, retry_policy
 from handlers.application.status import OperationState, ResourceResult, SyncResult
 from handlers.application.times import read
-from handlers.sync.plan import Step, Task
-from handlers.sync.results import READY, Stand, Standing, failures, in_words, key_of
+from handlers.sync.operation_results import (
+    READY,
+    ObjectProgress,
+    ProgressState,
+    failures,
+    in_words,
+    key_of,
+)
+from handlers.sync.sync_plan import SyncStep, SyncTask
 
 SUCCESS = "successfully synced (all tasks run)"
 TERMINATED = "Operation terminated"
 
 
-class View(msgspec.Struct, frozen=True, kw_only=True):
-    """The world as far as the operation needs it; an object that is not in `standing` is ready."""
+class OperationView(msgspec.Struct, frozen=True, kw_only=True):
+    """The plan and what became of its objects; an object that is not in `progress` is ready."""
 
-    steps: tuple[Step, ...]
-    standing: Mapping[ResourceKey, Standing] = {}
+    steps: tuple[SyncStep, ...]
+    progress: Mapping[ResourceKey, ObjectProgress] = {}
     now: datetime
+    blocked: str = ""
+    """Why nothing may be applied or tried again now; empty where it may."""
 
 
 class Act(msgspec.Struct, frozen=True):
     """Apply and prune `tasks` of `step`, then ask again with a result for each of them."""
 
-    step: Step
-    tasks: tuple[Task, ...]
+    step: SyncStep
+    tasks: tuple[SyncTask, ...]
 
 
 class Wait(msgspec.Struct, frozen=True):
@@ -49,7 +69,7 @@ class Wait(msgspec.Struct, frozen=True):
     message: str
 
 
-class Pause(msgspec.Struct, frozen=True):
+class RetryDelay(msgspec.Struct, frozen=True):
     """The next try starts in `seconds`."""
 
     seconds: float
@@ -70,10 +90,15 @@ class Done(msgspec.Struct, frozen=True):
     """The operation was finished before."""
 
 
-Move = Act | Wait | Pause | Restart | Finish | Done
+Move = Act | Wait | RetryDelay | Restart | Finish | Done
 
 
-def next_move(state: OperationState, view: View) -> Move:
+def next_move(state: OperationState, view: OperationView) -> Move:
+    move = _unblocked_move(state, view)
+    return Wait(view.blocked) if view.blocked and isinstance(move, Act | Restart) else move
+
+
+def _unblocked_move(state: OperationState, view: OperationView) -> Move:
     phase = OperationPhase(state.phase)
     if phase.completed:
         return Done()
@@ -81,10 +106,12 @@ def next_move(state: OperationState, view: View) -> Move:
         return Finish(OperationPhase.FAILED, TERMINATED)
     if state.finished_at:
         return _next_try(state, view.now)
+    # The results are the memory of this try: an object with one is not touched again in it.
     results = {key_of(one): one for one in results_of(state)}
     refused = failures(results[key] for key in results.keys() - _planned(view.steps))
     if refused:
         return Finish(OperationPhase.FAILED, _failed(refused), final=True)
+    # The plan is made anew at each call, so steps that are done are passed over here each time.
     for step in view.steps:
         move = _in_step(step, results, view)
         if move is not None:
@@ -92,8 +119,8 @@ def next_move(state: OperationState, view: View) -> Move:
     return Finish(OperationPhase.SUCCEEDED, SUCCESS)
 
 
-def _planned(steps: tuple[Step, ...]) -> frozenset[ResourceKey]:
-    """What is not planned and has failed was refused before anything was sent."""
+def _planned(steps: tuple[SyncStep, ...]) -> frozenset[ResourceKey]:
+    """The objects of the plan; a failed object outside of it was refused before any was sent."""
     return frozenset(task.key for step in steps for task in step.tasks)
 
 
@@ -116,11 +143,13 @@ def policy_of(state: OperationState) -> RetryPolicy:
 def _next_try(state: OperationState, now: datetime) -> Move:
     at = retry_at(state)
     left = 0.0 if at is None else (at - now).total_seconds()
-    return Pause(left) if left > 0 else Restart()
+    return RetryDelay(left) if left > 0 else Restart()
 
 
-def _in_step(step: Step, results: Mapping[ResourceKey, ResourceResult], view: View) -> Move | None:
-    """None where the step is behind us."""
+def _in_step(
+    step: SyncStep, results: Mapping[ResourceKey, ResourceResult], view: OperationView
+) -> Move | None:
+    """The move that the step needs; None where the step is done."""
     untried = tuple(task for task in step.tasks if task.key not in results)
     if untried:
         return Act(step, untried)
@@ -128,19 +157,20 @@ def _in_step(step: Step, results: Mapping[ResourceKey, ResourceResult], view: Vi
     if failed:
         return Finish(OperationPhase.FAILED, _failed(failed))
     if step == view.steps[-1]:
-        return None
-    return _in_health(step, view.standing)
+        return None  # nothing comes after it, so nothing waits for its health
+    return _in_health(step, view.progress)
 
 
-def _in_health(step: Step, standing: Mapping[ResourceKey, Standing]) -> Move | None:
-    stands = {task.key: standing.get(task.key, READY) for task in step.tasks}
-    for key, found in stands.items():
-        if found.stand is Stand.FAILED:
+def _in_health(step: SyncStep, progress: Mapping[ResourceKey, ObjectProgress]) -> Move | None:
+    of_step = {task.key: progress.get(task.key, READY) for task in step.tasks}
+    for key, one in of_step.items():
+        if one.state is ProgressState.FAILED:
             message = f"wave {step.wave} did not become healthy: {key.kind} {key.name}"
-            return Finish(OperationPhase.FAILED, f"{message}: {found.message}")
-    waiting = [key for key, found in stands.items() if found.stand is Stand.WAITING]
+            return Finish(OperationPhase.FAILED, f"{message}: {one.message}")
+    waiting = [key for key, one in of_step.items() if one.state is ProgressState.WAITING]
     if not waiting:
         return None
+    # Health is what people look for first; deletions are named only where nothing else is awaited.
     pruned = {task.key for task in step.prunes}
     if pruned.issuperset(waiting):
         return Wait(f"waiting for deletion of {in_words(waiting)}")

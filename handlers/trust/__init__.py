@@ -1,1 +1,1 @@
-"""Trust: certificates, known hosts and public keys as Argo CD's ConfigMaps hold them, described."""
+"""trust: the certificates, known hosts and public keys of Argo CD's ConfigMaps, described."""

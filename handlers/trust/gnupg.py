@@ -1,7 +1,7 @@
-"""`argocd-gpg-keys-cm`: key id -> an ASCII-armoured public key (RFC 9580), described. Pure.
+"""GnuPG keys of the ConfigMap `argocd-gpg-keys-cm` (key id -> armoured key), described. Pure.
 
-Only what a list shows is read: the packet of the key itself and its first user id. Nothing is
-verified here.
+The format is that of RFC 9580. Only what a list shows is read: the packet of the key itself and
+its first user id. No signature is verified.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from handlers.trust.trusted import KEY, Trusted
+from bus.link.kinds import KEY
+from handlers.trust.trusted import Trusted
 
 _BEGIN = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 _END = "-----END PGP PUBLIC KEY BLOCK-----"
@@ -24,7 +25,7 @@ _MAIL = re.compile(r"\s*<[^>]*>|\S+@\S+")
 _LONG_ID = 16
 
 
-class PublicKey(msgspec.Struct, frozen=True, kw_only=True):
+class GnupgKey(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str
     """Hexadecimal, upper case."""
     key_id: str
@@ -38,8 +39,8 @@ def gnupg_keys(data: Mapping[str, str]) -> Iterator[Trusted]:
         yield _described(key_id, armoured)
 
 
-def public_key(armoured: str) -> PublicKey:
-    """Raises ValueError, which quotes nothing of the key."""
+def public_key(armoured: str) -> GnupgKey:
+    """Read a public key; raises ValueError, which quotes nothing of it."""
     try:
         packets = list(_packets(_unarmoured(armoured)))
     except (binascii.Error, IndexError) as error:
@@ -52,7 +53,7 @@ def public_key(armoured: str) -> PublicKey:
 
 
 def _unarmoured(text: str) -> bytes:
-    """Without headers, which end with an empty line, and checksum."""
+    """Decode the armour, without its headers (they end with an empty line) and checksum."""
     _, begin, rest = text.partition(_BEGIN)
     inner, end, _ = rest.partition(_END)
     if not begin or not end:
@@ -66,10 +67,10 @@ def _described(key_id: str, armoured: str) -> Trusted:
     try:
         key = public_key(armoured)
     except ValueError as error:
-        return Trusted(kind=KEY, name=key_id, key_id=key_id, problem=str(error))
+        return Trusted(kind=KEY.name, name=key_id, key_id=key_id, problem=str(error))
     problem = "" if key.key_id.endswith(key_id.upper()) else f"it is the key {key.key_id}"
     return Trusted(
-        kind=KEY,
+        kind=KEY.name,
         name=key_id,
         key_id=key.key_id,
         type=key.algorithm,
@@ -79,7 +80,7 @@ def _described(key_id: str, armoured: str) -> Trusted:
     )
 
 
-def _key(body: bytes, user_id: bytes) -> PublicKey:
+def _key(body: bytes, user_id: bytes) -> GnupgKey:
     if len(body) < 8:
         raise ValueError("the key is cut off or damaged")
     if body[0] == 4:
@@ -92,7 +93,7 @@ def _key(body: bytes, user_id: bytes) -> PublicKey:
     else:
         raise ValueError(f"a key of version {body[0]}, which is not read here")
     owner = _MAIL.sub("", user_id.decode(errors="replace")).strip()
-    return PublicKey(fingerprint=digest, key_id=key_id, algorithm=_algorithm(body), owner=owner)
+    return GnupgKey(fingerprint=digest, key_id=key_id, algorithm=_algorithm(body), owner=owner)
 
 
 def _algorithm(body: bytes) -> str:
@@ -101,7 +102,7 @@ def _algorithm(body: bytes) -> str:
 
 
 def _packets(raw: bytes) -> Iterator[tuple[int, bytes]]:
-    """Tag and body of each; raises IndexError where it ends too early."""
+    """Yield tag and body of each packet; raises IndexError where the data ends too early."""
     at = 0
     while at < len(raw):
         head = raw[at]
@@ -118,7 +119,7 @@ def _packets(raw: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _old_length(raw: bytes, at: int) -> tuple[int, int]:
-    """Of a header's body, and where that begins."""
+    """Length and begin of a packet's body, by an old-format header."""
     size = (1, 2, 4, 0)[raw[at] & 3]
     begin = at + 1 + size
     length = int.from_bytes(raw[at + 1 : begin], "big") if size else len(raw) - begin

@@ -1,7 +1,7 @@
-"""Something that is trusted, as it may be told: names and fingerprints, never what was written.
+"""Trusted: a certificate, known host or public key as it is reported: names and fingerprints only.
 
-Whoever puts a private key where a public one belongs must not find it shown anywhere. What cannot
-be read is told as well, with its problem, so that somebody can mend it.
+The text of the ConfigMap is never reported: a person may have put a private key where a public one
+belongs. An entry that cannot be read is reported with its problem, so that it can be mended.
 """
 
 from __future__ import annotations
@@ -10,17 +10,15 @@ from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
-CERTIFICATE = "RepositoryCertificate"
-KEY = "GnuPGKey"
 MOST = 1000
-"""Entries of one ConfigMap that are told."""
+"""The most entries of one ConfigMap that are reported."""
 
 Reader = Callable[[Mapping[str, str]], Iterator["Trusted"]]
-"""The data of a ConfigMap -> what it trusts."""
+"""Reads the data of a ConfigMap into its trusted entries."""
 
 
 class Trusted(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """`name` is unique among its kind, and holds no slash."""
+    """One trusted entry; `name` is unique in its kind and holds no slash."""
 
     kind: str
     name: str

@@ -1,1 +1,1 @@
-"""The demo: the main job of the house, run on real parts and shown hop by hop."""
+"""The demo: the way of a push through agent and service, on real parts, shown hop by hop."""

@@ -1,4 +1,7 @@
-"""What the demo's Git repository holds: three applications, one of each kind of source. Pure."""
+"""What the demo's Git repository holds. Pure.
+
+Three applications, one of each kind of source, and one that is broken on purpose.
+"""
 
 from __future__ import annotations
 
@@ -52,6 +55,22 @@ spec:
   replicas: 2
    selector: {matchLabels: {app: guestbook}}
 """
+
+_CHECKOUT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: checkout}
+spec:
+  replicas: 1
+  progressDeadlineSeconds: 2
+  selector: {matchLabels: {app: checkout}}
+  template:
+    metadata: {labels: {app: checkout}}
+    spec:
+      containers: [{name: checkout, image: "registry.example/checkout:missing"}]
+"""
+MISSING_TAG = "missing"
+"""The playground's nodes cannot pull an image with this tag: see playground/stages.yaml."""
 
 _CHART = {
     "shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\nappVersion: '1.0'\n",
@@ -120,6 +139,7 @@ def first_commit() -> dict[str, str]:
         "guestbook/deployment.yaml": guestbook_deployment("1.0"),
         "guestbook/service.yaml": _SERVICE,
         "guestbook/banner.yaml": BANNER,
+        "checkout/deployment.yaml": _CHECKOUT,
         **_CHART,
         **_KUSTOMIZATION,
     }
@@ -134,6 +154,11 @@ def applications(url: str) -> tuple[dict[str, Any], ...]:
     )
 
 
+def unhealthy_application(url: str) -> dict[str, Any]:
+    """An application whose image does not exist, for a person to find and to repair."""
+    return _application("checkout", url, {"path": "checkout"})
+
+
 def remote_application(url: str) -> dict[str, Any]:
     """The same chart in another environment, looked at by the clock: no webhook reaches there."""
     return _application("shop", url, {"path": "shop"})
@@ -146,7 +171,7 @@ def _application(name: str, url: str, source: dict[str, Any]) -> dict[str, Any]:
         "metadata": {
             "name": name,
             "namespace": NAMESPACE,
-            "labels": {"gitops.house/service": name},
+            "labels": {"plumbline.dev/service": name},
             "finalizers": ["resources-finalizer.argocd.argoproj.io"],
         },
         "spec": {

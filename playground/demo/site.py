@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.child import Child, Program
+from agent.child_process import ChildProcess, ChildProgram
 from agent.loopback import answers_ok, free_port
-from playground.definitions import install_definitions
-from playground.demo.far_end import ACCOUNT, GITOPS, FarEnd, written
+from playground.demo.control_plane import ACCOUNT, GITOPS, DemoService, written
 from playground.demo.repository import NAMESPACE
-from playground.kubeapi import KubeApi
+from playground.kubeapi import KubeApi, install_definitions
 from playground.kubernetes import ControlPlane
 from playground.server import Server
 
@@ -39,7 +38,7 @@ anybody's secret, so the dashboard may show what they hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class SitePlan:
     """What a site is like: `environment` and `region` are what the fleet pages group by."""
 
     name: str
@@ -50,8 +49,8 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
-    plan: Plan
+class DemoSite:
+    plan: SitePlan
     kubernetes: ControlPlane
     api: KubeApi
     agent: Server
@@ -69,24 +68,26 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class SiteParts:
     """What every site stands on."""
 
     folder: Path
     sandbox: Path
-    far_end: FarEnd
+    service: DemoService
     webhook_secret: str
 
 
 @asynccontextmanager
-async def open_site(plan: Plan, kubernetes: ControlPlane, ground: Ground) -> AsyncIterator[Site]:
+async def open_site(
+    plan: SitePlan, kubernetes: ControlPlane, ground: SiteParts
+) -> AsyncIterator[DemoSite]:
     """The agent is enrolled and ready; no Application yet."""
     async with AsyncExitStack() as stack:
         api = await stack.enter_async_context(kubernetes.api())
         await _furnish(api, ground.webhook_secret)
-        token = await ground.far_end.new_agent(plan.name, plan.environment, plan.region)
+        token = await ground.service.new_agent(plan.name, plan.environment, plan.region)
         agent = await stack.enter_async_context(open_agent(plan, kubernetes, ground, token))
-        yield Site(plan=plan, kubernetes=kubernetes, api=api, agent=agent)
+        yield DemoSite(plan=plan, kubernetes=kubernetes, api=api, agent=agent)
 
 
 async def _furnish(api: KubeApi, webhook_secret: str) -> None:
@@ -105,13 +106,13 @@ async def _furnish(api: KubeApi, webhook_secret: str) -> None:
 
 @asynccontextmanager
 async def open_agent(
-    plan: Plan, kubernetes: ControlPlane, ground: Ground, token: str
+    plan: SitePlan, kubernetes: ControlPlane, ground: SiteParts, token: str
 ) -> AsyncIterator[Server]:
     """`gitops agent run`, given when it acts; it enrols with the token by itself."""
     port, metrics_port = free_port(), free_port()
     folder = ground.folder / f"agent-{plan.name}"
     token_file = await asyncio.to_thread(written, folder / "token", token)
-    program = Program(
+    program = ChildProgram(
         name="gitops-agent",
         command=(*GITOPS, "agent", "run"),
         folder=folder,
@@ -125,7 +126,7 @@ async def open_agent(
             "GITOPS_HTTP_PORT": str(port),
             "GITOPS_HTTP_METRICS_PORT": str(metrics_port),
             "GITOPS_LOG_FORMAT": "json",
-            "GITOPS_LINK_URL": ground.far_end.url,
+            "GITOPS_LINK_URL": ground.service.url,
             "GITOPS_LINK_TOKEN_FILE": str(token_file),
             **plan.settings,
         },
@@ -133,5 +134,5 @@ async def open_agent(
         stop_grace=20.0,
     )
     url, metrics_url = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{metrics_port}"
-    async with Child(program, answers_ok(f"{metrics_url}/leaderz")) as child:
+    async with ChildProcess(program, answers_ok(f"{metrics_url}/leaderz")) as child:
         yield Server(url=url, metrics_url=metrics_url, child=child)

@@ -7,135 +7,154 @@ from __future__ import annotations
 
 from typing import Any
 
-from playground.demo.far_stages import FAR_STAGES
-from playground.demo.house import House, create_applications
-from playground.demo.repository import BROKEN, IMAGE, guestbook_deployment
-from playground.demo.sight import sight, spoken
-from playground.demo.stage import Stage
+from playground.demo.repository import BROKEN, IMAGE, guestbook_deployment, unhealthy_application
+from playground.demo.running_demo import RunningDemo, create_applications
+from playground.demo.service_stages import SERVICE_STAGES
+from playground.demo.stage import DemoStage, observe, spoken
 
 _DEPLOYMENT = "/apis/apps/v1/namespaces/demo/deployments/guestbook"
 _BANNER = "/api/v1/namespaces/demo/configmaps/guestbook-banner"
 
 
-async def _three_applications(house: House) -> str:
-    await create_applications(house)
+async def _three_applications(demo: RunningDemo) -> str:
+    await create_applications(demo)
 
     async def seen() -> str:
-        found = [spoken(app) for app in await house.applications()]
+        found = [spoken(app) for app in await demo.applications()]
         good = all(words.endswith("Synced, Healthy") for words in found)
         return "; ".join(found) if good else ""
 
-    return await sight(house, seen)
+    return await observe(demo, seen)
 
 
-async def _push_of_an_image(house: House) -> str:
-    house.repository.commit(
+async def _push_of_an_image(demo: RunningDemo) -> str:
+    demo.repository.commit(
         {"guestbook/deployment.yaml": guestbook_deployment("1.1")}, message="guestbook 1.1"
     )
 
     async def seen() -> str:
-        image = _image(await house.api.get(_DEPLOYMENT))
+        image = _image(await demo.api.get(_DEPLOYMENT))
         return f"the Deployment runs {image}" if image == f"{IMAGE}:1.1" else ""
 
-    return await sight(house, seen)
+    return await observe(demo, seen)
 
 
-async def _rolled_out(house: House) -> str:
+async def _rolled_out(demo: RunningDemo) -> str:
     async def seen() -> str:
-        words = spoken(await house.application("guestbook"))
-        ready = (await house.api.get(_DEPLOYMENT))["status"].get("updatedReplicas") == 2
+        words = spoken(await demo.application("guestbook"))
+        ready = (await demo.api.get(_DEPLOYMENT))["status"].get("updatedReplicas") == 2
         return words if ready and words.endswith("Synced, Healthy") else ""
 
-    return await sight(house, seen)
+    return await observe(demo, seen)
 
 
-async def _edit_by_hand(house: House) -> str:
-    before = (await house.api.get(_DEPLOYMENT))["metadata"]["generation"]
-    await house.api.patch(_DEPLOYMENT, {"spec": {"replicas": 5}})
+async def _edit_by_hand(demo: RunningDemo) -> str:
+    before = (await demo.api.get(_DEPLOYMENT))["metadata"]["generation"]
+    await demo.api.patch(_DEPLOYMENT, {"spec": {"replicas": 5}})
 
     async def seen() -> str:
-        now = await house.api.get(_DEPLOYMENT)
+        now = await demo.api.get(_DEPLOYMENT)
         healed = now["spec"]["replicas"] == 2 and now["metadata"]["generation"] >= before + 2
         return "replicas went from 2 to 5 and back to 2" if healed else ""
 
-    return await sight(house, seen)
+    return await observe(demo, seen)
 
 
-async def _removed_file(house: House) -> str:
-    house.repository.commit({"guestbook/banner.yaml": None}, message="no banner")
-
-    async def seen() -> str:
-        return "" if await house.api.exists(_BANNER) else "the ConfigMap is gone"
-
-    return await sight(house, seen)
-
-
-async def _broken_manifest(house: House) -> str:
-    uid = (await house.api.get(_DEPLOYMENT))["metadata"]["uid"]
-    house.repository.commit({"guestbook/deployment.yaml": BROKEN}, message="broken")
+async def _removed_file(demo: RunningDemo) -> str:
+    demo.repository.commit({"guestbook/banner.yaml": None}, message="no banner")
 
     async def seen() -> str:
-        app = await house.application("guestbook")
-        said = _condition(app, "ComparisonError")
-        kept = await house.api.get(_DEPLOYMENT)
+        return "" if await demo.api.exists(_BANNER) else "the ConfigMap is gone"
+
+    return await observe(demo, seen)
+
+
+async def _broken_manifest(demo: RunningDemo) -> str:
+    uid = (await demo.api.get(_DEPLOYMENT))["metadata"]["uid"]
+    demo.repository.commit({"guestbook/deployment.yaml": BROKEN}, message="broken")
+
+    async def seen() -> str:
+        app = await demo.application("guestbook")
+        message = _condition(app, "ComparisonError")
+        kept = await demo.api.get(_DEPLOYMENT)
         unchanged = kept["metadata"]["uid"] == uid and _image(kept) == f"{IMAGE}:1.1"
-        return f"refused: {said}; the Deployment is unchanged" if said and unchanged else ""
+        return f"refused: {message}; the Deployment is unchanged" if message and unchanged else ""
 
-    return await sight(house, seen)
+    return await observe(demo, seen)
 
 
-async def _repaired(house: House) -> str:
-    house.repository.commit(
+async def _repaired(demo: RunningDemo) -> str:
+    demo.repository.commit(
         {"guestbook/deployment.yaml": guestbook_deployment("1.2")}, message="repaired"
     )
 
     async def seen() -> str:
-        app = await house.application("guestbook")
-        image = _image(await house.api.get(_DEPLOYMENT))
+        app = await demo.application("guestbook")
+        image = _image(await demo.api.get(_DEPLOYMENT))
         good = image == f"{IMAGE}:1.2" and not _condition(app, "ComparisonError")
         words = spoken(app)
         return f"{words}; image {image}" if good and words.endswith("Synced, Healthy") else ""
 
-    return await sight(house, seen)
+    return await observe(demo, seen)
+
+
+async def _broken_on_purpose(demo: RunningDemo) -> str:
+    await demo.laptop.create(unhealthy_application(demo.repository.url))
+
+    async def seen() -> str:
+        found = await demo.service.application("laptop", "checkout")
+        if found is None or (found["sync"], found["health"]) != ("Synced", "Degraded"):
+            return ""
+        cause = found["cause"] or {}
+        return f"laptop/checkout Synced, Degraded: {cause.get('reason')}, {cause.get('message')}"
+
+    return await observe(demo, seen)
 
 
 STAGES = (
-    Stage(
+    DemoStage(
         name="three applications",
         expected="plain manifests, a Helm chart and a kustomization are Synced and Healthy",
         run=_three_applications,
     ),
-    Stage(
+    DemoStage(
         name="push of an image tag",
         expected=f"after a signed webhook the Deployment's image is {IMAGE}:1.1",
         run=_push_of_an_image,
     ),
-    Stage(
+    DemoStage(
         name="rollout",
         expected="the new pods are ready and the application is Synced and Healthy",
         run=_rolled_out,
     ),
-    Stage(
+    DemoStage(
         name="edit by hand",
         expected="a person scales to 5 in the cluster; the agent heals it to 2",
         run=_edit_by_hand,
     ),
-    Stage(
+    DemoStage(
         name="file removed from Git",
         expected="its object is pruned",
         run=_removed_file,
     ),
-    Stage(
+    DemoStage(
         name="broken manifest",
         expected="the commit is refused with file and line; the old objects stay",
         run=_broken_manifest,
     ),
-    Stage(
+    DemoStage(
         name="repaired manifest",
         expected="the next good commit is deployed and the error is gone",
         run=_repaired,
     ),
-    *FAR_STAGES,
+    *SERVICE_STAGES,
+    DemoStage(
+        name="broken on purpose",
+        expected=(
+            "an image does not exist, and the service says which; it stays so for you to repair"
+        ),
+        run=_broken_on_purpose,
+    ),
 )
 
 

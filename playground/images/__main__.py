@@ -30,7 +30,8 @@ def main() -> int:
 
 
 def _described(image: BuiltImage) -> str:
-    document = bill_of_materials(image)
+    with image.mounted() as mounted:
+        document = bill_of_materials(mounted)
     place = ROOT / "dist" / f"{image.target}.cdx.json"
     place.parent.mkdir(exist_ok=True)
     place.write_text(document)

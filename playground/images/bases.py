@@ -89,7 +89,7 @@ def _make_python(buildah: Buildah, gauge: Gauge) -> None:
 
 def _make_go(buildah: Buildah, gauge: Gauge) -> None:
     python, go, _ = base_images()
-    gauge.tell("adding Go to it")
+    gauge.report("adding Go to it")
     with buildah.working_container(python.image) as container:
         buildah.read("copy", "--quiet", container, _go("env", "GOROOT"), "/usr/local/go")
         _commit(buildah, container, go, {"PATH": f"/usr/local/go/bin:{_PATH}"})

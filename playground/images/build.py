@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -28,6 +29,20 @@ class BuiltImage:
     @property
     def megabytes(self) -> int:
         return round(self.bytes / 1e6)
+
+    @contextmanager
+    def mounted(self) -> Iterator[MountedImage]:
+        """Its files, for looking and for starting. Dear: each mount is a copy of all files."""
+        with self.buildah.mounted(self.name) as files:
+            yield MountedImage(image=self, files=files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MountedImage:
+    """An image whose files stand in a folder of this machine, to be read by everybody."""
+
+    image: BuiltImage
+    files: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +114,7 @@ def _files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _size(said: str) -> int:
+def _size(output: str) -> int:
     """`497 MB`, as buildah says it, in bytes."""
-    number, unit = said.split()
+    number, unit = output.split()
     return round(float(number) * {"B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9}[unit.upper()])

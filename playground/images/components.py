@@ -19,18 +19,18 @@ from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
 from playground.images.bases import ROOT
-from playground.images.build import BuiltImage
+from playground.images.build import MountedImage
 from playground.toolchain import find_go
 
 _WORKER = "usr/local/bin/gitops-sandbox"
 
 
-def bill_of_materials(image: BuiltImage) -> str:
+def bill_of_materials(mounted: MountedImage) -> str:
     """A CycloneDX document (JSON), its components sorted by their package URL."""
-    with image.buildah.mounted(image.name) as files:
-        found = {one.to_string(): one for one in _packages(image.target, files)}
+    target = mounted.image.target
+    found = {one.to_string(): one for one in _packages(target, mounted.files)}
     bom = Bom(components=[_component(url) for _, url in sorted(found.items())])
-    whole = Component(name=f"plumbline-{image.target}", type=ComponentType.CONTAINER)
+    whole = Component(name=f"plumbline-{target}", type=ComponentType.CONTAINER)
     bom.metadata.component = whole
     bom.register_dependency(whole, bom.components)
     return JsonV1Dot6(bom).output_as_string(indent=2)
@@ -61,8 +61,8 @@ def _python(files: Path) -> Iterator[PackageURL]:
 def _go(program: Path) -> Iterator[PackageURL]:
     """`go version -m` prints a line `dep PATH VERSION SUM` for each module; `=>` replaces it."""
     command = [find_go(), "version", "-m", str(program)]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
-    for line in said.splitlines():
+    output = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    for line in output.splitlines():
         words = line.split()
         if words and words[0] in ("dep", "=>"):
             namespace, _, name = words[1].rpartition("/")

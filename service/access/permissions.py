@@ -1,7 +1,7 @@
-"""What may be allowed, by name, and the roles every account starts with.
+"""Permissions by name, and the built-in roles that every account starts with.
 
-The names are those that users of GitOps control planes know. A role is a set of them; a built-in
-role cannot be changed, a custom one can.
+The names are those that users of GitOps control planes know. A role is a set of permissions; a
+built-in role cannot be changed, a custom one can.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
+
+from bus.link import ObjectKind, object_kind
 
 
 class Permission(StrEnum):
@@ -51,6 +53,18 @@ BUILT_IN_ROLES: Mapping[str, frozenset[Permission]] = MappingProxyType(
         "administrator": ALL,
     }
 )
+
+
+def object_permission(kind: ObjectKind, verb: str) -> Permission:
+    """What it takes to view, edit or delete objects of the kind; ValueError if none is defined."""
+    return Permission(f"gitops_{kind.noun}_{verb}")
+
+
+def view_permission(kind: str) -> Permission | None:
+    """What it takes to see objects of the kind; None for a kind that is shown to nobody."""
+    known = object_kind(kind)
+    return object_permission(known, "view") if known is not None and known.noun else None
+
 
 _NOUNS = {
     "gpgkey": "GnuPG keys",

@@ -1,4 +1,4 @@
-"""The audit, read: a page of it, the whole as JSON lines, and the proof of its chain."""
+"""The audit for readers: its pages, its export as JSON lines, and the proof of its chain."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from aiohttp import web
 from sqlalchemy import func, select
 
 from service.access.permissions import Permission
-from service.api import rows
-from service.api.call import Call
-from service.api.endpoint import Answer, Endpoint, Given, Nothing
-from service.api.fields import Text, text_of
-from service.api.pages import Order, Page, PageQuery, rows_of
-from service.api.serve import HEADERS
-from service.api.stream_access import while_allowed
-from service.audit.export import lines
-from service.audit.verify import verify
+from service.audit.verification import lines, verify
+from service.http import crud
+from service.http.call import ENGINE, KEYS, ApiCall
+from service.http.endpoint import Endpoint, NoInput, RequestModel, ResponseModel
+from service.http.fields import Text, text_of
+from service.http.pages import Page, PagedList, PageOrder, PageQuery, read_page
+from service.http.problem import HEADERS
+from service.http.stream_access import STREAM_ACCESS
 from service.store.tables import audit
 
 VIEW = Permission.AUDIT_VIEW
@@ -34,15 +33,15 @@ class AuditQuery(PageQuery, frozen=True, kw_only=True):
     until: Time | None = None
 
 
-class ExportQuery(Given, frozen=True, kw_only=True):
+class ExportQuery(RequestModel, frozen=True, kw_only=True):
     after: Annotated[int, msgspec.Meta(ge=0, le=2**62)] = 0
     """The last sequence one has already."""
 
 
-class AuditRecord(Answer, frozen=True, kw_only=True):
+class AuditRecord(ResponseModel, frozen=True, kw_only=True):
     sequence: int
     id: str
-    time: str | None
+    time: str
     actor: str
     address: str
     action: str
@@ -55,7 +54,7 @@ class AuditRecord(Answer, frozen=True, kw_only=True):
     hash: str
 
 
-class Verified(Answer, frozen=True, kw_only=True):
+class AuditVerification(ResponseModel, frozen=True, kw_only=True):
     ok: bool
     entries: int
     """How many fit, from the first."""
@@ -70,55 +69,84 @@ class Verified(Answer, frozen=True, kw_only=True):
     reason: str
 
 
-async def list_audit(call: Call, given: AuditQuery) -> Page[AuditRecord]:
-    """The newest first. The book is the account's: it takes audit_view in the whole of it."""
-    rows.require_account(call, VIEW, "audit")
+class AuditRow(msgspec.Struct, frozen=True, kw_only=True):
+    sequence: int
+    id: str
+    time: datetime
+    actor: str
+    address: str
+    action: str
+    resource: str
+    project: str
+    decision: str
+    outcome: str
+    source: str
+    detail: dict[str, Any]
+    hash: str
+
+
+async def list_audit(call: ApiCall, params: AuditQuery) -> Page[AuditRecord]:
+    """List the records of the audit, the newest first.
+
+    The audit belongs to the account, so this needs audit_view in the whole account.
+    """
+    crud.require_account(call, VIEW, "audit")
     query = select(audit).where(audit.c.account_id == call.account)
     for text, column in (
-        (given.actor, audit.c.actor),
-        (given.action, audit.c.action),
-        (given.decision, audit.c.decision),
+        (params.actor, audit.c.actor),
+        (params.action, audit.c.action),
+        (params.decision, audit.c.decision),
     ):
         if text:
             query = query.where(column == text)
-    if given.resource:
-        query = query.where(func.strpos(audit.c.resource, given.resource) > 0)
-    if given.since:
-        query = query.where(audit.c.time >= given.since)
-    if given.until:
-        query = query.where(audit.c.time < given.until)
-    order = Order(columns=(audit.c.sequence,), descending=True)
-    found = await rows_of(call.connection, query, order, given, f"{call.account}/audit")
-    return Page(items=[_record(row) for row in found.rows], next=found.next)
+    if params.resource:
+        query = query.where(func.strpos(audit.c.resource, params.resource) > 0)
+    if params.since:
+        query = query.where(audit.c.time >= params.since)
+    if params.until:
+        query = query.where(audit.c.time < params.until)
+    paged = PagedList(
+        name=f"{call.account}/audit",
+        order=PageOrder(columns=(audit.c.sequence,), descending=True),
+        into=AuditRow,
+    )
+    found = await read_page(call.connection, query, params, paged)
+    return found.page(_record)
 
 
-async def export_audit(call: Call, given: ExportQuery) -> web.StreamResponse:
-    """Every record as a line of JSON, in the order of the chain: verify the copy anywhere."""
-    rows.require_account(call, VIEW, "audit")
-    await call.audit("audit.exported", "audit", detail={"after": given.after})
+async def export_audit(call: ApiCall, params: ExportQuery) -> web.StreamResponse:
+    """Export the audit as lines of JSON, in the order of the chain.
+
+    The copy is complete, so that its chain can be verified anywhere.
+    """
+    crud.require_account(call, VIEW, "audit")
+    await call.audit("audit.exported", "audit", detail={"after": params.after})
     await call.release()
     response = web.StreamResponse(headers={**HEADERS, "Content-Type": "application/jsonl"})
     await response.prepare(call.request)
 
     async def write() -> None:
-        async for block in lines(call.tools.parts.engine, call.account, given.after):
+        async for block in lines(call.use(ENGINE), call.account, params.after):
             await response.write(block)
         await response.write_eof()
 
-    if await while_allowed(call, _may_export, write) and call.request.transport is not None:
+    if (
+        await call.use(STREAM_ACCESS).while_allowed(call, _may_export, write)
+        and call.request.transport is not None
+    ):
         call.request.transport.abort()  # a copy that is cut must not look whole
     return response
 
 
-async def _may_export(call: Call) -> None:
-    rows.require_account(call, VIEW, "audit")
+async def _may_export(call: ApiCall) -> None:
+    crud.require_account(call, VIEW, "audit")
 
 
-async def verify_audit(call: Call, _given: Nothing) -> Verified:
-    """Check the chain, its signatures and agents' anchors; name the first record that is wrong."""
-    rows.require_account(call, VIEW, "audit")
-    found = await verify(call.connection, call.account, call.tools.parts.keys.ring)
-    return Verified(
+async def verify_audit(call: ApiCall, _params: NoInput) -> AuditVerification:
+    """Verify the chain of the audit, its signatures and the anchors of agents."""
+    crud.require_account(call, VIEW, "audit")
+    found = await verify(call.connection, call.account, call.use(KEYS).ring)
+    return AuditVerification(
         ok=found.intact,
         entries=found.records,
         head=found.head,
@@ -130,9 +158,10 @@ async def verify_audit(call: Call, _given: Nothing) -> Verified:
     )
 
 
-def _record(row: Any) -> AuditRecord:
-    plain = {name: row[name] for name in AuditRecord.__struct_fields__ if name != "time"}
-    return AuditRecord(**plain, time=text_of(row["time"]))
+def _record(row: AuditRow) -> AuditRecord:
+    names = [name for name in AuditRecord.__struct_fields__ if name != "time"]
+    plain = {name: getattr(row, name) for name in names}
+    return AuditRecord(**plain, time=text_of(row.time))
 
 
 ENDPOINTS = (
@@ -152,5 +181,11 @@ ENDPOINTS = (
         takes=ExportQuery,
         media="application/jsonl",
     ),
-    Endpoint(method="GET", path="/audit/verify", needs=VIEW, handler=verify_audit, gives=Verified),
+    Endpoint(
+        method="GET",
+        path="/audit/verify",
+        needs=VIEW,
+        handler=verify_audit,
+        gives=AuditVerification,
+    ),
 )

@@ -1,104 +1,41 @@
-"""The table of the API: every noun's rows, from which router and OpenAPI document are made.
+"""The table of the API: the endpoints of every area, for the router and the OpenAPI document.
 
-Other rooms with rows of their own offer them as ENDPOINTS in their module `endpoints`. Words that
-stand where an id may (`/applications/bulk/sync`) come before it.
+Each area exports its rows as ENDPOINTS. Within an area a path with a word where an id may stand
+(`/applications/bulk/sync`) comes before the path with the id: the router takes the first match.
 """
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from aiohttp import web
-from aiohttp.typedefs import Middleware
 
 from service.api import (
-    agent_care,
-    agent_changes,
-    agent_manifest,
+    access,
     agents,
     applications,
-    appproject_orders,
-    appprojects,
     audit,
-    bindings,
-    commands,
     connections,
-    docs,
-    filters,
+    events,
     fleet,
     history,
-    logs,
-    manifests,
-    organisations,
-    own_access,
-    previews,
-    principals,
-    projects,
-    reads,
-    resource_groups,
-    roles,
-    session,
     tasks,
-    tokens,
 )
-from service.api.endpoint import Endpoint
-from service.api.middleware import problems
-from service.api.process import process_routes
-from service.api.serve import route
-from service.api.tools import Tools
-from service.audit.denials import recording
-from service.history import endpoints as of_history
-from service.live import endpoints as of_live
-from service.parts import Parts
+from service.http import docs
+from service.http.endpoint import Endpoint
+from service.http.process import process_routes
+from service.http.serve import EndpointServer
 
-_NOUNS = (
-    session,
-    own_access,
-    fleet,
-    commands,
-    applications,
-    manifests,
-    reads,
-    previews,
-    history,
-    logs,
-    tasks,
-    agents,
-    agent_care,
-    agent_changes,
-    agent_manifest,
-    connections,
-    appprojects,
-    appproject_orders,
-    audit,
-    filters,
-    organisations,
-    projects,
-    principals,
-    tokens,
-    roles,
-    resource_groups,
-    bindings,
-)
+_AREAS = (access, fleet, applications, tasks, agents, connections, audit, events, history)
 
 
 def table(*, public_description: bool = False) -> tuple[Endpoint, ...]:
-    """Every row; `public_description`: the API's own description needs no login."""
-    own = [row for noun in _NOUNS for row in noun.ENDPOINTS]
-    rows = (*own, *of_live.ENDPOINTS, *of_history.ENDPOINTS)
+    """List the endpoints; with `public_description` the API's own description needs no login."""
+    rows = tuple(row for area in _AREAS for row in area.ENDPOINTS)
     return (*rows, *docs.endpoints(rows, public=public_description))
 
 
-def routes(parts: Parts) -> Sequence[web.RouteDef]:
-    tools = Tools.of(parts)
-    rows = table(public_description=parts.settings.public_description)
-    return [*process_routes(), *(route(tools, it) for it in rows)]
-
-
-def workers(parts: Parts) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
-    yield "denials", recording(parts.engine, parts.denials, parts.clock)
-
-
-def middlewares(_parts: Parts) -> Sequence[Middleware]:
-    return (problems,)
+def routes(server: EndpointServer, *, public_description: bool) -> Sequence[web.RouteDef]:
+    """Make the routes of all endpoints, and of the process."""
+    rows = table(public_description=public_description)
+    return [*process_routes(), *(server.route(it) for it in rows)]

@@ -1,27 +1,31 @@
-"""Tasks: what was asked of agents and what became of it."""
+"""Tasks: what agents were asked to do, and how each task ended."""
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, RowMapping, and_, exists, func, or_, select
+import msgspec
+from sqlalchemy import ColumnElement, and_, exists, func, or_, select
 
 from bus.link import TaskKind
+from service.access.decision import ResourceScope
 from service.access.permissions import Permission
-from service.access.values import Place
-from service.api import applications as apps
-from service.api.call import Call
-from service.api.connection_nouns import NOUNS, Noun
-from service.api.endpoint import Endpoint, Nothing, Open
-from service.api.fields import Id, Text
-from service.api.orders import Task, row_of, task_of
-from service.api.pages import Order, Page, PageQuery, rows_of
-from service.api.problem import DeniedError
-from service.api.sight import (
-    agent_place,
-    application_place,
+from service.access.visibility import (
+    agent_scope,
+    application_scope,
     visible_agents,
     visible_applications,
     visible_tasks,
 )
+from service.api.agent_tasks.task_requests import TaskRow, TaskSummary, row_of, task_of
+from service.api.agents.agents import AgentIdentity
+from service.api.applications import applications as apps
+from service.api.applications.summaries import ApplicationRow, selected
+from service.api.connections.nouns import NOUNS, REPOSITORIES, ConnectionNoun
+from service.http.call import TASKS, ApiCall
+from service.http.endpoint import Endpoint, NoInput, OpenAccess
+from service.http.fields import Id, Text
+from service.http.pages import Page, PagedList, PageOrder, PageQuery, read_page
+from service.http.problem import DeniedError
+from service.store.rows import find_row, read_row
 from service.store.tables import agents, applications, tasks
 
 _NEEDS = {
@@ -39,89 +43,92 @@ class TasksQuery(PageQuery, frozen=True, kw_only=True):
     actor: Text = ""
 
 
-async def list_tasks(call: Call, given: TasksQuery) -> Page[Task]:
-    """List the tasks of what one may see, the newest first; one's own are no exception."""
+async def list_tasks(call: ApiCall, params: TasksQuery) -> Page[TaskSummary]:
+    """List the tasks about what the caller may see, the newest first."""
     query = select(tasks).where(tasks.c.account_id == call.account, _visible(call))
     for text, column in (
-        (given.agent, tasks.c.agent_id),
-        (given.kind, tasks.c.kind),
-        (given.phase, tasks.c.phase),
-        (given.subject, tasks.c.subject),
-        (given.actor, tasks.c.actor),
+        (params.agent, tasks.c.agent_id),
+        (params.kind, tasks.c.kind),
+        (params.phase, tasks.c.phase),
+        (params.subject, tasks.c.subject),
+        (params.actor, tasks.c.actor),
     ):
         if text:
             query = query.where(column.in_(text.split(",")))
-    order = Order(columns=(tasks.c.id,), descending=True)
-    found = await rows_of(call.connection, query, order, given, f"{call.account}/tasks")
-    items = [task_of({**row, "result": None}) for row in found.rows]
-    return Page(items=items, next=found.next)
+    paged = PagedList(
+        name=f"{call.account}/tasks",
+        order=PageOrder(columns=(tasks.c.id,), descending=True),
+        into=TaskRow,
+    )
+    found = await read_page(call.connection, query, params, paged)
+    return found.page(lambda row: task_of(msgspec.structs.replace(row, result=None)))
 
 
-async def get_task(call: Call, _given: Nothing) -> Task:
-    """One task with its result."""
+async def get_task(call: ApiCall, _params: NoInput) -> TaskSummary:
+    """Get one task with its result."""
     return task_of(await _find(call))
 
 
-async def cancel_task(call: Call, _given: Nothing) -> Task:
-    """End it: at once where it still waits, else the agent is asked to."""
+async def cancel_task(call: ApiCall, _params: NoInput) -> TaskSummary:
+    """Cancel a task: at once while it is queued, else by asking the agent to end it."""
     row = await _find(call)
     await _require(call, row)
-    held = select(tasks.c.id).where(tasks.c.id == row["id"]).with_for_update()
-    await call.connection.execute(held)  # as the writer of results does, before the audit
+    locked = select(tasks.c.id).where(tasks.c.id == row.id).with_for_update()
+    await call.connection.execute(locked)  # as the writer of results does, before the audit
     await call.turn()
-    await call.tools.parts.tasks.cancel(call.connection, row["id"])
-    await call.audit("task.cancel", f"task/{row['id']}", project=row["project"])
-    return task_of(await row_of(call, row["id"]))
+    await call.use(TASKS).cancel(call.connection, row.id)
+    await call.audit("task.cancel", f"task/{row.id}", project=row.project)
+    return task_of(await row_of(call, row.id))
 
 
-async def _find(call: Call) -> RowMapping:
+async def _find(call: ApiCall) -> TaskRow:
     row = await row_of(call, call.id)
-    seen = select(tasks.c.id).where(tasks.c.id == row["id"], _visible(call))
+    seen = select(tasks.c.id).where(tasks.c.id == row.id, _visible(call))
     if await call.connection.scalar(seen) is None:
         raise DeniedError(Permission.APPLICATION_VIEW, f"task {call.id}", status=404)
     return row
 
 
-async def _require(call: Call, row: RowMapping) -> None:
-    """Who may have asked for it may also end it, but reads of others take what a sync takes."""
-    agent = select(agents).where(agents.c.id == row["agent_id"])
-    place = agent_place((await call.connection.execute(agent)).mappings().one())
+async def _require(call: ApiCall, row: TaskRow) -> None:
+    """Require the permission to end a task: its owner's, or a sync's for reads of others."""
+    agent = select(agents).where(agents.c.id == row.agent_id)
+    scope = agent_scope(await read_row(call.connection, agent, AgentIdentity))
     noun = _noun_of(row)
     if noun is not None:
         needed = {TaskKind.PUT: noun.edit, TaskKind.DELETE: noun.delete}
-        permission = needed.get(TaskKind(row["kind"]), noun.view)
+        permission = needed.get(TaskKind(row.kind), noun.view)
     else:
-        is_own_read = row["principal_id"] == call.caller.id and not TaskKind(row["kind"]).writes
+        is_own_read = row.principal_id == call.caller.id and not TaskKind(row.kind).writes
         least = Permission.APPLICATION_VIEW if is_own_read else Permission.APPLICATION_SYNC
-        permission = _NEEDS.get(TaskKind(row["kind"]), least)
-        place = await _application_place(call, row)
-    call.require(permission, place, f"task {row['id']}")
+        permission = _NEEDS.get(TaskKind(row.kind), least)
+        scope = await _application_scope(call, row)
+    call.require(permission, scope, f"task {row.id}")
 
 
-async def _application_place(call: Call, row: RowMapping) -> Place:
-    """Of the application, or of where it would stand if it were there."""
-    namespace, _, name = row["subject"].partition("/")
-    query = apps.selected().where(
-        applications.c.agent_id == row["agent_id"],
+async def _application_scope(call: ApiCall, row: TaskRow) -> ResourceScope:
+    """Read the scope of the task's application, or where it would stand if it were there."""
+    namespace, _, name = row.subject.partition("/")
+    query = selected().where(
+        applications.c.agent_id == row.agent_id,
         applications.c.namespace == namespace,
         applications.c.name == name,
     )
-    app = (await call.connection.execute(query)).mappings().one_or_none()
+    app = await find_row(call.connection, query, ApplicationRow)
     if app is not None:
-        return await apps.place_of(call, app)
-    return await application_place(call.connection, row["agent_id"], row["project"], {})
+        return await apps.scope_of(call, app)
+    return await application_scope(call.connection, row.agent_id, row.project, {})
 
 
-def _noun_of(row: RowMapping) -> Noun | None:
-    """The kind of connection that the task is about; None for an application or AppProject."""
-    if row["kind"] == TaskKind.REFS:
-        return NOUNS[0]
-    kind = row["arguments"].get("kind") if row["kind"] in _WRITES_OBJECTS else None
+def _noun_of(row: TaskRow) -> ConnectionNoun | None:
+    """Name the kind of connection that a task is about; None for an Application or AppProject."""
+    if row.kind == TaskKind.REFS:
+        return REPOSITORIES
+    kind = row.arguments.get("kind") if row.kind in _WRITES_OBJECTS else None
     return next((it for it in NOUNS if it.kind == kind), None)
 
 
-def _visible(call: Call) -> ColumnElement[bool]:
-    """By permission on the subject, whoever asked: a limited token sees what it may view."""
+def _visible(call: ApiCall) -> ColumnElement[bool]:
+    """Select tasks by permission on their subject, whoever asked for them."""
     subject = applications.c.namespace + "/" + applications.c.name
     application = exists(
         select(applications.c.id)
@@ -138,14 +145,14 @@ def _visible(call: Call) -> ColumnElement[bool]:
     return or_(about_application, *connections, _agent_seen(call, Permission.AGENT_EDIT))
 
 
-def _is_about(noun: Noun) -> ColumnElement[bool]:
+def _is_about(noun: ConnectionNoun) -> ColumnElement[bool]:
     """As `_noun_of`, in SQL."""
     named = func.coalesce(tasks.c.arguments["kind"].astext, "") == noun.kind
     written = and_(tasks.c.kind.in_(_WRITES_OBJECTS), named)
-    return or_(written, tasks.c.kind == TaskKind.REFS) if noun is NOUNS[0] else written
+    return or_(written, tasks.c.kind == TaskKind.REFS) if noun is REPOSITORIES else written
 
 
-def _agent_seen(call: Call, permission: Permission) -> ColumnElement[bool]:
+def _agent_seen(call: ApiCall, permission: Permission) -> ColumnElement[bool]:
     return exists(
         select(agents.c.id)
         .where(agents.c.id == tasks.c.agent_id, visible_agents(call.caller, permission))
@@ -157,17 +164,23 @@ ENDPOINTS = (
     Endpoint(
         method="GET",
         path="/tasks",
-        needs=Open.LOGGED_IN,
+        needs=OpenAccess.LOGGED_IN,
         handler=list_tasks,
         takes=TasksQuery,
-        gives=Page[Task],
+        gives=Page[TaskSummary],
     ),
-    Endpoint(method="GET", path="/tasks/{id}", needs=Open.LOGGED_IN, handler=get_task, gives=Task),
+    Endpoint(
+        method="GET",
+        path="/tasks/{id}",
+        needs=OpenAccess.LOGGED_IN,
+        handler=get_task,
+        gives=TaskSummary,
+    ),
     Endpoint(
         method="POST",
         path="/tasks/{id}/cancel",
-        needs=Open.LOGGED_IN,
+        needs=OpenAccess.LOGGED_IN,
         handler=cancel_task,
-        gives=Task,
+        gives=TaskSummary,
     ),
 )

@@ -16,10 +16,10 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bus.link import KEPT_HEADS, AuditHead, HeadSignature, head_statement
-from service.audit import book
+from service.audit import audit_book
 from service.audit.checkpoints import checkpoint_of
-from service.keys.key_ring import KeyRing
-from service.keys.root_key import PublicKey
+from service.keys.key_file import KeyRing
+from service.keys.root_key import VerifyingKey
 from service.store.tables import agents, audit, audit_anchors
 
 log = structlog.get_logger()
@@ -34,8 +34,8 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def head_of(connection: AsyncConnection, account: str, ring: KeyRing) -> AuditHead | None:
-    """The newest head, signed with every key; None where the chain is not vouched for."""
-    head = await book.newest(connection, account)
+    """Sign the newest head with every key; None where the chain is not vouched for."""
+    head = await audit_book.newest(connection, account)
     if head is None or not head.signature:
         return None
     message = head_statement(account, head.sequence, head.hash)
@@ -59,7 +59,7 @@ async def keep(
     heads: Sequence[AuditHead],
     ring: KeyRing,
 ) -> None:
-    """What `agent_id` gave back, as far as we signed it; instead of what it gave back before."""
+    """Store the heads that an agent gave back and we signed, instead of its earlier ones."""
     found = [row for head in heads[-KEPT_HEADS:] if (row := _row(head, account, agent_id, ring))]
     if not found:
         return
@@ -81,7 +81,7 @@ async def keep(
 async def anchors_of(
     connection: AsyncConnection, account: str, ring: KeyRing
 ) -> Mapping[int, Anchor]:
-    """By sequence; of two agents' heads of one record one that says something else counts."""
+    """Read the anchors by sequence; a head that contradicts the record counts first."""
     query = (
         select(audit_anchors, agents.c.name.label("agent"), audit.c.hash.label("ours"))
         .join(agents, agents.c.id == audit_anchors.c.agent_id)
@@ -129,7 +129,7 @@ def _row(
     return None
 
 
-def _ours(one: HeadSignature, ring: KeyRing) -> PublicKey | None:
+def _ours(one: HeadSignature, ring: KeyRing) -> VerifyingKey | None:
     known = (*(key.public for key in ring.secret), *ring.retired)
     return next((key for key in known if key.text == one.public_key), None)
 
@@ -141,12 +141,12 @@ async def _compare(
     trimmed: int,
 ) -> None:
     """Say at once what `verify` would say; of what retention removed nothing is left to compare."""
-    told = {int(row["sequence"]): row for row in found if int(row["sequence"]) > trimmed}
+    announced = {int(row["sequence"]): row for row in found if int(row["sequence"]) > trimmed}
     query = select(audit.c.sequence, audit.c.hash).where(
-        audit.c.account_id == account, audit.c.sequence.in_(told)
+        audit.c.account_id == account, audit.c.sequence.in_(announced)
     )
     ours = {row.sequence: row.hash for row in await connection.execute(query)}
-    for sequence, row in sorted(told.items()):
+    for sequence, row in sorted(announced.items()):
         if ours.get(sequence) != row["hash"]:
             log.error(
                 "audit was cut or made anew: an agent keeps another head",

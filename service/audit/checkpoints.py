@@ -15,7 +15,7 @@ from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.keys.key_ring import KeyRing
+from service.keys.key_file import KeyRing
 from service.keys.root_key import RootKey
 from service.store.tables import audit_checkpoints
 
@@ -32,13 +32,13 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 def statement_of(checkpoint: Checkpoint) -> bytes:
     """What the signature of a checkpoint is over."""
-    moment = checkpoint.cut_at.astimezone(UTC).isoformat(timespec="microseconds")
+    cut_at = checkpoint.cut_at.astimezone(UTC).isoformat(timespec="microseconds")
     parts = (
         "gitops audit checkpoint 1",
         checkpoint.account,
         str(checkpoint.sequence),
         checkpoint.hash,
-        moment,
+        cut_at,
     )
     return "\n".join(parts).encode()
 
@@ -52,7 +52,7 @@ def signed(checkpoint: Checkpoint, key: RootKey) -> Checkpoint:
 async def checkpoint_of(
     connection: AsyncConnection, account: str, ring: KeyRing
 ) -> Checkpoint | None:
-    """None where nothing was cut, or where no key of ours signed what stands there."""
+    """Read the signed checkpoint; None where nothing was cut or the signature is not ours."""
     query = select(audit_checkpoints).where(audit_checkpoints.c.account_id == account)
     row = (await connection.execute(query)).one_or_none()
     if row is None:

@@ -1,8 +1,8 @@
-"""Denials: what was refused is recorded at most once a minute for each actor, action and rule.
+"""Denials in the audit: at most one record a minute for each actor, action and rule.
 
-The first is recorded at once. What follows is counted, and one record with the count, the first and
-the last moment is written when the minute is over, or when the service ends. The counts of all
-records of a key add up to what was refused. Each replica counts its own.
+The first denial is recorded at once. Later ones are counted, and one record with the count and the
+first and last time is written when the minute is over, or when the service ends. The counts of all
+records of a key add up to what was refused. Each replica counts its own denials.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from bus.ids import new_id
-from service.audit import book
-from service.audit.record import Entry
+from bus.identity import new_id
+from service.audit import audit_book
+from service.audit.audit_record import AuditEntry
 
 log = structlog.get_logger()
 
@@ -36,15 +36,15 @@ class _Counted:
     recorded: datetime
     count: int = 0
     first: datetime | None = None
-    last: Entry | None = None
+    last: AuditEntry | None = None
 
 
 @dataclass(slots=True)
-class Denials:
+class DenialRecorder:
     _counted: dict[_Key, _Counted] = field(default_factory=dict)
 
-    def note(self, entry: Entry, rule: str) -> Entry | None:
-        """The entry where it is to be recorded now; None where it is counted."""
+    def note(self, entry: AuditEntry, rule: str) -> AuditEntry | None:
+        """Note a refusal; return the entry that is to be recorded now, None where it is counted."""
         key = (entry.account, entry.actor, entry.action, rule)
         known = self._counted.get(key)
         if known is None:
@@ -55,15 +55,15 @@ class Denials:
         known.last = entry
         return None
 
-    def due(self, now: datetime) -> Sequence[Entry]:
-        """The records of the minutes that are over; a key without any since is forgotten."""
+    def due(self, now: datetime) -> Sequence[AuditEntry]:
+        """Take the records of the minutes that are over; a key without any since is forgotten."""
         return self._taken(now, now - WINDOW)
 
-    def rest(self, now: datetime) -> Sequence[Entry]:
-        """The records of all that is counted and not recorded."""
+    def rest(self, now: datetime) -> Sequence[AuditEntry]:
+        """Take the records of all that is counted and not recorded."""
         return self._taken(now, now)
 
-    def put_back(self, entries: Sequence[Entry]) -> None:
+    def put_back(self, entries: Sequence[AuditEntry]) -> None:
         """Count again the records of `due` or `rest` that could not be written."""
         for entry in entries:
             key = (entry.account, entry.actor, entry.action, entry.detail["rule"])
@@ -72,7 +72,7 @@ class Denials:
             known.first = datetime.fromisoformat(entry.detail["first"])
             known.last = known.last or entry
 
-    def _taken(self, now: datetime, before: datetime) -> Sequence[Entry]:
+    def _taken(self, now: datetime, before: datetime) -> Sequence[AuditEntry]:
         made = []
         for key, known in list(self._counted.items()):
             if known.recorded > before:
@@ -85,7 +85,7 @@ class Denials:
         return made
 
 
-def _summed(last: Entry, known: _Counted, rule: str, now: datetime) -> Entry:
+def _summed(last: AuditEntry, known: _Counted, rule: str, now: datetime) -> AuditEntry:
     first = known.first or last.time
     detail = {
         "count": known.count,
@@ -96,7 +96,9 @@ def _summed(last: Entry, known: _Counted, rule: str, now: datetime) -> Entry:
     return replace(last, id=new_id(), time=now, detail=detail)
 
 
-async def recording(engine: AsyncEngine, denials: Denials, clock: Callable[[], datetime]) -> None:
+async def recording(
+    engine: AsyncEngine, denials: DenialRecorder, clock: Callable[[], datetime]
+) -> None:
     """Record what is due, and at the end all the rest."""
     try:
         while True:
@@ -106,13 +108,15 @@ async def recording(engine: AsyncEngine, denials: Denials, clock: Callable[[], d
         await record(engine, denials, denials.rest(clock()))
 
 
-async def record(engine: AsyncEngine, denials: Denials, entries: Sequence[Entry]) -> None:
+async def record(
+    engine: AsyncEngine, denials: DenialRecorder, entries: Sequence[AuditEntry]
+) -> None:
     """One transaction for each account; what fails is counted again."""
     for account in dict.fromkeys(entry.account for entry in entries):
         mine = [entry for entry in entries if entry.account == account]
         try:
             async with engine.begin() as connection:
-                await book.record_all(connection, mine)
+                await audit_book.record_all(connection, mine)
         except (SQLAlchemyError, OSError) as error:
             log.warning("denials could not be recorded", count=len(mine), cause=str(error)[:200])
             denials.put_back(mine)

@@ -1,12 +1,19 @@
-"""The administrators of an account: who can give back whatever somebody else lost.
+"""Administrators of an account, who can give back what others lost.
 
 An effective administrator is a person who may log in (enabled, with a password) and whose bindings
-to the whole account hold together at least what the built-in role administrator holds. A service
-account is none, because its tokens expire; a narrowed binding counts for nothing, because its
-holder cannot give away more than what it reaches.
+to the whole account hold together at least the permissions of the built-in role administrator. A
+service account is none, because its tokens expire; a narrowed binding does not count, because its
+holder cannot give away more than it reaches.
+
+No change may leave an account without one: every change that can take access away runs inside
+`administrator_stays`. An account that has no administrator already is not held up; only the
+operator can help it: `gitops service grant-admin`.
 """
 
 from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -16,6 +23,10 @@ from service.store.tables import bindings, principals, roles
 
 ADMINISTRATOR = "administrator"
 _LOCK = 0x67740005
+
+
+class LastAdministratorError(Exception):
+    """After a change nobody could administer the account."""
 
 
 async def take_turn(connection: AsyncConnection, account: str) -> None:
@@ -39,6 +50,16 @@ async def has_administrator(connection: AsyncConnection, account: str) -> bool:
         if needed and needed <= frozenset().union(*(it.permissions for it in wide)):
             return True
     return False
+
+
+@asynccontextmanager
+async def administrator_stays(connection: AsyncConnection, account: str) -> AsyncIterator[None]:
+    """Around the change; enter it before rows are locked. Raises LastAdministratorError."""
+    await take_turn(connection, account)
+    had_one = await has_administrator(connection, account)
+    yield
+    if had_one and not await has_administrator(connection, account):
+        raise LastAdministratorError
 
 
 async def _bound_everywhere(connection: AsyncConnection, account: str) -> list[str]:

@@ -1,49 +1,43 @@
-"""Who asks: a principal, how they proved it, and what they were given.
+"""Reading the caller of a request: a principal with the roles that bindings grant.
 
-Read from the database with each request: a revoked token, an ended session or a binding that was
-taken away counts from the next request on.
+The principal is read from the database with each request: a revoked token, an ended session or a
+removed binding counts from the next request on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import RowMapping, select
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.access.decide import limited
+from service.access.decision import BindingScope, Caller, GrantedRole, limited
 from service.access.permissions import Permission
-from service.access.values import Binding, Scope
+from service.store.rows import find_row, read_rows
 from service.store.tables import accounts, bindings, principals, resource_groups, roles
 
 
-class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    account: str
-    account_name: str
+class GrantRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A binding with the permissions of its role and the labels of its resource group."""
+
     id: str
+    organisation_id: str | None
+    project_id: str | None
+    permissions: list[str]
+    labels: dict[str, str] | None
+
+
+class CallerRow(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    account_id: str
+    account_name: str
     name: str
     display_name: str
     kind: str
-    bindings: tuple[Binding, ...]
-    csrf: str = ""
-    """Of the session; empty for a token."""
-    token: str = ""
-    """Id of the API token; empty for a session."""
-    session: str = ""
-    """Id of the session; empty for a token."""
-    until: datetime | None = None
-    """When the session or token ends by itself, as far as is known now."""
-    address: str = ""
-
-    @property
-    def by_cookie(self) -> bool:
-        return not self.token
 
 
-async def bindings_of(connection: AsyncConnection, principal: str) -> tuple[Binding, ...]:
+async def bindings_of(connection: AsyncConnection, principal: str) -> tuple[GrantedRole, ...]:
     query = (
         select(
             bindings.c.id,
@@ -57,7 +51,7 @@ async def bindings_of(connection: AsyncConnection, principal: str) -> tuple[Bind
         .where(bindings.c.principal_id == principal)
         .order_by(bindings.c.id)
     )
-    return tuple(_binding(row) for row in (await connection.execute(query)).mappings())
+    return tuple(_binding(row) for row in await read_rows(connection, query, GrantRow))
 
 
 def known(names: Any) -> frozenset[Permission]:
@@ -68,35 +62,34 @@ def known(names: Any) -> frozenset[Permission]:
 async def caller_of(
     connection: AsyncConnection, principal: str, limit: frozenset[Permission] = frozenset()
 ) -> Caller | None:
-    """None where the principal is gone or disabled. `limit`: what a token may at most."""
+    """Read a principal as a caller, None where it is gone or disabled; `limit`: of a token."""
     query = (
         select(principals, accounts.c.name.label("account_name"))
         .join(accounts, accounts.c.id == principals.c.account_id)
         .where(principals.c.id == principal, principals.c.disabled.is_(False))
     )
-    row = (await connection.execute(query)).mappings().first()
+    row = await find_row(connection, query, CallerRow)
     if row is None:
         return None
     return _caller(row, limited(await bindings_of(connection, principal), limit))
 
 
-def _caller(row: RowMapping, given: tuple[Binding, ...]) -> Caller:
+def _caller(row: CallerRow, granted: tuple[GrantedRole, ...]) -> Caller:
     return Caller(
-        account=row["account_id"],
-        account_name=row["account_name"],
-        id=row["id"],
-        name=row["name"],
-        display_name=row["display_name"],
-        kind=row["kind"],
-        bindings=given,
+        account=row.account_id,
+        account_name=row.account_name,
+        id=row.id,
+        name=row.name,
+        display_name=row.display_name,
+        kind=row.kind,
+        bindings=granted,
     )
 
 
-def _binding(row: RowMapping) -> Binding:
-    labels: Mapping[str, str] | None = row["labels"]
-    scope = Scope(
-        organisation=row["organisation_id"] or "",
-        project=row["project_id"] or "",
-        labels=labels,
+def _binding(row: GrantRow) -> GrantedRole:
+    scope = BindingScope(
+        organisation=row.organisation_id or "",
+        project=row.project_id or "",
+        labels=row.labels,
     )
-    return Binding(id=row["id"], permissions=known(row["permissions"]), scope=scope)
+    return GrantedRole(id=row.id, permissions=known(row.permissions), scope=scope)

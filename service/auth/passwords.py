@@ -1,20 +1,24 @@
-"""Passwords: argon2id, in a thread, few at a time, and as slow for a name that does not exist.
+"""Password hashes: argon2id in a thread, few at a time, equally slow for unknown names.
 
-Verifying against a hash of nobody's password takes the time that a real one takes, so the answer's
-delay does not tell which names exist. Each run takes 64 MiB: the turns keep a flood of logins from
-taking all memory, and one guesser from delaying everybody else.
+Verifying against a hash of nobody's password takes the time that a real one takes, so the delay of
+an answer does not tell which names exist. Each run takes 64 MiB: the turns keep a flood of logins
+from taking all memory, and one guesser from delaying everybody else. Turns go round the holders, so
+a holder with many requests delays only itself; a request that finds all places taken is refused at
+once.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from bus.http.budget import Budget
-from service.auth.turns import Turns
 
 _AT_ONCE = 2
 _PLACES = 64
@@ -25,8 +29,62 @@ SHORTEST = 12
 LONGEST = 200
 
 
-def _turns() -> Turns:
-    return Turns(at_once=_AT_ONCE, places=Budget(total=_PLACES, share=_PLACES_OF_ONE))
+class TooManyWaitingError(Exception):
+    """Too many wait already: come again in a moment."""
+
+
+@dataclass(slots=True, kw_only=True)
+class WaitingTurns:
+    at_once: int
+    slots: Budget
+    """Those at work or waiting, by holder."""
+    _working: int = 0
+    _waiting: dict[str, deque[asyncio.Future[None]]] = field(default_factory=dict)
+
+    @asynccontextmanager
+    async def turn(self, holder: str) -> AsyncIterator[None]:
+        """Wait for a turn of this holder; raises TooManyWaitingError."""
+        if not self.slots.take(holder):
+            raise TooManyWaitingError
+        try:
+            await self._wait(holder)
+            try:
+                yield
+            finally:
+                self._pass_on()
+        finally:
+            self.slots.give_back(holder)
+
+    async def _wait(self, holder: str) -> None:
+        if self._working < self.at_once:
+            self._working += 1
+            return
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        queue = self._waiting.setdefault(holder, deque())
+        queue.append(mine)
+        try:
+            await mine
+        except asyncio.CancelledError:
+            if mine.done() and not mine.cancelled():
+                self._pass_on()
+            raise
+
+    def _pass_on(self) -> None:
+        """Give the turn to the next holder's first, passing over those who have gone."""
+        while self._waiting:
+            holder = next(iter(self._waiting))
+            queue = self._waiting.pop(holder)
+            following = queue.popleft()
+            if queue:
+                self._waiting[holder] = queue
+            if not following.done():
+                following.set_result(None)
+                return
+        self._working -= 1
+
+
+def _turns() -> WaitingTurns:
+    return WaitingTurns(at_once=_AT_ONCE, slots=Budget(total=_PLACES, share=_PLACES_OF_ONE))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +92,7 @@ class Passwords:
     """Both methods raise NoPlaceError where too many wait already."""
 
     hasher: PasswordHasher = field(default_factory=PasswordHasher)
-    turns: Turns = field(default_factory=_turns)
+    turns: WaitingTurns = field(default_factory=_turns)
     _nobody: list[str] = field(default_factory=list)
     """The hash that stands for names that do not exist, made at the first login."""
 

@@ -1,7 +1,8 @@
 """Sessions of browsers: a cookie whose hash stands in the database.
 
 A session ends half a day after the login, two hours after the last request that came with it, or
-when its owner or an administrator ends it. An open stream is no request: see access_watch.
+when its owner or an administrator ends it. An open stream is no request: see
+service/http/stream_access.py.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import msgspec
 from sqlalchemy import ColumnElement, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.auth.caller import Caller, caller_of
-from service.auth.secrets import hash_of, new_secret
+from service.access.decision import Caller
+from service.auth.caller import caller_of
+from service.auth.credentials import hash_of, new_secret
+from service.store.rows import find_row
 from service.store.tables import sessions
 
 COOKIE = "gitops_session"
@@ -25,6 +28,14 @@ _NOTED_EVERY = timedelta(minutes=1)
 class NewSession(msgspec.Struct, frozen=True, kw_only=True):
     cookie: str
     csrf: str
+
+
+class SessionLoginRow(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    principal_id: str
+    csrf: str
+    expires_at: datetime
+    seen_at: datetime
 
 
 def cookie_name(*, secure: bool) -> str:
@@ -39,7 +50,7 @@ def is_open(now: datetime) -> ColumnElement[bool]:
 async def begin(
     connection: AsyncConnection, who: Caller, now: datetime, browser: str = ""
 ) -> NewSession:
-    """Also forgets the account's sessions that are over."""
+    """Begin a session, and forget sessions of the account that are over."""
     made = NewSession(cookie=new_secret(), csrf=new_secret())
     over = (sessions.c.account_id == who.account) & ~is_open(now)
     await connection.execute(delete(sessions).where(over))
@@ -63,12 +74,12 @@ async def caller_by_cookie(
     connection: AsyncConnection, cookie: str, now: datetime
 ) -> Caller | None:
     query = select(sessions).where(sessions.c.hash == hash_of(cookie), is_open(now))
-    row = (await connection.execute(query)).mappings().first()
-    who = await caller_of(connection, row["principal_id"]) if row is not None else None
+    row = await find_row(connection, query, SessionLoginRow)
+    who = await caller_of(connection, row.principal_id) if row is not None else None
     if row is None or who is None:
         return None
-    until = min(row["expires_at"], row["seen_at"] + IDLE)
-    return msgspec.structs.replace(who, csrf=row["csrf"], session=row["id"], until=until)
+    until = min(row.expires_at, row.seen_at + IDLE)
+    return msgspec.structs.replace(who, csrf=row.csrf, session=row.id, until=until)
 
 
 async def note_use(connection: AsyncConnection, who: Caller, now: datetime) -> None:

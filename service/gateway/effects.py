@@ -1,13 +1,24 @@
-"""What a connection wants done, and what came of it: the two edges of connection.py."""
+"""Effects that a link asks for, and their outcomes: the two edges of connection.py."""
 
 from __future__ import annotations
 
 import msgspec
 
-from bus.link import AuditHead, Bodies, Chunk, DownFrame, End, Hello, Item, Member, Root, UpFrame
-from service.gateway.links import Wish
-from service.gateway.opening import Opened
-from service.projection.writer import Stored
+from bus.link import (
+    AuditHead,
+    Bodies,
+    BucketMember,
+    Chunk,
+    DownFrame,
+    End,
+    Hello,
+    LinkItem,
+    Root,
+    UpFrame,
+)
+from service.gateway.link_opening import OpenedLink
+from service.projection.writer import StoredBatch
+from service.store.link_signals import LinkSignal
 
 
 class _Value(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,12 +28,12 @@ class _Value(msgspec.Struct, frozen=True, kw_only=True):
 # --- wanted: carried out by carry.py, in order ---------------------------------------------------
 
 
-class Open(_Value, frozen=True, kw_only=True):
+class OpenLink(_Value, frozen=True, kw_only=True):
     hello: Hello
 
 
-class Store(_Value, frozen=True, kw_only=True):
-    items: tuple[Item, ...]
+class StoreItems(_Value, frozen=True, kw_only=True):
+    items: tuple[LinkItem, ...]
 
 
 class StoreBodies(_Value, frozen=True, kw_only=True):
@@ -40,26 +51,26 @@ class CompareMembers(_Value, frozen=True, kw_only=True):
     """A complete look at one kind: all of its buckets have arrived."""
 
     kind: str
-    members: tuple[Member, ...]
+    members: tuple[BucketMember, ...]
     through: int
 
 
-class Doubt(_Value, frozen=True, kw_only=True):
+class DoubtKinds(_Value, frozen=True, kw_only=True):
     """Too many are missing at once to be believed: mark them, and look a second time."""
 
     kind: str
     subjects: frozenset[str]
 
 
-class Believe(_Value, frozen=True, kw_only=True):
+class ActivateEpoch(_Value, frozen=True, kw_only=True):
     """The quarantined epoch is complete: see whether it holds what is known."""
 
 
-class TellHead(_Value, frozen=True, kw_only=True):
+class SendAuditHead(_Value, frozen=True, kw_only=True):
     """Give the agent the newest head of the audit to keep."""
 
 
-class KeepHeads(_Value, frozen=True, kw_only=True):
+class KeepAuditHeads(_Value, frozen=True, kw_only=True):
     """Heads that the agent gave back."""
 
     heads: tuple[AuditHead, ...]
@@ -72,24 +83,24 @@ class OfferTasks(_Value, frozen=True, kw_only=True):
     first: bool = False
 
 
-class Heard(_Value, frozen=True, kw_only=True):
+class RecordHeartbeat(_Value, frozen=True, kw_only=True):
     """A sign of life; None where it was not measured."""
 
     round_trip_ms: int | None = None
     clock_skew_ms: int | None = None
 
 
-class Relay(_Value, frozen=True, kw_only=True):
+class RelayChunk(_Value, frozen=True, kw_only=True):
     """Part of a stream, to whoever reads it on whichever replica."""
 
     part: Chunk | End
 
 
-class Ping(_Value, frozen=True, kw_only=True):
+class PingAgent(_Value, frozen=True, kw_only=True):
     """A ping of the WebSocket itself, answered at once by whatever library is there."""
 
 
-class Close(_Value, frozen=True, kw_only=True):
+class CloseLink(_Value, frozen=True, kw_only=True):
     """A WebSocket close code and a reason for the agent's log."""
 
     code: int
@@ -97,26 +108,26 @@ class Close(_Value, frozen=True, kw_only=True):
 
 
 Effect = (
-    Open
-    | Store
+    OpenLink
+    | StoreItems
     | StoreBodies
     | CompareRoots
     | CompareMembers
-    | Doubt
-    | Believe
-    | TellHead
-    | KeepHeads
+    | DoubtKinds
+    | ActivateEpoch
+    | SendAuditHead
+    | KeepAuditHeads
     | OfferTasks
-    | Heard
-    | Relay
-    | Ping
-    | Close
+    | RecordHeartbeat
+    | RelayChunk
+    | PingAgent
+    | CloseLink
 )
 
 # --- what came of it: fed back into the connection ---------------------------------------------
 
 
-class Refused(_Value, frozen=True, kw_only=True):
+class LinkRefusal(_Value, frozen=True, kw_only=True):
     """The link may not be opened, or is another's now."""
 
     reason: str
@@ -138,34 +149,34 @@ class MembersCompared(_Value, frozen=True, kw_only=True):
     known: int
 
 
-class Believed(_Value, frozen=True, kw_only=True):
+class EpochActivated(_Value, frozen=True, kw_only=True):
     """The epoch is active now."""
 
 
-class Offered(_Value, frozen=True, kw_only=True):
+class TasksOffered(_Value, frozen=True, kw_only=True):
     frames: tuple[DownFrame, ...]
 
 
-class Pong(_Value, frozen=True, kw_only=True):
+class PongReceived(_Value, frozen=True, kw_only=True):
     """Seconds that a ping and its answer took."""
 
     took: float
 
 
-class Tick(_Value, frozen=True, kw_only=True):
+class ClockTick(_Value, frozen=True, kw_only=True):
     """Time has passed."""
 
 
 Input = (
     UpFrame
-    | Wish
-    | Tick
-    | Pong
-    | Opened
-    | Refused
-    | Stored
+    | LinkSignal
+    | ClockTick
+    | PongReceived
+    | OpenedLink
+    | LinkRefusal
+    | StoredBatch
     | RootsCompared
     | MembersCompared
-    | Believed
-    | Offered
+    | EpochActivated
+    | TasksOffered
 )

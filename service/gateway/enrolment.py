@@ -17,21 +17,24 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
-from sqlalchemy import Row, insert, select, update
+from msgspec.structs import asdict
+from sqlalchemy import insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from bus.ids import new_id
+from bus.identity import new_id
 from bus.link import Enrol, Enrolled, proof
-from service.audit import book
-from service.audit.record import Entry, Source
-from service.gateway.ladder import AgentStatus
-from service.gateway.links import Wish, wish
-from service.gateway.problems import LinkRefusedError
+from service.audit import audit_book
+from service.audit.audit_record import AuditEntry, AuditSource
+from service.gateway.agent_key_rows import retire_keys
+from service.gateway.agent_status import AgentStatus
 from service.gateway.proofs import is_key, signed, token_hash
-from service.keys.bound_rows import UNBOUND, bound, is_bound
+from service.gateway.refusals import LinkRequestRefusedError
 from service.keys.key_file import KeyFile
 from service.store.changes import note
 from service.store.database import keys_of
+from service.store.link_signals import LinkSignal, signal_link
+from service.store.protected_columns import UNBOUND, BoundTokenRow, bound, is_bound
+from service.store.rows import find_row
 from service.store.tables import accounts, agent_keys, agents, enrolment_tokens
 
 log = structlog.get_logger()
@@ -40,6 +43,16 @@ _TOKEN_PREFIX = "ge_"  # noqa: S105  how a lost token is recognised, not a token
 _REMEDY = "Make a new token for this agent and start it with that."
 _UID_LENGTH = 64
 _VERSION_LENGTH = 64
+
+
+class EnrolmentRow(BoundTokenRow, frozen=True, kw_only=True):
+    """An enrolment token with its agent and account."""
+
+    used_at: datetime | None
+    used_by: str
+    account_id: str
+    agent_name: str
+    account_name: str
 
 
 async def new_token(
@@ -77,11 +90,11 @@ class Enrolment:
     clock: Callable[[], datetime]
 
     async def __call__(self, ask: Enrol, address: str = "") -> Enrolled:
-        """Raises LinkRefusedError: nothing was changed then, but the audit."""
+        """Enrol the agent; raises LinkRequestRefusedError, and only the audit was changed then."""
         _check_proof(ask)
         async with self.engine.begin() as connection:
             found = await _find(connection, ask)
-            key_id = await _key_given(connection, found, ask, self.clock())
+            key_id = await _stored_key(connection, found, ask, self.clock())
             problem = None if key_id else self._problem(found, ask)
             if problem is None:
                 key_id = key_id or await self._store(connection, found, ask, address)
@@ -93,7 +106,7 @@ class Enrolment:
         return Enrolled(account=found.account_name, agent=found.agent_name, key_id=key_id)
 
     async def _store(
-        self, connection: AsyncConnection, found: Row[Any], ask: Enrol, address: str
+        self, connection: AsyncConnection, found: EnrolmentRow, ask: Enrol, address: str
     ) -> str:
         now, agent_id, key_id = self.clock(), found.agent_id, new_id()
         token = update(enrolment_tokens).where(enrolment_tokens.c.id == found.id)
@@ -119,14 +132,14 @@ class Enrolment:
         await note(connection, found.account_id, "agent.changed", name, "", agent_id, body)
         return key_id
 
-    def _problem(self, found: Row[Any], ask: Enrol) -> LinkRefusedError | None:
+    def _problem(self, found: EnrolmentRow, ask: Enrol) -> LinkRequestRefusedError | None:
         """Why this token does not serve this agent."""
         if found.used_at is not None or found.expires_at <= self.clock():
             return _unusable()
         if found.cluster_uid and found.cluster_uid != ask.cluster_uid:
             detail = "The token was made for another cluster."
-            return LinkRefusedError(403, "cluster", detail, _REMEDY)
-        if not is_bound(self.keys.ring, enrolment_tokens, found._asdict()):
+            return LinkRequestRefusedError(403, "cluster", detail, _REMEDY)
+        if not is_bound(self.keys.ring, enrolment_tokens, asdict(found)):
             log.error(
                 "enrolment token refused: the service did not write it",
                 agent=found.agent_name,
@@ -134,17 +147,17 @@ class Enrolment:
                 remedy="find out who writes to the database; make a new token for the agent",
             )
             detail = "The service did not make this token, or made it with a key that is retired."
-            return LinkRefusedError(403, "unbound", detail, _REMEDY)
+            return LinkRequestRefusedError(403, "unbound", detail, _REMEDY)
         return None
 
     async def _record(
         self,
         connection: AsyncConnection,
-        found: Row[Any],
+        found: EnrolmentRow,
         address: str,
-        problem: LinkRefusedError | None = None,
+        problem: LinkRequestRefusedError | None = None,
     ) -> None:
-        entry = Entry(
+        entry = AuditEntry(
             account=found.account_id,
             id=new_id(),
             time=self.clock(),
@@ -154,14 +167,14 @@ class Enrolment:
             resource=f"agent/{found.agent_name}",
             decision="denied" if problem else "allowed",
             outcome="refused" if problem else "done",
-            source=Source.AGENT,
+            source=AuditSource.AGENT,
             detail={"rule": problem.rule} if problem else {},
         )
-        await book.record(connection, entry)
+        await audit_book.record(connection, entry)
 
 
 async def revoke(connection: AsyncConnection, agent_id: str, now: datetime) -> None:
-    """Its keys, its tokens and its live link end; a new token enrols it again."""
+    """End the agent's keys, tokens and live link; a new token enrols it again."""
     mine = enrolment_tokens.c.agent_id == agent_id
     await connection.execute(update(enrolment_tokens).where(mine).values(used_at=now, **UNBOUND))
     await retire_keys(connection, agent_id, now)
@@ -169,14 +182,9 @@ async def revoke(connection: AsyncConnection, agent_id: str, now: datetime) -> N
     query = update(agents).where(agents.c.id == agent_id).values(ended)
     columns = (agents.c.account_id, agents.c.name)
     row = (await connection.execute(query.returning(*columns))).one()
-    await wish(connection, Wish(agent_id=agent_id, revoked=True))
+    await signal_link(connection, LinkSignal(agent_id=agent_id, revoked=True))
     body = {"state": "revoked", "status": AgentStatus.REVOKED}
     await note(connection, row.account_id, "agent.changed", row.name, "", agent_id, body)
-
-
-async def retire_keys(connection: AsyncConnection, agent_id: str, now: datetime) -> None:
-    mine = (agent_keys.c.agent_id == agent_id) & agent_keys.c.retired_at.is_(None)
-    await connection.execute(update(agent_keys).where(mine).values(retired_at=now, **UNBOUND))
 
 
 def _check_proof(ask: Enrol) -> None:
@@ -184,22 +192,22 @@ def _check_proof(ask: Enrol) -> None:
     if not possessed or not is_key(ask.sealing_key):
         detail = "The proof is not a signature over the token by the given key."
         remedy = "Sign with the Ed25519 key that is sent, raw and base64."
-        raise LinkRefusedError(403, "proof", detail, remedy)
+        raise LinkRequestRefusedError(403, "proof", detail, remedy)
 
 
-async def _find(connection: AsyncConnection, ask: Enrol) -> Row[Any]:
-    """The token with its agent, locked."""
+async def _find(connection: AsyncConnection, ask: Enrol) -> EnrolmentRow:
+    """Read and lock the token with its agent; raises LinkRequestRefusedError."""
     digest = token_hash(ask.token)
-    row = (await connection.execute(_token_query(digest))).one_or_none()
+    row = await find_row(connection, _token_query(digest), EnrolmentRow)
     if not hmac.compare_digest(digest, row.hash if row is not None else "0" * 64) or row is None:
         raise _unusable()
     return row
 
 
-async def _key_given(
-    connection: AsyncConnection, found: Row[Any], ask: Enrol, now: datetime
+async def _stored_key(
+    connection: AsyncConnection, found: EnrolmentRow, ask: Enrol, now: datetime
 ) -> str:
-    """What this key was told when it gave this token before; empty: it did not."""
+    """Read the id of the key that this token stored before; empty: it stored none."""
     if found.used_by != ask.public_key or found.expires_at <= now:
         return ""
     query = select(agent_keys.c.id).where(
@@ -210,9 +218,9 @@ async def _key_given(
     return (await connection.execute(query)).scalar_one_or_none() or ""
 
 
-def _unusable() -> LinkRefusedError:
+def _unusable() -> LinkRequestRefusedError:
     detail = "The token is unknown, used already, expired, or older than a revocation."
-    return LinkRefusedError(403, "token", detail, _REMEDY)
+    return LinkRequestRefusedError(403, "token", detail, _REMEDY)
 
 
 def _token_query(digest: str) -> Any:

@@ -1,8 +1,8 @@
-"""Believing an epoch: from quarantine to what everybody sees, by overlap or by a person's word.
+"""Verdicts on quarantined epochs, by overlap or by a person.
 
-A new epoch is believed when it is complete (its roots are ours) and at least half of what is known
-lives in it under the same identity: subject and uid. An empty cluster has no overlap, so it stays
-where it is. What follows is promotion.py's.
+An epoch is accepted when it is complete (its roots equal the service's) and at least half of the
+known objects are in it under the same subject and uid. An empty cluster has no overlap, so its
+epoch stays quarantined. epoch_activation.py does what follows.
 """
 
 from __future__ import annotations
@@ -13,19 +13,23 @@ from datetime import datetime
 from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.gateway.links import Wish, wish
-from service.gateway.opening import REJECTED
-from service.gateway.promotion import forget, promote, verdict_told
-from service.projection.follow import Follower
-from service.projection.values import COMPONENT, Scope
+from bus.link.kinds import COMPONENT
+from service.gateway.epoch_activation import activate_epoch, forget_epoch, verdict_change
+from service.gateway.link_opening import REJECTED
+from service.projection.batch import BatchScope
+from service.projection.writer import Follower
 from service.store.changes import note_all
+from service.store.link_signals import LinkSignal, signal_link
 from service.store.tables import agents, epochs, objects
 
 OVERLAP = 0.5
 
 
 async def believe_if_overlapping(
-    connection: AsyncConnection, scope: Scope, now: datetime, followers: Sequence[Follower] = ()
+    connection: AsyncConnection,
+    scope: BatchScope,
+    now: datetime,
+    followers: Sequence[Follower] = (),
 ) -> bool:
     """Called when the quarantined epoch of `scope` is complete, to see whether it may be shown.
 
@@ -42,7 +46,7 @@ async def believe_if_overlapping(
         mine = (epochs.c.agent_id == scope.agent_id) & (epochs.c.epoch == scope.epoch)
         await connection.execute(update(epochs).where(mine).values(reason=reason))
         return False
-    await promote(connection, scope, now, followers)
+    await activate_epoch(connection, scope, now, followers)
     return True
 
 
@@ -55,35 +59,35 @@ async def accept(
 ) -> bool:
     """A person says that this epoch is the truth. False: there is no such quarantined epoch.
 
-    `followers`: see service/rooms_follow.py; what they keep is brought up to date as well.
+    `followers`: see service/history/batch_follower.py; what they keep is brought up to date too.
     """
     scope = await _scope(connection, agent_id, epoch)
     if scope is None:
         return False
-    await promote(connection, scope, now, followers)
+    await activate_epoch(connection, scope, now, followers)
     return True
 
 
 async def reject(connection: AsyncConnection, agent_id: str, epoch: str) -> bool:
-    """What it said is forgotten; its link ends, and comes back only with another epoch."""
+    """Forget what a quarantined epoch reported; its link ends, and returns with another epoch."""
     scope = await _scope(connection, agent_id, epoch)
     if scope is None:
         return False
-    await forget(connection, agent_id, epoch, REJECTED)
+    await forget_epoch(connection, agent_id, epoch, REJECTED)
     fence = update(agents).where(agents.c.id == agent_id).values(fence=agents.c.fence + 1)
     newest = (await connection.execute(fence.returning(agents.c.fence))).scalar_one()
-    await wish(connection, Wish(agent_id=agent_id, fence=newest))
-    await note_all(connection, scope.account_id, [verdict_told(scope, "rejected")])
+    await signal_link(connection, LinkSignal(agent_id=agent_id, fence=newest))
+    await note_all(connection, scope.account_id, [verdict_change(scope, "rejected")])
     return True
 
 
-async def _state(connection: AsyncConnection, scope: Scope) -> str:
+async def _state(connection: AsyncConnection, scope: BatchScope) -> str:
     mine = (epochs.c.agent_id == scope.agent_id) & (epochs.c.epoch == scope.epoch)
     return str((await connection.execute(select(epochs.c.state).where(mine))).scalar_one())
 
 
-async def _overlap(connection: AsyncConnection, scope: Scope) -> tuple[int, int]:
-    """How many objects are known of the active epoch, and how many of them are in this one."""
+async def _overlap(connection: AsyncConnection, scope: BatchScope) -> tuple[int, int]:
+    """Count the objects of the active epoch, and those of them that this epoch has too."""
     known, new = objects.alias(), objects.alias()
     active = select(epochs.c.epoch).where(
         epochs.c.agent_id == scope.agent_id, epochs.c.state == "active"
@@ -99,13 +103,13 @@ async def _overlap(connection: AsyncConnection, scope: Scope) -> tuple[int, int]
         select(func.count(), func.count(new.c.subject))
         .select_from(known.outerjoin(new, same))
         .where(known.c.agent_id == scope.agent_id, known.c.epoch.in_(active))
-        .where(known.c.kind != COMPONENT)
+        .where(known.c.kind != COMPONENT.name)
     )
     row = (await connection.execute(query)).one()
     return int(row[0]), int(row[1])
 
 
-async def _scope(connection: AsyncConnection, agent_id: str, epoch: str) -> Scope | None:
+async def _scope(connection: AsyncConnection, agent_id: str, epoch: str) -> BatchScope | None:
     await _lock(connection, agent_id)
     query = (
         select(agents, epochs.c.epoch)
@@ -115,7 +119,7 @@ async def _scope(connection: AsyncConnection, agent_id: str, epoch: str) -> Scop
     row = (await connection.execute(query)).one_or_none()
     if row is None:
         return None
-    return Scope(
+    return BatchScope(
         account_id=row.account_id,
         agent_id=row.id,
         agent=row.name,
@@ -127,6 +131,6 @@ async def _scope(connection: AsyncConnection, agent_id: str, epoch: str) -> Scop
 
 
 async def _lock(connection: AsyncConnection, agent_id: str) -> None:
-    """All epochs of the agent: nobody writes or judges meanwhile."""
+    """Lock all epochs of the agent: nobody writes or judges meanwhile."""
     query = select(epochs.c.epoch).where(epochs.c.agent_id == agent_id)
     await connection.execute(query.order_by(epochs.c.epoch).with_for_update())

@@ -1,4 +1,4 @@
-"""The agent's frames: each says what to store or to compare, and what to answer. Pure."""
+"""Frames of an agent: what each one stores or compares, and how it is answered. Pure."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import msgspec
 from bus.link import (
     Beat,
     Bodies,
-    Bucket,
     Chunk,
     End,
+    HashBucket,
     Hello,
     ItemKind,
     Items,
@@ -21,16 +21,25 @@ from bus.link import (
     Roots,
 )
 from service.gateway import effects as fx
-from service.gateway import looking as look
-from service.gateway.bounds import AGAIN_AFTER, broken_bound
-from service.gateway.link import BURST_SECONDS, Link, Step, broken, ended
+from service.gateway import reconcile_state as look
+from service.gateway.frame_bounds import AGAIN_AFTER, broken_bound
+from service.gateway.link_state import (
+    BURST_SECONDS,
+    LinkState,
+    LinkStep,
+    broken,
+    ended,
+    with_credit,
+)
 
-Frame = Items | Roots | Bucket | Bodies | Beat | Chunk | End | KeptHeads
+Frame = Items | Roots | HashBucket | Bodies | Beat | Chunk | End | KeptHeads
 _LARGEST_SKEW = 2_000_000.0
 """Seconds: what its column can hold."""
+_SHOWN = 40
+"""Characters of a task's id, which an agent may make up."""
 
 
-def step(link: Link, frame: Hello | Frame, now: float) -> Step:
+def step(link: LinkState, frame: Hello | Frame, now: float) -> LinkStep:
     problem = broken_bound(frame)
     if problem:
         return ended(link, problem, AGAIN_AFTER)
@@ -41,25 +50,36 @@ def step(link: Link, frame: Hello | Frame, now: float) -> Step:
     return _open(link, frame, now)
 
 
-def _open(link: Link, frame: Frame, now: float) -> Step:
+def _open(link: LinkState, frame: Frame, now: float) -> LinkStep:
     match frame:
         case Items():
             return _items(link, frame, now)
         case Beat():
             return _beat(link, frame, now)
-        case Chunk() | End() | KeptHeads():
-            return Step(link=link, effects=(_passed_on(frame),))
-        case Roots() | Bucket() | Bodies():
+        case Chunk():
+            return _chunk(link, frame)
+        case End():
+            link = with_credit(link, frame.task, 0)
+            return LinkStep(link=link, effects=(fx.RelayChunk(part=frame),))
+        case KeptHeads():
+            return LinkStep(link=link, effects=(fx.KeepAuditHeads(heads=frame.heads),))
+        case Roots() | HashBucket() | Bodies():
             return _held(link, frame)
         case _:
             assert_never(frame)
 
 
-def _passed_on(frame: Chunk | End | KeptHeads) -> fx.Effect:
-    return fx.KeepHeads(heads=frame.heads) if isinstance(frame, KeptHeads) else fx.Relay(part=frame)
+def _chunk(link: LinkState, chunk: Chunk) -> LinkStep:
+    """Each chunk costs one credit of its reader; a flood would reach all readers of the service."""
+    credit = link.credit.get(chunk.task, 0)
+    if not credit:
+        task = chunk.task[:_SHOWN]
+        return ended(link, f"a chunk of task {task} without credit from its reader", AGAIN_AFTER)
+    link = with_credit(link, chunk.task, credit - 1)
+    return LinkStep(link=link, effects=(fx.RelayChunk(part=chunk),))
 
 
-def _hello(link: Link, hello: Hello) -> Step:
+def _hello(link: LinkState, hello: Hello) -> LinkStep:
     if link.hello is not None:
         return broken(link, "Hello came a second time")
     if (hello.account, hello.agent) != (link.caller.account, link.caller.agent):
@@ -68,21 +88,21 @@ def _hello(link: Link, hello: Hello) -> Step:
     if apart:
         return ended(link, apart)
     link = msgspec.structs.replace(link, hello=hello)
-    return Step(link=link, effects=(fx.Open(hello=hello),))
+    return LinkStep(link=link, effects=(fx.OpenLink(hello=hello),))
 
 
-def _apart(theirs: tuple[int, int], ours: tuple[int, int]) -> str:
+def _apart(theirs: tuple[int, int], own: tuple[int, int]) -> str:
     """Why there is no version that both speak; empty where there is."""
-    if theirs[1] >= ours[0] and theirs[0] <= ours[1]:
+    if theirs[1] >= own[0] and theirs[0] <= own[1]:
         return ""
-    side = "agent" if theirs[1] < ours[0] else "service"
+    side = "agent" if theirs[1] < own[0] else "service"
     return (
         f"the agent speaks link protocol {theirs[0]} to {theirs[1]},"
-        f" the service {ours[0]} to {ours[1]}: upgrade the {side}"
+        f" the service {own[0]} to {own[1]}: upgrade the {side}"
     )
 
 
-def _items(link: Link, frame: Items, now: float) -> Step:
+def _items(link: LinkState, frame: Items, now: float) -> LinkStep:
     """Stored; an agent that has spent its allowance waits until it is earned.
 
     A task that ended makes room for the next.
@@ -92,22 +112,22 @@ def _items(link: Link, frame: Items, now: float) -> Step:
     left = min(earned, rate * BURST_SECONDS) - len(frame.items)
     link = msgspec.structs.replace(link, allowance=left, allowance_at=now)
     wait = max(0.0, -left / rate)
-    stored = fx.Store(items=frame.items)
+    stored = fx.StoreItems(items=frame.items)
     if link.quarantined or not any(item.kind is ItemKind.TASK for item in frame.items):
-        return Step(link=link, effects=(stored,), wait=wait)
-    return Step(link=link, effects=(stored, fx.OfferTasks()), wait=wait)
+        return LinkStep(link=link, effects=(stored,), wait=wait)
+    return LinkStep(link=link, effects=(stored, fx.OfferTasks()), wait=wait)
 
 
-def _beat(link: Link, beat: Beat, now: float) -> Step:
+def _beat(link: LinkState, beat: Beat, now: float) -> LinkStep:
     """Answered where it asks (no echo); tells how far the clocks are apart."""
     link = msgspec.structs.replace(link, last_sent=beat.sent_at)
     answer = () if beat.echo else (Beat(sent_at=now, echo=beat.sent_at),)
     if link.round_trip is None:
-        return Step(link=link, frames=answer)
+        return LinkStep(link=link, frames=answer)
     skew = beat.sent_at + link.round_trip / 2 - now
-    heard = fx.Heard(round_trip_ms=_ms(link.round_trip), clock_skew_ms=_ms(skew))
-    link = msgspec.structs.replace(link, told_at=now)
-    return Step(link=link, frames=answer, effects=(heard,))
+    heard = fx.RecordHeartbeat(round_trip_ms=_ms(link.round_trip), clock_skew_ms=_ms(skew))
+    link = msgspec.structs.replace(link, announced_at=now)
+    return LinkStep(link=link, frames=answer, effects=(heard,))
 
 
 def _ms(seconds: float) -> int:
@@ -117,41 +137,41 @@ def _ms(seconds: float) -> int:
     return round(max(-_LARGEST_SKEW, min(_LARGEST_SKEW, seconds)) * 1000)
 
 
-def _held(link: Link, frame: Roots | Bucket | Bodies) -> Step:
+def _held(link: LinkState, frame: Roots | HashBucket | Bodies) -> LinkStep:
     match frame:
         case Roots():
             return _roots(link, frame)
-        case Bucket():
-            looked, found = look.take_bucket(link.looking, frame)
-            link = msgspec.structs.replace(link, looking=looked)
-            return Step(link=link, effects=() if found is None else (found,))
+        case HashBucket():
+            looked, found = look.take_bucket(link.reconciliation, frame)
+            link = msgspec.structs.replace(link, reconciliation=looked)
+            return LinkStep(link=link, effects=() if found is None else (found,))
         case Bodies():
             return _bodies(link, frame)
         case _:
             assert_never(frame)
 
 
-def _roots(link: Link, roots: Roots) -> Step:
+def _roots(link: LinkState, roots: Roots) -> LinkStep:
     """Hashes over items that we do not have yet say nothing, unless asking for them was in vain."""
     if roots.through > link.cursor != link.asked_after:
         link = msgspec.structs.replace(link, asked_after=link.cursor)
-        return Step(link=link, frames=(Missing(after=link.cursor),))
-    looked = msgspec.structs.replace(link.looking, roots=roots.kinds)
-    link = msgspec.structs.replace(link, looking=looked)
-    return Step(link=link, effects=(fx.CompareRoots(kinds=roots.kinds),))
+        return LinkStep(link=link, frames=(Missing(after=link.cursor),))
+    looked = msgspec.structs.replace(link.reconciliation, roots=roots.kinds)
+    link = msgspec.structs.replace(link, reconciliation=looked)
+    return LinkStep(link=link, effects=(fx.CompareRoots(kinds=roots.kinds),))
 
 
-def _bodies(link: Link, bodies: Bodies) -> Step:
+def _bodies(link: LinkState, bodies: Bodies) -> LinkStep:
     """When the last one asked for is there, look whether both sides are in step now.
 
     What nobody asked for is left out, and so is a tombstone of what no look missed: it would go
     round the guard against many deletions.
     """
-    bodies = look.asked_for(link.looking, bodies)
-    looked = look.take_bodies(link.looking, bodies)
-    link = msgspec.structs.replace(link, looking=looked)
+    bodies = look.asked_for(link.reconciliation, bodies)
+    looked = look.take_bodies(link.reconciliation, bodies)
+    link = msgspec.structs.replace(link, reconciliation=looked)
     stored = fx.StoreBodies(bodies=bodies)
     if not look.answered(looked) or not looked.roots:
-        return Step(link=link, effects=(stored,))
+        return LinkStep(link=link, effects=(stored,))
     again = fx.CompareRoots(kinds=dict(looked.roots), again=True)
-    return Step(link=link, effects=(stored, again))
+    return LinkStep(link=link, effects=(stored, again))

@@ -1,51 +1,65 @@
-"""Sessions: an enrolled agent signs a nonce, and signs once more for each connection it opens.
+"""Sessions of enrolled agents: one signed nonce opens a session, another each connection.
 
-A nonce is used once, and so is a session's token: it holds the nonce of one connection. An agent
-that speaks protocol 2 has to sign that nonce when it connects; from an older one the token, which
-nothing in the database can make, is enough. The key may be rotated on the way: the next one is
-accepted beside the old from now on, and alone after its own first use, so an answer that is lost
-locks nobody out. A key in the database that the service did not write there opens nothing.
+A nonce is used once, and so is a session's token, which holds the nonce of one connection. An agent
+that speaks protocol 2 has to sign that nonce when it connects; from an older agent the token is
+enough, which nothing in the database can make. Keys rotate here (agent_key_rows.py). A key in the
+database that the service did not write opens nothing.
 """
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 import msgspec
 import structlog
-from sqlalchemy import Row, delete, insert, select, update
+from msgspec.structs import asdict
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from bus.ids import new_id
-from bus.link import PROVEN, Challenge, Session, SessionRequest, connection_proof, proof
-from service.audit import book
-from service.audit.denials import Denials
-from service.audit.record import Entry, Source
-from service.gateway import tickets
-from service.gateway.links import Wish, wish
-from service.gateway.problems import LinkRefusedError
-from service.gateway.proofs import is_key, signed
-from service.keys.bound_rows import UNBOUND, bound, is_bound
+from bus.identity import new_id
+from bus.link import PROVEN, AgentSession, Challenge, SessionRequest, connection_proof, proof
+from service.audit import audit_book
+from service.audit.audit_record import AuditEntry, AuditSource
+from service.audit.denials import DenialRecorder
+from service.gateway.agent_key_rows import (
+    LinkAgentRow,
+    LinkKeyRow,
+    agent_row,
+    locked_key,
+    rotate_key,
+)
+from service.gateway.proofs import (
+    NONCE_SECONDS,
+    burn_nonce,
+    forget_expired_nonces,
+    issue_ticket,
+    new_nonce,
+    read_ticket,
+    signed,
+    store_nonce,
+    take_nonce,
+)
+from service.gateway.refusals import SESSION_REMEDY, LinkRequestRefusedError
 from service.keys.key_file import KeyFile
-from service.store.tables import accounts, agent_keys, agents, challenges
+from service.store.link_signals import LinkSignal, signal_link
+from service.store.protected_columns import BoundKeyRow, is_bound
+from service.store.rows import find_row
+from service.store.tables import accounts, agent_keys, agents
 
 log = structlog.get_logger()
 
-NONCE_SECONDS = 60.0
 _AUDIENCE = "gitops-house link"
 
 
-class ChallengeRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class SessionChallengeRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     agent: str
     account: str = ""
     """Empty: the service's own account."""
 
 
-class Caller(msgspec.Struct, frozen=True, kw_only=True):
+class SessionHolder(msgspec.Struct, frozen=True, kw_only=True):
     """Who holds a session."""
 
     account_id: str
@@ -55,44 +69,49 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: float
 
 
+class ProofKeyRow(BoundKeyRow, frozen=True, kw_only=True):
+    retired_at: datetime | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sessions:
+class AgentSessions:
     engine: AsyncEngine
     keys: KeyFile
     clock: Callable[[], datetime]
-    denials: Denials
+    denials: DenialRecorder
     lifetime: float
     """Seconds."""
     account: str
 
-    async def challenge(self, ask: ChallengeRequest) -> Challenge:
-        """Whether there is such an agent is not told: a nonce for nobody is as good as any."""
-        now, nonce = self.clock(), secrets.token_urlsafe(32)
-        expires_at = now + timedelta(seconds=NONCE_SECONDS)
+    async def challenge(self, ask: SessionChallengeRequest) -> Challenge:
+        """Make a nonce; one for an unknown agent is as good as any, so the answer tells nothing."""
+        now, nonce = self.clock(), new_nonce()
         async with self.engine.begin() as connection:
-            await connection.execute(delete(challenges).where(challenges.c.expires_at < now))
+            await forget_expired_nonces(connection, now)
             agent_id = await self._agent_id(connection, ask)
             if agent_id is not None:
-                row = {"nonce": nonce, "agent_id": agent_id, "expires_at": expires_at}
-                await connection.execute(insert(challenges).values(row))
-        return Challenge(nonce=nonce, expires_at=expires_at.timestamp())
+                await store_nonce(connection, agent_id, nonce, now)
+        return Challenge(nonce=nonce, expires_at=now.timestamp() + NONCE_SECONDS)
 
-    async def open(self, ask: SessionRequest) -> Session:
-        """Raises LinkRefusedError, the same for all reasons but a revoked agent, an unbound key."""
+    async def open(self, ask: SessionRequest) -> AgentSession:
+        """Open a session; raises LinkRequestRefusedError, mostly without saying which reason."""
         try:
             return await self._opened(ask)
         except UnboundKeyError as error:
             await self._record(error.key)
             raise
 
-    async def _opened(self, ask: SessionRequest) -> Session:
+    async def _opened(self, ask: SessionRequest) -> AgentSession:
         expires_at = self.clock() + timedelta(seconds=self.lifetime)
         async with self.engine.begin() as connection:
             key = await self._proven(connection, ask)
-            key_id = await self._rotate(connection, key, ask.next_public_key)
-            renewed = Wish(agent_id=key.agent_id, extend=expires_at.timestamp())
-            await wish(connection, renewed)
-            nonce = await self._nonce(connection, key.agent_id)
+            key_id = await rotate_key(
+                connection, self.keys.ring, key, ask.next_public_key, self.clock()
+            )
+            renewed = LinkSignal(agent_id=key.agent_id, extend=expires_at.timestamp())
+            await signal_link(connection, renewed)
+            nonce = new_nonce()
+            await store_nonce(connection, key.agent_id, nonce, self.clock())
         claims = {
             "aud": _AUDIENCE,
             "sub": key.agent_id,
@@ -100,33 +119,35 @@ class Sessions:
             "jti": nonce,
             "proven": ask.protocol >= PROVEN,
         }
-        return Session(
-            token=tickets.issue(self.keys.ring, claims),
+        return AgentSession(
+            token=issue_ticket(self.keys.ring, claims),
             expires_at=expires_at.timestamp(),
             seconds=self.lifetime,
             key_id=key_id,
             nonce=nonce,
         )
 
-    async def caller(self, token: str, given: str = "") -> Caller | None:
-        """Who opens a connection with `token` and the proof `given`; None where nobody may.
+    async def caller(self, token: str, shown_proof: str = "") -> SessionHolder | None:
+        """Read who opens a connection with `token` and `shown_proof`; None where nobody may.
 
         The token is used up by it, so that what was overheard opens nothing.
         """
-        claims = tickets.read(self.keys.ring, token)
+        claims = read_ticket(self.keys.ring, token)
         now = self.clock().timestamp()
         if not claims or claims.get("aud") != _AUDIENCE or float(claims.get("exp", 0)) <= now:
             return None
         nonce = str(claims.get("jti"))
         async with self.engine.begin() as connection:
-            row = await _agent(connection, agents.c.id == str(claims.get("sub")))
+            row = await agent_row(connection, agents.c.id == str(claims.get("sub")))
             if row is None or row.state != "enrolled":
                 return None
-            if claims.get("proven") and not await self._is_proof(connection, row, nonce, given):
+            if claims.get("proven") and not await self._is_proof(
+                connection, row, nonce, shown_proof
+            ):
                 return None
-            if not await self._burnt(connection, row.id, nonce):
+            if not await burn_nonce(connection, row.id, nonce, self.clock()):
                 return None
-        return Caller(
+        return SessionHolder(
             account_id=row.account_id,
             account=row.account,
             agent_id=row.id,
@@ -134,48 +155,33 @@ class Sessions:
             expires_at=float(claims["exp"]),
         )
 
-    async def _nonce(self, connection: AsyncConnection, agent_id: str) -> str:
-        """Of one connection, to be opened within a minute."""
-        nonce = secrets.token_urlsafe(32)
-        expires_at = self.clock() + timedelta(seconds=NONCE_SECONDS)
-        row = {"nonce": nonce, "agent_id": agent_id, "expires_at": expires_at}
-        await connection.execute(insert(challenges).values(row))
-        return nonce
-
-    async def _burnt(self, connection: AsyncConnection, agent_id: str, nonce: str) -> bool:
-        """False: it was used already, or is too old."""
-        mine = (challenges.c.nonce == nonce) & (challenges.c.agent_id == agent_id)
-        used = delete(challenges).where(mine).returning(challenges.c.expires_at)
-        expires_at = (await connection.execute(used)).scalar_one_or_none()
-        return expires_at is not None and expires_at > self.clock()
-
     async def _is_proof(
-        self, connection: AsyncConnection, agent: Row[Any], nonce: str, given: str
+        self, connection: AsyncConnection, agent: LinkAgentRow, nonce: str, shown_proof: str
     ) -> bool:
-        """`given`: key id and signature, of a key of this agent that is not retired."""
-        key_id, _, signature = given.partition(" ")
+        """`shown_proof`: key id and signature, of a key of this agent that is not retired."""
+        key_id, _, signature = shown_proof.partition(" ")
         query = select(agent_keys).where(
             agent_keys.c.id == key_id[:36], agent_keys.c.agent_id == agent.id
         )
-        key = (await connection.execute(query)).one_or_none()
+        key = await find_row(connection, query, ProofKeyRow)
         if key is None or (key.retired_at is not None and key.retired_at <= self.clock()):
             return False
-        if not is_bound(self.keys.ring, agent_keys, key._asdict()):
+        if not is_bound(self.keys.ring, agent_keys, asdict(key)):
             return False
         message = connection_proof(agent.account, agent.name, key_id, nonce)
         return signed(key.public_key, signature, message)
 
-    async def _agent_id(self, connection: AsyncConnection, ask: ChallengeRequest) -> str | None:
-        wanted = (agents.c.name == ask.agent) & (accounts.c.name == (ask.account or self.account))
-        row = await _agent(connection, wanted)
-        return None if row is None else str(row.id)
+    async def _agent_id(
+        self, connection: AsyncConnection, ask: SessionChallengeRequest
+    ) -> str | None:
+        named = (agents.c.name == ask.agent) & (accounts.c.name == (ask.account or self.account))
+        row = await agent_row(connection, named)
+        return None if row is None else row.id
 
-    async def _proven(self, connection: AsyncConnection, ask: SessionRequest) -> Row[Any]:
-        """The key's row; a nonce serves one session."""
-        used = delete(challenges).where(challenges.c.nonce == ask.nonce)
-        columns = (challenges.c.agent_id, challenges.c.expires_at)
-        nonce = (await connection.execute(used.returning(*columns))).one_or_none()
-        key = (await connection.execute(_key_query(ask.key_id))).one_or_none()
+    async def _proven(self, connection: AsyncConnection, ask: SessionRequest) -> LinkKeyRow:
+        """Read the key whose signature over the nonce is valid; a nonce serves one session."""
+        nonce = await take_nonce(connection, ask.nonce)
+        key = await locked_key(connection, ask.key_id)
         public_key = key.public_key if key is not None else "A" * 43 + "="
         proven = signed(public_key, ask.signature, proof("session", ask.nonce))
         if key is not None and proven and key.state == "revoked":
@@ -187,11 +193,11 @@ class Sessions:
         retired = key.retired_at is not None and key.retired_at <= self.clock()
         if known != (key.agent_id, key.agent, key.account) or retired:
             raise _refused("proof", "The key is not known, or the signature or nonce is not valid.")
-        if not is_bound(self.keys.ring, agent_keys, key._asdict()):
+        if not is_bound(self.keys.ring, agent_keys, asdict(key)):
             raise UnboundKeyError(key)
         return key
 
-    async def _record(self, key: Row[Any]) -> None:
+    async def _record(self, key: LinkKeyRow) -> None:
         """Say in log and audit that a key was refused which somebody else put there."""
         log.error(
             "link refused: the service did not write this agent's key",
@@ -200,7 +206,7 @@ class Sessions:
             remedy="gitops service bind-agents after an upgrade; otherwise find out who writes to"
             " the database, revoke the agent and enrol it again",
         )
-        entry = Entry(
+        entry = AuditEntry(
             account=key.account_id,
             id=new_id(),
             time=self.clock(),
@@ -209,82 +215,24 @@ class Sessions:
             resource=f"agent/{key.agent}",
             decision="denied",
             outcome="refused",
-            source=Source.AGENT,
+            source=AuditSource.AGENT,
             detail={"rule": "unbound", "key": key.id},
         )
         noted = self.denials.note(entry, "unbound")
         if noted is not None:
             async with self.engine.begin() as connection:
-                await book.record(connection, noted)
-
-    async def _rotate(self, connection: AsyncConnection, key: Row[Any], following: str) -> str:
-        """Retire what this key replaces, and take up its successor; the key to use next."""
-        now = self.clock()
-        if key.used_at is None:
-            older = (agent_keys.c.agent_id == key.agent_id) & (agent_keys.c.id < key.id)
-            retired = {"retired_at": now, **UNBOUND}
-            await connection.execute(update(agent_keys).where(older).values(retired))
-        mine = agent_keys.c.id == key.id
-        await connection.execute(update(agent_keys).where(mine).values(used_at=now))
-        if not following:
-            return str(key.id)
-        if not is_key(following):
-            raise LinkRefusedError(400, "next-key", "The next key is not an Ed25519 key.", _REMEDY)
-        key_id = new_id()
-        made = {
-            "id": key_id,
-            "agent_id": key.agent_id,
-            "public_key": following,
-            "sealing_key": key.sealing_key,
-        }
-        row = bound(self.keys.ring, agent_keys, made)
-        await connection.execute(insert(agent_keys).values(row))
-        return key_id
+                await audit_book.record(connection, noted)
 
 
-_REMEDY = "Ask for a new challenge; if this goes on, enrol the agent again with a new token."
-
-
-class UnboundKeyError(LinkRefusedError):
+class UnboundKeyError(LinkRequestRefusedError):
     """The agent holds a key whose row in the database is not the service's own."""
 
-    def __init__(self, key: Row[Any]) -> None:
+    def __init__(self, key: LinkKeyRow) -> None:
         detail = "The service did not write this agent's key into its database."
         remedy = "Ask the service's operator to look at its log: gitops service bind-agents."
         super().__init__(401, "unbound", detail, remedy)
         self.key = key
 
 
-def _refused(rule: str, detail: str) -> LinkRefusedError:
-    return LinkRefusedError(401, rule, detail, _REMEDY)
-
-
-async def _agent(connection: AsyncConnection, where: Any) -> Any:
-    query = (
-        select(
-            agents.c.id,
-            agents.c.name,
-            agents.c.state,
-            agents.c.account_id,
-            accounts.c.name.label("account"),
-        )
-        .join(accounts, accounts.c.id == agents.c.account_id)
-        .where(where)
-    )
-    return (await connection.execute(query)).one_or_none()
-
-
-def _key_query(key_id: str) -> Any:
-    return (
-        select(
-            agent_keys,
-            agents.c.state,
-            agents.c.account_id,
-            agents.c.name.label("agent"),
-            accounts.c.name.label("account"),
-        )
-        .join(agents, agents.c.id == agent_keys.c.agent_id)
-        .join(accounts, accounts.c.id == agents.c.account_id)
-        .where(agent_keys.c.id == key_id)
-        .with_for_update(of=agent_keys)
-    )
+def _refused(rule: str, detail: str) -> LinkRequestRefusedError:
+    return LinkRequestRefusedError(401, rule, detail, SESSION_REMEDY)

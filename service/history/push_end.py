@@ -1,6 +1,6 @@
-"""How a push ended at one application: read from the facts of its correlation. Pure.
+"""The end of a push at one application, read from the facts of its correlation. Pure.
 
-A push that could not be rendered has an end, as has one that changed nothing here or waits for a
+A push that could not be rendered has ended, as has a push that changed nothing here or waits for a
 person to sync it; only what may still move by itself is under way.
 """
 
@@ -22,7 +22,8 @@ from bus.events import (
     ResourcesApplied,
     SyncSkipped,
 )
-from bus.events.registry import wire_type
+from bus.events.event import wire_type
+from bus.events.sentences import object_in_words
 from bus.status import OperationPhase, SyncStatus
 
 
@@ -37,7 +38,7 @@ class PushOutcome(StrEnum):
     RUNNING = "running"
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class PushFact(msgspec.Struct, frozen=True, kw_only=True):
     """A fact as the table has it."""
 
     type: str
@@ -51,15 +52,15 @@ class PushEnd(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
-def push_end(told: Sequence[Told]) -> PushEnd:
-    """The facts of one correlation in order of time: the last that says an end counts."""
+def push_end(facts: Sequence[PushFact]) -> PushEnd:
+    """Find the end of a push: of the facts in order of time, the last that says an end counts."""
     end = PushEnd()
-    for one in told:
+    for one in facts:
         end = _after(end, one)
     return end
 
 
-def _after(end: PushEnd, one: Told) -> PushEnd:
+def _after(end: PushEnd, one: PushFact) -> PushEnd:
     read = _READ.get(one.type)
     found = read(end, one.body) if read is not None else None
     return replace(found, time=one.time) if found is not None else end
@@ -87,8 +88,7 @@ def _applied(_: PushEnd, body: Mapping[str, Any]) -> PushEnd | None:
     refused = next(iter(body.get("failed") or ()), None)
     if not isinstance(refused, Mapping):
         return None
-    parts = str(refused.get("resource") or "").split("/")
-    named = f"{parts[1]} {parts[-1]}" if len(parts) > 1 else ""
+    named = object_in_words(str(refused.get("resource") or ""))
     message = f"{named}: {_message(refused)}".strip(": ")
     return PushEnd(outcome=PushOutcome.FAILED, message=message)
 

@@ -1,12 +1,19 @@
-"""The key file: read at the start, and again when it changes: a rotation needs no restart.
+"""The key file and its key ring: read at the start, and again when the file changes.
 
-A file that turns unreadable while the service runs changes nothing: the keys that were read last
-stay in use, and that is logged.
+    # comments and empty lines are allowed
+    secret <base64, 32 bytes>      the first one signs and encrypts; further ones are still accepted
+    retired <base64, public key>   verifies old signatures of the audit, and nothing else
+
+So a rotation needs no restart. A file that becomes unreadable while the service runs changes
+nothing: the keys that were read last stay in use, and that is logged.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import contextlib
+import hmac
 import os
 import tempfile
 from collections.abc import Iterator
@@ -15,13 +22,100 @@ from pathlib import Path
 
 import structlog
 
-from service.keys.key_ring import KeyFileError, KeyRing, parse, render
-from service.keys.root_key import new_root_key
+from service.keys.root_key import KEY_BYTES, RootKey, SealedValueError, VerifyingKey, new_root_key
 
 log = structlog.get_logger()
 
+_HEAD = """\
+# Keys of the GitOps service: whoever has this file can sign its audit and read its secrets.
+# Keep a copy apart from the copies of the database. Rotate with: gitops service rotate-key
+"""
 _LARGEST = 64 * 1024
 _PRIVATE = 0o600
+
+
+class KeyFileError(Exception):
+    """The service cannot work with its key file: what it found, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRing:
+    """`secret` has at least one key; the first one is in use."""
+
+    secret: tuple[RootKey, ...]
+    retired: tuple[VerifyingKey, ...] = ()
+
+    @property
+    def current(self) -> RootKey:
+        return self.secret[0]
+
+    def public(self, key_id: str) -> VerifyingKey | None:
+        known = (*(key.public for key in self.secret), *self.retired)
+        return next((key for key in known if key.id == key_id), None)
+
+    def verifies(self, key_id: str, signature: str, message: bytes) -> bool:
+        key = self.public(key_id)
+        return key is not None and key.verifies(signature, message)
+
+    def verifies_mac(self, key_id: str, mac: str, message: bytes) -> bool:
+        """Verify a MAC by a secret key of the file: a retired one makes no MAC."""
+        key = next((key for key in self.secret if key.id == key_id), None)
+        return key is not None and hmac.compare_digest(key.mac(message).encode(), mac.encode())
+
+    def unseal(self, key_id: str, sealed: str, associated_data: str) -> str:
+        """Decrypt a value by the key that it names. Raises SealedValueError."""
+        key = next((key for key in self.secret if key.id == key_id), None)
+        if key is None:
+            raise SealedValueError(
+                f"{associated_data} was encrypted with key {key_id}, which is not in the key file:"
+                " put the line of that key back"
+            )
+        return key.unseal(sealed, associated_data)
+
+
+def parse(text: str) -> KeyRing:
+    """Parse a key file; raises KeyFileError, and no message repeats what stands in the file."""
+    secret: list[RootKey] = []
+    retired: list[VerifyingKey] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        word, _, rest = line.strip().partition(" ")
+        if not word or word.startswith("#"):
+            continue
+        if word == "secret":
+            secret.append(RootKey(_decoded(rest, number)))
+        elif word == "retired":
+            retired.append(VerifyingKey(_decoded(rest, number)))
+        else:
+            raise KeyFileError(f"line {number}: expected 'secret KEY' or 'retired KEY'")
+    if not secret:
+        raise KeyFileError("it holds no line 'secret KEY': make one with gitops service new-key")
+    return KeyRing(tuple(secret), tuple(retired))
+
+
+def render(ring: KeyRing) -> str:
+    lines = [f"secret {key.text}\n" for key in ring.secret]
+    return _HEAD + "".join([*lines, *(f"retired {key.text}\n" for key in ring.retired)])
+
+
+def with_new_key(ring: KeyRing, key: RootKey) -> KeyRing:
+    """`key` is in use from now on; the others are still accepted."""
+    return KeyRing((key, *ring.secret), ring.retired)
+
+
+def with_only_current(ring: KeyRing) -> KeyRing:
+    """Keep the current key, and of the older ones only the public halves."""
+    older = (key.public for key in ring.secret[1:])
+    return KeyRing((ring.current,), (*older, *ring.retired))
+
+
+def _decoded(text: str, number: int) -> bytes:
+    try:
+        raw = base64.b64decode(text.strip(), validate=True)
+    except (ValueError, binascii.Error):
+        raw = b""
+    if len(raw) != KEY_BYTES:
+        raise KeyFileError(f"line {number}: expected {KEY_BYTES} bytes in base64")
+    return raw
 
 
 @dataclass(slots=True)
@@ -46,7 +140,7 @@ class KeyFile:
 
 
 def open_key_file(path: Path, *, fresh: bool = False) -> KeyFile:
-    """Raises KeyFileError."""
+    """Open the key file of an operator. Raises KeyFileError."""
     try:
         return KeyFile(path, read_ring(path), _mark_of(path), fresh)
     except FileNotFoundError:
@@ -60,7 +154,7 @@ def open_key_file(path: Path, *, fresh: bool = False) -> KeyFile:
 
 
 def read_ring(path: Path) -> KeyRing:
-    """Raises OSError, KeyFileError."""
+    """Read the keys of a file. Raises OSError, KeyFileError."""
     with path.open("rb") as file:
         raw = file.read(_LARGEST)
     try:
@@ -80,7 +174,7 @@ def generate(path: Path) -> bool:
 
 
 def replace(path: Path, ring: KeyRing) -> None:
-    """The whole file at once: a reader sees the old one or the new one. Raises OSError."""
+    """Replace the whole file at once: a reader sees the old one or the new one. Raises OSError."""
     with _written(path, ring) as made:
         Path(made).replace(path)
 

@@ -33,7 +33,7 @@ class SealedValueError(Exception):
     """A column cannot be decrypted: another key encrypted it, or it was changed or moved."""
 
 
-class PublicKey:
+class VerifyingKey:
     """The public half of a root key: verifies what the root key signed."""
 
     def __init__(self, raw: bytes) -> None:
@@ -78,27 +78,27 @@ class RootKey:
         return base64.b64encode(self._secret).decode()
 
     @cached_property
-    def public(self) -> PublicKey:
-        return PublicKey(self._signing.public_key().public_bytes_raw())
+    def public(self) -> VerifyingKey:
+        return VerifyingKey(self._signing.public_key().public_bytes_raw())
 
     def sign(self, message: bytes) -> str:
         return base64.b64encode(self._signing.sign(message)).decode()
 
-    def seal(self, text: str, place: str) -> str:
-        """`place` names table, column and row: the value opens only there."""
+    def seal(self, text: str, associated_data: str) -> str:
+        """`associated_data` names table, column and row: the value opens only there."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
-        sealed = AESGCM(self._sealing).encrypt(nonce, text.encode(), place.encode())
+        sealed = AESGCM(self._sealing).encrypt(nonce, text.encode(), associated_data.encode())
         return base64.b64encode(nonce + sealed).decode()
 
-    def unseal(self, sealed: str, place: str) -> str:
-        """Raises SealedValueError."""
+    def unseal(self, sealed: str, associated_data: str) -> str:
+        """Decrypt a value. Raises SealedValueError."""
         try:
             raw = base64.b64decode(sealed, validate=True)
             nonce, body = raw[:_NONCE_BYTES], raw[_NONCE_BYTES:]
-            return AESGCM(self._sealing).decrypt(nonce, body, place.encode()).decode()
+            return AESGCM(self._sealing).decrypt(nonce, body, associated_data.encode()).decode()
         except (InvalidTag, ValueError, binascii.Error) as error:
             raise SealedValueError(
-                f"{place} cannot be decrypted with key {self.id}: it was changed or moved"
+                f"{associated_data} cannot be decrypted with key {self.id}: it was changed or moved"
             ) from error
 
     def mac(self, message: bytes) -> str:

@@ -6,7 +6,9 @@ are of small, fixed sets: a path is counted as the template of its route, never 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from prometheus_client import (
     GC_COLLECTOR,
@@ -32,8 +34,8 @@ def new_registry() -> CollectorRegistry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Metrics:
-    """Made by `make_metrics`."""
+class ServiceMetrics:
+    """The metrics of one service, from `make_metrics`."""
 
     registry: CollectorRegistry
     requests: Counter
@@ -52,69 +54,89 @@ class Metrics:
     retention_removed: Counter
     retention_failures: Counter
     retention_last: Gauge
-
-
-def make_metrics() -> Metrics:
-    made = _Registrar()
-    return Metrics(
-        registry=made.registry,
-        requests=made.counter(
-            "requests", "HTTP requests that have ended.", "route", "method", "status"
-        ),
-        request_seconds=made.histogram(
-            "request_seconds",
-            "Seconds until a request was answered; without streams and links.",
-            _REQUEST_SECONDS,
-            "route",
-            "method",
-        ),
-        login_refusals=made.counter(
-            "login_refusals", "Logins that were refused, by the status of the answer.", "status"
-        ),
-        items=made.counter(
-            "items", "Items of agents' outboxes that were stored, each once.", "kind"
-        ),
-        item_lag=made.histogram(
-            "item_lag_seconds", "From what an agent reported to its commit, by batch.", _LAG_SECONDS
-        ),
-        live_lag=made.histogram(
-            "live_lag_seconds", "From the commit of a change to its streams.", _LAG_SECONDS
-        ),
-        pool_connections=made.gauge(
-            "database_connections_in_use", "Connections of this replica's pool that are in use."
-        ),
-        pool_size=made.gauge("database_connections_max", "Most connections of this replica."),
-        links=made.gauge("links", "Links of agents that this replica holds."),
-        streams=made.gauge("streams", "Event streams that are open on this replica."),
-        agents=made.gauge("agents", "Enrolled agents by status, of all accounts.", "status"),
-        open_tasks=made.gauge("open_tasks", "Tasks that have not ended, by phase.", "phase"),
-        deliveries=made.gauge(
-            "deliveries", "Deliveries of webhooks: waiting, and dead (given up).", "state"
-        ),
-        retention_removed=made.counter(
-            "retention_removed_rows", "Rows older than their class is kept.", "table"
-        ),
-        retention_failures=made.counter(
-            "retention_failures", "Runs of the retention job that ended with an error."
-        ),
-        retention_last=made.gauge(
-            "retention_last_run_timestamp_seconds",
-            "When the retention job of this replica ran to its end.",
-        ),
-    )
+    spans_dropped: Counter
 
 
 @dataclass(frozen=True, slots=True)
-class _Registrar:
-    registry: CollectorRegistry = field(default_factory=new_registry)
+class _MetricRow:
+    kind: type[Counter | Gauge | Histogram]
+    name: str
+    text: str
+    labels: tuple[str, ...] = ()
+    buckets: tuple[float, ...] = ()
+    """Upper bounds in seconds, of a histogram."""
 
-    def counter(self, name: str, text: str, *labels: str) -> Counter:
-        return Counter(_PREFIX + name, text, labels, registry=self.registry)
+    def metric(self, registry: CollectorRegistry) -> Any:
+        more: dict[str, Any] = {"buckets": self.buckets} if self.buckets else {}
+        return self.kind(_PREFIX + self.name, self.text, self.labels, registry=registry, **more)
 
-    def gauge(self, name: str, text: str, *labels: str) -> Gauge:
-        return Gauge(_PREFIX + name, text, labels, registry=self.registry)
 
-    def histogram(
-        self, name: str, text: str, buckets: tuple[float, ...], *labels: str
-    ) -> Histogram:
-        return Histogram(_PREFIX + name, text, labels, buckets=buckets, registry=self.registry)
+_METRICS: Mapping[str, _MetricRow] = {
+    "requests": _MetricRow(
+        Counter, "requests", "HTTP requests that have ended.", ("route", "method", "status")
+    ),
+    "request_seconds": _MetricRow(
+        Histogram,
+        "request_seconds",
+        "Seconds until a request was answered; without streams and links.",
+        ("route", "method"),
+        buckets=_REQUEST_SECONDS,
+    ),
+    "login_refusals": _MetricRow(
+        Counter,
+        "login_refusals",
+        "Logins that were refused, by the status of the answer.",
+        ("status",),
+    ),
+    "items": _MetricRow(
+        Counter, "items", "Items of agents' outboxes that were stored, each once.", ("kind",)
+    ),
+    "item_lag": _MetricRow(
+        Histogram,
+        "item_lag_seconds",
+        "From what an agent reported to its commit, by batch.",
+        buckets=_LAG_SECONDS,
+    ),
+    "live_lag": _MetricRow(
+        Histogram,
+        "live_lag_seconds",
+        "From the commit of a change to its streams.",
+        buckets=_LAG_SECONDS,
+    ),
+    "pool_connections": _MetricRow(
+        Gauge, "database_connections_in_use", "Connections of this replica's pool that are in use."
+    ),
+    "pool_size": _MetricRow(Gauge, "database_connections_max", "Most connections of this replica."),
+    "links": _MetricRow(Gauge, "links", "Links of agents that this replica holds."),
+    "streams": _MetricRow(Gauge, "streams", "Event streams that are open on this replica."),
+    "agents": _MetricRow(
+        Gauge, "agents", "Enrolled agents by status, of all accounts.", ("status",)
+    ),
+    "open_tasks": _MetricRow(
+        Gauge, "open_tasks", "Tasks that have not ended, by phase.", ("phase",)
+    ),
+    "deliveries": _MetricRow(
+        Gauge, "deliveries", "Deliveries of webhooks: waiting, and dead (given up).", ("state",)
+    ),
+    "retention_removed": _MetricRow(
+        Counter, "retention_removed_rows", "Rows older than their class is kept.", ("table",)
+    ),
+    "retention_failures": _MetricRow(
+        Counter, "retention_failures", "Runs of the retention job that ended with an error."
+    ),
+    "retention_last": _MetricRow(
+        Gauge,
+        "retention_last_run_timestamp_seconds",
+        "When the retention job of this replica ran to its end.",
+    ),
+    "spans_dropped": _MetricRow(
+        Counter, "spans_dropped", "Spans of traces that were not exported.", ("cause",)
+    ),
+}
+"""Field of ServiceMetrics -> its metric."""
+
+
+def make_metrics() -> ServiceMetrics:
+    registry = new_registry()
+    metrics = {field: row.metric(registry) for field, row in _METRICS.items()}
+    return ServiceMetrics(registry=registry, **metrics)

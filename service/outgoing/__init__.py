@@ -1,12 +1,11 @@
-"""Requests that the service sends to addresses of customers: one client, one judgement.
+"""Outgoing requests: what the service sends to addresses that customers name, by one client.
 
 Whatever the service asks of somebody else goes through `OutgoingClient`; a test of the repository
 fails where another module makes a client of its own.
 """
 
-from service.outgoing.addresses import AddressPolicy
 from service.outgoing.client import OutgoingAnswer, OutgoingClient, open_client
-from service.outgoing.target import InvalidTargetError, parse_target
+from service.outgoing.target import AddressPolicy, InvalidTargetError, parse_target
 
 __all__ = [
     "AddressPolicy",

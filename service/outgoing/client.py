@@ -18,8 +18,7 @@ import aiohttp
 import msgspec
 from aiohttp.abc import AbstractResolver
 
-from service.outgoing.addresses import AddressPolicy
-from service.outgoing.target import NOT_PUBLIC, InvalidTargetError, parse_target
+from service.outgoing.target import NOT_PUBLIC, AddressPolicy, InvalidTargetError, parse_target
 
 SECONDS = 10.0
 LARGEST_BODY = 1 << 20
@@ -34,21 +33,21 @@ class ForbiddenAddressError(OSError):
 
 
 class OutgoingAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """`words`: the status, or a sentence of ours; never anything that the receiver wrote."""
+    """The outcome of a request; `words` are the status or ours, never what the receiver wrote."""
 
     delivered: bool
     words: str
 
 
 class OutgoingClient:
-    """Get one from `open_client`."""
+    """The client of outgoing requests, from `open_client`."""
 
     def __init__(self, http: aiohttp.ClientSession, policy: AddressPolicy) -> None:
         self._http = http
         self._policy = policy
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> OutgoingAnswer:
-        """Only 2xx is delivered. A failure of any kind is an answer, not an exception."""
+        """Post a body; only 2xx is delivered, and a failure of any kind is an answer."""
         if len(body) > LARGEST_BODY:
             return _failed(f"the body has {len(body)} bytes, more than {LARGEST_BODY}")
         try:
@@ -70,7 +69,7 @@ class OutgoingClient:
 async def open_client(
     policy: AddressPolicy, resolver: AbstractResolver | None = None
 ) -> AsyncIterator[OutgoingClient]:
-    """`resolver`: how names become addresses; None: as the system does."""
+    """Open the client; `resolver`: how names become addresses; None: as the system does."""
     connector = aiohttp.TCPConnector(
         resolver=resolver or aiohttp.ThreadedResolver(),
         use_dns_cache=False,
@@ -91,7 +90,7 @@ async def open_client(
 
 
 def _judging(policy: AddressPolicy) -> Any:
-    """Makes the socket of one connection, for one address that a name was resolved to."""
+    """Make the maker of a connection's socket, which judges the address that it connects to."""
 
     def make(info: tuple[Any, ...]) -> socket.socket:
         family, kind, protocol, _, target = info

@@ -1,8 +1,8 @@
-"""An Application's state -> its row in `applications`. Pure.
+"""Rows of `applications`, made from the reported state of an Application. Pure.
 
-The row is what lists, filters and the fleet are made of; the whole object stands in `objects`.
-`syncSince` and `healthSince` survive as long as the value does. Environment and service come from
-the application's labels, else from its agent.
+Lists, filters and the fleet are made of the row; the whole object is stored in `objects`.
+`syncSince` and `healthSince` last as long as the value does. Environment and service come from the
+application's labels, else from its agent.
 """
 
 from __future__ import annotations
@@ -13,19 +13,27 @@ from typing import Any
 
 import msgspec
 
-from bus.ids import derived_id
+from bus.events import Commit
+from bus.identity import derived_id
 from bus.link import StateBody
-from service.projection.attention import attention_of
-from service.projection.deployment import running_of, sync_failure_of
-from service.projection.values import Scope, State, clip, first, listed, mapping, moment
+from bus.metadata_keys import ENVIRONMENT, SERVICE
+from service.projection.application_status import attention_of, running_of, sync_failure_of
+from service.projection.batch import (
+    BatchScope,
+    ReportedState,
+    clip,
+    first,
+    listed,
+    mapping,
+    parsed_time,
+)
 
-ENVIRONMENT = "gitops.house/environment"
-SERVICE = "gitops.house/service"
 _UNKNOWN = "Unknown"
+_COMMITS, _LONGEST_COMMIT = 4, 400
 
 
-class Since(msgspec.Struct, frozen=True, kw_only=True):
-    """What the row said before."""
+class StateChangeTimes(msgspec.Struct, frozen=True, kw_only=True):
+    """The states of an application's row before a batch, and since when they hold."""
 
     sync: str
     health: str
@@ -38,7 +46,7 @@ def application_id(agent_id: str, subject: str) -> str:
 
 
 def application_row(
-    scope: Scope, state: State, body: StateBody, before: Since | None
+    scope: BatchScope, state: ReportedState, body: StateBody, before: StateChangeTimes | None
 ) -> dict[str, Any]:
     return {
         "id": application_id(scope.agent_id, state.subject),
@@ -53,16 +61,16 @@ def application_row(
     }
 
 
-def _identity(scope: Scope, state: State, body: StateBody) -> dict[str, Any]:
+def _identity(scope: BatchScope, state: ReportedState, body: StateBody) -> dict[str, Any]:
     namespace, _, name = state.subject.partition("/")
     labels = body.labels
     return {
         "namespace": clip(namespace, 63),
         "name": clip(name, 253),
         "project": clip(state.project or body.spec.get("project") or "default", 63),
-        "environment": clip(labels.get(ENVIRONMENT) or scope.environment, 63),
+        "environment": clip(ENVIRONMENT.value(labels) or scope.environment, 63),
         "region": scope.region,
-        "service": clip(labels.get(SERVICE), 253),
+        "service": clip(SERVICE.value(labels), 253),
         "labels": labels,
     }
 
@@ -83,25 +91,40 @@ def _source(spec: Mapping[str, Any], status: Mapping[str, Any]) -> dict[str, Any
 
 
 def _deployment(body: StateBody, time: datetime) -> dict[str, Any]:
-    """What runs, what keeps the wanted revision from running, and whether it needs a person."""
+    """Make the columns of the running deployment, its sync failure and its attention."""
     running, failure = running_of(body.status), sync_failure_of(body.status)
     automated = bool(_source(body.spec, body.status)["automated"])
     return {
         "running_revision": running.revision,
-        "running_since": moment(running.since, time) if running.since else None,
+        "running_since": parsed_time(running.since, time) if running.since else None,
         "running_by": running.by,
         "rolled_back": running.rolled_back,
         "cause": msgspec.to_builtins(body.cause) if body.cause is not None else None,
+        "commits": _commits(body.commits),
         "sync_failure": msgspec.to_builtins(failure) if failure is not None else None,
         "attention": attention_of(body, failure, automated=automated).value,
     }
 
 
-def _condition(status: Mapping[str, Any], time: datetime, before: Since | None) -> dict[str, Any]:
+def _commits(reported: Mapping[str, Commit]) -> dict[str, Any]:
+    """Select the commits of the running and the desired revision, by revision."""
+    return {
+        clip(revision, 64): {
+            "author": clip(commit.author, _LONGEST_COMMIT),
+            "message": clip(commit.message, _LONGEST_COMMIT),
+            "time": clip(commit.time, 40),
+        }
+        for revision, commit in list(reported.items())[:_COMMITS]
+    }
+
+
+def _condition(
+    status: Mapping[str, Any], time: datetime, before: StateChangeTimes | None
+) -> dict[str, Any]:
     sync = clip(mapping(status.get("sync")).get("status") or _UNKNOWN, 16)
     health = mapping(status.get("health"))
     word = clip(health.get("status") or _UNKNOWN, 16)
-    began = moment(str(health.get("lastTransitionTime") or ""), time)
+    began = parsed_time(str(health.get("lastTransitionTime") or ""), time)
     return {
         "sync": sync,
         "health": word,

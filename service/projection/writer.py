@@ -1,32 +1,33 @@
 """The one writer of the projection: items, what follows from them, and the cursor together.
 
-One transaction per batch: lock the epoch's cursor, take what is new, reduce, write, move the
-cursor, tell. After its commit the agent is acknowledged, so an item is applied exactly once however
-often it arrives. Agents do not wait for each other but for the last step, the change feed.
+One transaction per batch: lock the epoch's cursor, take the new items, reduce, write, move the
+cursor, announce. The agent is acknowledged after the commit, so an item is applied exactly once
+however often it arrives. Agents wait for each other only at the last step, the change feed.
+
+Followers keep tables of their own from each batch, inside the same transaction, so their tables
+cannot contradict the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Protocol
 
 import msgspec
 import structlog
 from sqlalchemy import Row, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from bus.link import Item
-from service.observe.metrics import Metrics, make_metrics
-from service.projection.clocks import on_our_clock
-from service.projection.cursor import take
-from service.projection.follow import Follower
-from service.projection.reduce import reduce
-from service.projection.reports import report
-from service.projection.shrinking import hold_removals
-from service.projection.values import Batch, Scope, moment, read
-from service.projection.write import known_before, write
-from service.store.changes import Change, note_all
+from bus.link import LinkItem
+from service.observe.metrics import ServiceMetrics, make_metrics
+from service.projection.batch import Batch, BatchScope, on_our_clock, parsed_time, read
+from service.projection.batch_changes import reduce
+from service.projection.removal_guard import NOTHING_HELD, RemovalHolds, hold_removals
+from service.projection.row_writes import known_before, write
+from service.projection.task_reports import report
+from service.store.changes import FeedChange, note_all
 from service.store.tables import agents, epochs
 
 log = structlog.get_logger()
@@ -36,45 +37,61 @@ class FencedError(Exception):
     """A newer connection took over, or the agent was revoked: nothing was stored."""
 
 
-class Stored(msgspec.Struct, frozen=True, kw_only=True):
+class StoredBatch(msgspec.Struct, frozen=True, kw_only=True):
     cursor: int
     gap: bool
     quarantined: bool
     """Now: it may have been believed, or retired, since the connection began."""
+    held: Mapping[str, frozenset[str]] = {}
+    """Kind -> subjects whose tombstones the guard against many deletions holds."""
+
+
+class EndedTasks(Protocol):
+    """The port that hears, after the commit, of the tasks that an agent ended."""
+
+    async def __call__(self, ids: Sequence[str], agent_id: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Writer:
+class ProjectionWriter:
     engine: AsyncEngine
     clock: Callable[[], datetime]
     followers: tuple[Follower, ...] = ()
-    metrics: Metrics = field(default_factory=make_metrics)
+    metrics: ServiceMetrics = field(default_factory=make_metrics)
+    ended: EndedTasks | None = None
 
-    async def store(self, scope: Scope, fence: int, items: Sequence[Item]) -> Stored:
-        """Items of the outbox, in order. Raises FencedError."""
+    async def store(self, scope: BatchScope, fence: int, items: Sequence[LinkItem]) -> StoredBatch:
+        """Store items of the outbox, in order. Raises FencedError."""
         now = self.clock()
         async with self.engine.begin() as connection:
             scope, cursor = await _locked(connection, scope, fence)
-            taken = take(cursor, items)
+            taken, held = take(cursor, items), NOTHING_HELD
             if taken.fresh:
                 read_items = read(taken.fresh, now)
-                batch, held = await self._guarded(connection, scope, read_items, now)
-                changes = [*await self._apply(connection, scope, batch, now), *held]
+                held = await self._guarded(connection, scope, read_items, now)
+                changes = [*await self._apply(connection, scope, held.batch, now), *held.changes]
                 await _advance(connection, scope, taken.cursor, now)
                 await note_all(connection, scope.account_id, changes)
         self._count(taken.fresh, now)
-        return Stored(cursor=taken.cursor, gap=taken.gap, quarantined=scope.quarantined)
+        if self.ended is not None and (results := tuple(it.id for it in held.batch.results)):
+            await self.ended(results, scope.agent_id)
+        return StoredBatch(
+            cursor=taken.cursor,
+            gap=taken.gap,
+            quarantined=scope.quarantined,
+            held=held.subjects,
+        )
 
-    def _count(self, fresh: Sequence[Item], now: datetime) -> None:
-        """The lag is by the agent's clock, and never less than nothing."""
+    def _count(self, fresh: Sequence[LinkItem], now: datetime) -> None:
+        """Count the items; their lag is by the agent's clock, and never less than nothing."""
         for item in fresh:
             self.metrics.items.labels(item.kind.value).inc()
         if fresh:
-            lag = self.clock() - moment(fresh[-1].time, now)
+            lag = self.clock() - parsed_time(fresh[-1].time, now)
             self.metrics.item_lag.observe(max(0.0, lag.total_seconds()))
 
-    async def store_bodies(self, scope: Scope, fence: int, items: Sequence[Item]) -> None:
-        """States that were asked for: they have no place in the chain and move no cursor."""
+    async def store_bodies(self, scope: BatchScope, fence: int, items: Sequence[LinkItem]) -> None:
+        """Store states that were asked for: they have no place in the chain and move no cursor."""
         now = self.clock()
         async with self.engine.begin() as connection:
             scope, cursor = await _locked(connection, scope, fence)
@@ -84,19 +101,19 @@ class Writer:
             await note_all(connection, scope.account_id, changes)
 
     async def _guarded(
-        self, connection: AsyncConnection, scope: Scope, batch: Batch, now: datetime
-    ) -> tuple[Batch, list[Change]]:
-        """`batch` on our clock, without tombstones that are too many to be believed at once."""
+        self, connection: AsyncConnection, scope: BatchScope, batch: Batch, now: datetime
+    ) -> RemovalHolds:
+        """Put a batch on our clock, and take out tombstones that are too many to be believed."""
         mine = agents.c.id == scope.agent_id
         skew = (await connection.execute(select(agents.c.clock_skew_ms).where(mine))).scalar_one()
         batch = on_our_clock(batch, skew, now)
         if scope.quarantined:
-            return batch, []
+            return RemovalHolds(batch=batch)
         return await hold_removals(connection, scope, batch, now)
 
     async def _apply(
-        self, connection: AsyncConnection, scope: Scope, batch: Batch, now: datetime
-    ) -> list[Change]:
+        self, connection: AsyncConnection, scope: BatchScope, batch: Batch, now: datetime
+    ) -> list[FeedChange]:
         if batch.unreadable:
             log.warning("items left out", agent=scope.agent, count=batch.unreadable)
         written = reduce(scope, batch, await known_before(connection, scope, batch), now)
@@ -108,8 +125,10 @@ class Writer:
         return changes
 
 
-async def _locked(connection: AsyncConnection, scope: Scope, fence: int) -> tuple[Scope, int]:
-    """The cursor, held until the commit, and the scope as the epoch's state is now."""
+async def _locked(
+    connection: AsyncConnection, scope: BatchScope, fence: int
+) -> tuple[BatchScope, int]:
+    """Read and lock the cursor until the commit, and the scope as the epoch's state is now."""
     mine = (epochs.c.agent_id == scope.agent_id) & (epochs.c.epoch == scope.epoch)
     query = (
         select(epochs.c.cursor, epochs.c.state, agents.c.fence, agents.c.state.label("agent"))
@@ -123,9 +142,50 @@ async def _locked(connection: AsyncConnection, scope: Scope, fence: int) -> tupl
     return msgspec.structs.replace(scope, quarantined=row.state != "active"), row.cursor
 
 
-async def _advance(connection: AsyncConnection, scope: Scope, cursor: int, now: datetime) -> None:
+async def _advance(
+    connection: AsyncConnection, scope: BatchScope, cursor: int, now: datetime
+) -> None:
     mine = (epochs.c.agent_id == scope.agent_id) & (epochs.c.epoch == scope.epoch)
     await connection.execute(update(epochs).where(mine).values(cursor=cursor))
     await connection.execute(
         update(agents).where(agents.c.id == scope.agent_id).values(heard_at=now)
     )
+
+
+class IntakeResult(msgspec.Struct, frozen=True, kw_only=True):
+    fresh: tuple[LinkItem, ...]
+    cursor: int
+    gap: bool
+    """Something between the cursor and the next item has not arrived."""
+
+
+def take(cursor: int, items: Sequence[LinkItem]) -> IntakeResult:
+    """Take the items that follow the cursor.
+
+    The cursor is the sequence of the last applied item. Items form a chain: `before` names the
+    previous item. A merged state leaves a hole in the sequences and none in the chain. Duplicates
+    are left out; what stands behind a gap is too, and is sent again.
+    """
+    fresh: list[LinkItem] = []
+    for item in items:
+        # Sent again after a lost acknowledgement.
+        if item.sequence <= cursor:
+            continue
+        # Its predecessor has not arrived: applying it would skip what lies between.
+        if item.before > cursor:
+            return IntakeResult(fresh=tuple(fresh), cursor=cursor, gap=True)
+        fresh.append(item)
+        cursor = item.sequence
+    return IntakeResult(fresh=tuple(fresh), cursor=cursor, gap=False)
+
+
+class Follower(Protocol):
+    """The port of a part that keeps tables of its own from each batch of a believed epoch.
+
+    It works with bulk statements, because a batch has hundreds of items, and returns the changes
+    that people are told of.
+    """
+
+    async def __call__(
+        self, connection: AsyncConnection, scope: BatchScope, batch: Batch, now: datetime
+    ) -> Sequence[FeedChange]: ...

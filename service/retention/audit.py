@@ -1,8 +1,8 @@
-"""The audit is cut at its beginning only, and only where it is whole.
+"""Retention of the audit: it is cut at its beginning only, and only where it verifies.
 
-Of an account's chain the records before a moment go, as far as none of them is followed by an
-older one: what is told late has a later place in the chain. The newest record always stays, because
-the next one continues it. A chain that does not verify is kept as it is: it is evidence.
+Of an account's chain the records before a time go, as far as no kept record precedes one of them: a
+late report has a later place in the chain. The newest record always stays, because the next one
+continues it. A chain that does not verify is kept as it is: it is evidence.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import structlog
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from bus.ids import new_id
-from service.audit import book, checkpoints
+from bus.identity import new_id
+from service.audit import audit_book, checkpoints
+from service.audit.audit_record import AuditEntry, AuditSource
 from service.audit.checkpoints import Checkpoint
-from service.audit.record import Entry, Source
-from service.audit.verify import verify
-from service.keys.key_ring import KeyRing
+from service.audit.verification import verify
+from service.keys.key_file import KeyRing
 from service.store.tables import accounts, audit
 
 log = structlog.get_logger()
@@ -54,7 +54,7 @@ async def _checkpoint(
         )
         return
     made = Checkpoint(account=account, sequence=last[0], hash=last[1], cut_at=now)
-    await book.record(connection, _entry(made, removed, before))
+    await audit_book.record(connection, _entry(made, removed, before))
     await checkpoints.store(connection, checkpoints.signed(made, ring.current))
     log.info("audit trimmed", account=account, through=made.sequence, records=last[0] - removed)
 
@@ -76,8 +76,8 @@ async def _last_before(
     return None if row is None else (row.sequence, row.hash)
 
 
-def _entry(made: Checkpoint, removed: int, before: datetime) -> Entry:
-    return Entry(
+def _entry(made: Checkpoint, removed: int, before: datetime) -> AuditEntry:
+    return AuditEntry(
         account=made.account,
         id=new_id(),
         time=made.cut_at,
@@ -85,7 +85,7 @@ def _entry(made: Checkpoint, removed: int, before: datetime) -> Entry:
         action="audit.trimmed",
         resource="audit",
         outcome="done",
-        source=Source.SERVICE,
+        source=AuditSource.SERVICE,
         detail={
             "after": removed,
             "through": made.sequence,

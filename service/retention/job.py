@@ -1,8 +1,8 @@
-"""The job that makes next months' partitions and drops the old ones: hourly, one replica at a time.
+"""The retention job: it makes coming partitions and drops old ones, hourly, on one replica.
 
-An advisory lock of the whole run says whose turn it is; another replica's run is not waited for.
-Each month is a transaction of its own, and waits for its table's lock for three seconds at most, so
-that no writer is held up behind it: what could not be done is done an hour later.
+An advisory lock of the whole run admits one replica; others do not wait for it. Each month is a
+transaction of its own and waits for its table's lock for three seconds at most, so that no writer
+is held up; what could not be done is done an hour later.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from service.keys.key_file import KeyFile
-from service.observe.metrics import Metrics
-from service.retention import partitions
+from service.observe.metrics import ServiceMetrics
 from service.retention.audit import checkpoint_all
 from service.retention.policy import (
     RecordClass,
     RetentionPolicy,
+    add_month,
+    clear_rest,
+    drop_month,
+    months,
     months_to_drop,
     months_to_make,
 )
@@ -40,11 +43,11 @@ class RetentionJob:
     engine: AsyncEngine
     keys: KeyFile
     policy: RetentionPolicy
-    metrics: Metrics
+    metrics: ServiceMetrics
     clock: Callable[[], datetime]
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Carry out retention until cancelled."""
         while True:
             try:
                 await self.once()
@@ -54,7 +57,7 @@ class RetentionJob:
             await asyncio.sleep(EVERY_SECONDS)
 
     async def once(self) -> bool:
-        """False where another replica is at it."""
+        """Carry out retention once; False where another replica is at it."""
         async with self._turn() as mine:
             if not mine:
                 return False
@@ -69,17 +72,17 @@ class RetentionJob:
     async def _keep(self, records: RecordClass, now: datetime) -> None:
         for month in months_to_make(now):
             async with self.engine.begin() as connection:
-                await partitions.add_month(connection, records, month)
+                await add_month(connection, records, month)
         since = self.policy.kept_since(records, now)
         async with self.engine.connect() as connection:
-            present = await partitions.months(connection, records)
+            present = await months(connection, records)
         for month in months_to_drop(present, since):
             async with self.engine.begin() as connection:
-                removed = await partitions.drop_month(connection, records, month)
+                removed = await drop_month(connection, records, month)
             self._removed(records, removed)
             log.info("month dropped", table=records.value, month=str(month), rows=removed)
         async with self.engine.begin() as connection:
-            removed = await partitions.clear_rest(connection, records, since)
+            removed = await clear_rest(connection, records, since)
         self._removed(records, removed)
 
     def _removed(self, records: RecordClass, count: int) -> None:

@@ -1,4 +1,4 @@
-"""The change feed: whoever changes something that people see says so, in the same transaction.
+"""The change feed: every change that people see is inserted in the transaction that makes it.
 
 Ids become visible in their order, because writers of one account take turns from `note` to commit:
 a reader who has seen 7 never misses a late 6. So note **last**, and take no other lock after it.
@@ -19,7 +19,7 @@ CHANNEL = "changes"
 _LOCK = 0x67740001
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class FeedChange(msgspec.Struct, frozen=True, kw_only=True):
     """`type` is one of `application.changed`, `agent.changed`, `fact`, `task.changed`, ..."""
 
     type: str
@@ -38,12 +38,16 @@ async def note(  # noqa: PLR0913, PLR0917  the columns of one change
     agent_id: str = "",
     body: dict[str, Any] | None = None,
 ) -> None:
-    """One change; see `note_all`."""
-    change = Change(type=type, subject=subject, project=project, agent_id=agent_id, body=body or {})
+    """Note one change; see `note_all`."""
+    change = FeedChange(
+        type=type, subject=subject, project=project, agent_id=agent_id, body=body or {}
+    )
     await note_all(connection, account_id, (change,))
 
 
-async def note_all(connection: AsyncConnection, account_id: str, found: Sequence[Change]) -> None:
+async def note_all(
+    connection: AsyncConnection, account_id: str, found: Sequence[FeedChange]
+) -> None:
     """Insert in order and announce once: the payload of the notification is the account's id."""
     if not found:
         return

@@ -25,7 +25,7 @@ KEY_FILE = "key_file"
 async def open_engine(
     url: str, connections: int = 16, *, keys: KeyFile | None = None
 ) -> AsyncIterator[AsyncEngine]:
-    """Of a `postgresql://` URL; the pool is closed at the end.
+    """Open the engine of a `postgresql://` URL; the pool is closed at the end.
 
     `keys` sign what is recorded in the audit over this engine; whoever writes the audit gives them.
     """
@@ -54,7 +54,7 @@ async def open_engine(
 
 
 def keys_of(connection: AsyncConnection) -> KeyFile | None:
-    """The keys of the engine that this connection is of; None in tools that vouch for nothing."""
+    """Read the keys of the connection's engine; None in tools that vouch for nothing."""
     opened = connection.sync_connection
     found: KeyFile | None = opened.get_execution_options().get(KEY_FILE) if opened else None
     return found
@@ -67,7 +67,7 @@ def driver_url(url: str) -> str:
 
 
 def plain_url(url: str) -> str:
-    """As the driver itself wants it."""
+    """Convert the URL as the driver itself wants it."""
     _, _, rest = url.partition("://")
     return f"postgresql://{rest}"
 

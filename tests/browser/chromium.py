@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -15,7 +14,7 @@ from playwright.async_api import (
     expect,
 )
 
-from tests.browser.look import FLAGS
+from playground.browser import CHROMIUM_FLAGS, chromium_program
 
 __all__ = ["chromium", "context_of", "expect", "fill_login", "login_state"]
 
@@ -25,11 +24,10 @@ WAIT_MS = 30_000
 
 @asynccontextmanager
 async def chromium() -> AsyncIterator[Browser]:
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    assert program, "no chromium on PATH: run `make browser`"
+    program = chromium_program()
     expect.set_options(timeout=WAIT_MS)
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=program, args=[*FLAGS])
+        browser = await playwright.chromium.launch(executable_path=program, args=[*CHROMIUM_FLAGS])
         yield browser
         await browser.close()
 

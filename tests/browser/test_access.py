@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page
 
-from service.app import Service, open_service
+from service.lifecycle import Service, open_service
 from tests.browser.chromium import chromium, context_of, expect, fill_login
-from tests.service.world import settings
+from tests.service.service_fixture import settings
 
-pytestmark = pytest.mark.flow
 NEW = re.compile("^New password")
 FIRST, SECOND = "correct horse battery", "a quite different battery"
 

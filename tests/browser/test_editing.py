@@ -5,8 +5,8 @@ import uuid
 
 from playwright.async_api import Page
 
+from tests.browser.browser_scene import MARKS, BrowserScene
 from tests.browser.chromium import expect
-from tests.browser.scene import MARKS, Scene
 
 pytestmark = MARKS
 
@@ -14,19 +14,19 @@ _PATH = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/"
 
 
 async def test_an_application_is_made_in_the_browser_and_opens_when_it_is_there(
-    page: Page, scene: Scene
+    page: Page, scene: BrowserScene
 ) -> None:
     await page.goto("/applications/new")
     await page.get_by_label("Agent").select_option(label="laptop, dev")
     await page.get_by_label("Name", exact=True).fill("made")
-    await page.get_by_label("Repository").fill(scene.house.repository.url)
+    await page.get_by_label("Repository").fill(scene.demo.repository.url)
     await page.get_by_label("Path").fill("made")
     await page.get_by_label("Destination namespace").fill("made")
     await page.get_by_label("Sync automatically when Git changes").uncheck()
     await page.get_by_role("button", name="Create").click()
     await expect(page.get_by_role("heading", name="made", exact=True)).to_be_visible()
     await expect(page.locator(".states")).to_contain_text("OutOfSync")
-    made = await scene.call(scene.house.laptop.application("made"))
+    made = await scene.call(scene.demo.laptop.application("made"))
     assert made["spec"]["source"]["path"] == "made"
     assert "automated" not in made["spec"]["syncPolicy"]
 
@@ -39,7 +39,7 @@ async def test_a_manifest_that_cannot_be_read_says_where(page: Page) -> None:
 
 
 async def test_a_change_shows_its_difference_and_reaches_the_cluster(
-    page: Page, scene: Scene
+    page: Page, scene: BrowserScene
 ) -> None:
     work = await scene.application("changed", automated=False)
     await page.goto(f"/applications/{work.id}/settings")
@@ -47,22 +47,22 @@ async def test_a_change_shows_its_difference_and_reaches_the_cluster(
     await page.get_by_label("Service").fill("paint")
     difference = page.get_by_role("region", name="Difference")
     await expect(
-        difference.locator("td.plus", has_text="gitops.house/service: paint")
+        difference.locator("td.plus", has_text="plumbline.dev/service: paint")
     ).to_be_visible()
     await page.get_by_role("button", name="Save").click()
     await expect(page.get_by_text(f"{work.name} saved")).to_be_visible()
-    await expect(page.get_by_text("gitops.house/service=paint")).to_be_visible()
-    changed = await scene.call(scene.house.laptop.application(work.name))
-    assert changed["metadata"]["labels"]["gitops.house/service"] == "paint"
+    await expect(page.get_by_text("plumbline.dev/service=paint")).to_be_visible()
+    changed = await scene.call(scene.demo.laptop.application(work.name))
+    assert changed["metadata"]["labels"]["plumbline.dev/service"] == "paint"
 
 
 async def test_what_somebody_else_changed_meanwhile_is_not_overwritten(
-    page: Page, scene: Scene
+    page: Page, scene: BrowserScene
 ) -> None:
     work = await scene.application("contested", automated=False)
     await page.goto(f"/applications/{work.id}/edit")
     await page.get_by_label("Service").fill("mine")
-    await scene.call(scene.house.api.patch(_PATH + work.name, {"metadata": {"labels": {"a": "b"}}}))
+    await scene.call(scene.demo.api.patch(_PATH + work.name, {"metadata": {"labels": {"a": "b"}}}))
     await scene.labelled(work, "a", "b")
     await page.get_by_role("button", name="Save").click()
     await expect(page.get_by_role("alert")).to_contain_text("it was changed after you read it")
@@ -72,7 +72,7 @@ async def test_what_somebody_else_changed_meanwhile_is_not_overwritten(
     await expect(page.get_by_label("Service")).to_have_value("mine")
 
 
-async def test_what_the_agent_refuses_is_said_in_its_words(page: Page, scene: Scene) -> None:
+async def test_what_the_agent_refuses_is_said_in_its_words(page: Page, scene: BrowserScene) -> None:
     work = await scene.application("refused", automated=False)
     await page.goto(f"/applications/{work.id}/edit")
     text = page.get_by_label("Manifest")

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page
 
+from tests.browser.browser_scene import MARKS, BrowserScene
 from tests.browser.chromium import expect
-from tests.browser.look import AXE, PAGES, file_name
-from tests.browser.scene import MARKS, Scene
+from tests.browser.page_review import AXE, PAGES, file_name
 
 pytestmark = MARKS
 
@@ -42,8 +42,8 @@ class Watch:
         page.on("request", lambda asked: self._asked(asked.url))
         page.on(
             "console",
-            lambda said: (
-                self.found.append(f"{page.url}: {said.text}") if said.type == "error" else None
+            lambda line: (
+                self.found.append(f"{page.url}: {line.text}") if line.type == "error" else None
             ),
         )
 
@@ -60,7 +60,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 async def test_every_page_is_accessible_quiet_and_asks_only_its_own_service(
-    page: Page, scene: Scene, pictures: Path
+    page: Page, scene: BrowserScene, pictures: Path
 ) -> None:
     work = await scene.application("shown", automated=True)
     await page.context.add_init_script(path=AXE)

@@ -4,9 +4,9 @@ import uuid
 
 from playwright.async_api import Page
 
+from tests.browser.browser_scene import MARKS, BrowserScene
 from tests.browser.chromium import expect
-from tests.browser.look import PAGES
-from tests.browser.scene import MARKS, Scene
+from tests.browser.page_review import PAGES
 
 pytestmark = MARKS
 
@@ -15,7 +15,9 @@ HTML = f'<img src=x onerror="{RUNS}">'
 SQL = "'; DROP TABLE agents; --"
 
 
-async def test_what_people_and_commits_say_is_drawn_and_never_run(page: Page, scene: Scene) -> None:
+async def test_what_people_and_commits_say_is_drawn_and_never_run(
+    page: Page, scene: BrowserScene
+) -> None:
     mark = uuid.uuid4().hex[:6]
     work = await scene.application("hostile", automated=True)
     commit = scene.push(work.name, "black", message=f"{HTML} <script>{RUNS}</script> {SQL}")

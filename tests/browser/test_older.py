@@ -6,13 +6,15 @@ live comes, because more news than a page at once rightly begins the list anew.
 
 from playwright.async_api import Page, Route
 
+from tests.browser.browser_scene import MARKS, BrowserScene
 from tests.browser.chromium import expect
-from tests.browser.scene import MARKS, Scene
 
 pytestmark = MARKS
 
 
-async def test_older_facts_of_the_timeline_are_loaded_on_demand(page: Page, scene: Scene) -> None:
+async def test_older_facts_of_the_timeline_are_loaded_on_demand(
+    page: Page, scene: BrowserScene
+) -> None:
     await scene.application("older", automated=True)
     await page.route("**/api/v1/events*", _nothing_live)
     await page.route("**/api/v1/timeline?*", _three_at_once)

@@ -2,9 +2,9 @@
 
 from playwright.async_api import Page
 
-from playground.demo.far_end import ADMINISTRATOR
+from playground.demo.control_plane import ADMINISTRATOR
+from tests.browser.browser_scene import MARKS, BrowserScene
 from tests.browser.chromium import expect, fill_login
-from tests.browser.scene import MARKS, Scene
 
 pytestmark = MARKS
 
@@ -17,18 +17,20 @@ async def test_a_wrong_password_is_refused_in_words(stranger: Page) -> None:
 
 
 async def test_a_stranger_is_sent_to_the_login_and_comes_back_where_they_wanted(
-    stranger: Page, scene: Scene
+    stranger: Page, scene: BrowserScene
 ) -> None:
     await stranger.goto("/agents")
     await expect(stranger).to_have_url("/login?to=/agents")
     await stranger.get_by_label("Name").fill(ADMINISTRATOR)
-    await stranger.get_by_label("Password").fill(scene.house.far_end.password)
+    await stranger.get_by_label("Password").fill(scene.demo.service.password)
     await stranger.get_by_role("button", name="Sign in").click()
     await expect(stranger).to_have_url("/agents")
     await expect(stranger.get_by_role("heading", name="laptop")).to_be_visible()
 
 
-async def test_a_viewer_sees_an_application_and_may_not_sync_it(viewer: Page, scene: Scene) -> None:
+async def test_a_viewer_sees_an_application_and_may_not_sync_it(
+    viewer: Page, scene: BrowserScene
+) -> None:
     work = await scene.application("looked-at", automated=False)
     await viewer.goto(f"/applications/{work.id}")
     await expect(viewer.get_by_role("heading", name=work.name, exact=True)).to_be_visible()

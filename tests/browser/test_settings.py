@@ -6,8 +6,8 @@ from typing import Any
 
 from playwright.async_api import Page
 
+from tests.browser.browser_scene import MARKS, BrowserScene
 from tests.browser.chromium import expect
-from tests.browser.scene import MARKS, Scene
 from tests.support import eventually
 
 pytestmark = MARKS
@@ -18,7 +18,7 @@ _SECRETS = (
 
 
 async def test_a_sealed_credential_reaches_the_agents_secret_with_its_address(
-    page: Page, scene: Scene
+    page: Page, scene: BrowserScene
 ) -> None:
     url = f"https://git.example/{uuid.uuid4().hex[:8]}.git"
     sent: list[str] = []
@@ -39,7 +39,9 @@ async def test_a_sealed_credential_reaches_the_agents_secret_with_its_address(
     assert not any("pass-in-clear" in body for body in sent)
 
 
-async def test_filters_are_saved_under_a_name_and_found_again(page: Page, scene: Scene) -> None:
+async def test_filters_are_saved_under_a_name_and_found_again(
+    page: Page, scene: BrowserScene
+) -> None:
     name = f"laptop {uuid.uuid4().hex[:4]}"
     await page.goto("/applications?agent=laptop&sort=name")
     await page.get_by_text("Saved filters", exact=True).click()
@@ -59,7 +61,7 @@ async def test_filters_are_saved_under_a_name_and_found_again(page: Page, scene:
 
 
 async def test_a_group_is_made_changed_and_a_role_given_for_it_alone(
-    page: Page, scene: Scene
+    page: Page, scene: BrowserScene
 ) -> None:
     name = f"team-{uuid.uuid4().hex[:6]}"
     body = {"name": name, "displayName": name, "password": uuid.uuid4().hex}
@@ -87,7 +89,7 @@ async def test_a_group_is_made_changed_and_a_role_given_for_it_alone(
     assert bindings[0]["resourceGroup"]
 
 
-async def test_what_is_known_of_an_agent_can_be_rebuilt(page: Page, scene: Scene) -> None:
+async def test_what_is_known_of_an_agent_can_be_rebuilt(page: Page, scene: BrowserScene) -> None:
     work = await scene.application("rebuilt", automated=False)
     await page.goto("/agents")
     await page.get_by_role("button", name="Rebuild the data of laptop").click()
@@ -96,13 +98,13 @@ async def test_what_is_known_of_an_agent_can_be_rebuilt(page: Page, scene: Scene
     await expect(page.get_by_text("The data of laptop is being rebuilt")).to_be_visible()
 
     async def back() -> bool:
-        found = await scene.call(scene.house.far_end.application("laptop", work.name))
+        found = await scene.call(scene.demo.service.application("laptop", work.name))
         return found is not None and found["sync"] == "OutOfSync"
 
     await eventually(back, 60, what="the agent told it again")
 
 
-async def test_a_service_shows_the_pods_that_run_of_it(page: Page, scene: Scene) -> None:
+async def test_a_service_shows_the_pods_that_run_of_it(page: Page, scene: BrowserScene) -> None:
     work = await scene.application("served", automated=True, service="served")
     await page.goto("/services")
     cell = page.get_by_role("row").filter(has_text=work.name).get_by_role("link", name="ready")
@@ -113,11 +115,11 @@ async def test_a_service_shows_the_pods_that_run_of_it(page: Page, scene: Scene)
     await expect(pods.get_by_role("listitem")).to_contain_text(f"{work.name} on laptop")
 
 
-async def _secret(scene: Scene, url: str) -> dict[str, str]:
+async def _secret(scene: BrowserScene, url: str) -> dict[str, str]:
     found: list[dict[str, str]] = []
 
     async def there() -> bool:
-        listed: dict[str, Any] = await scene.call(scene.house.api.get(_SECRETS))
+        listed: dict[str, Any] = await scene.call(scene.demo.api.get(_SECRETS))
         found[:] = [_clear(one["data"]) for one in listed["items"]]
         return any(one.get("url") == url for one in found)
 

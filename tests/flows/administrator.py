@@ -10,10 +10,10 @@ from typing import Any
 import aiohttp
 from sqlalchemy import insert, select
 
-from bus.ids import new_id
-from service.auth.secrets import API_TOKEN, hash_of, new_secret
+from bus.identity import new_id
+from service.auth.credentials import API_TOKEN, hash_of, new_secret
 from service.store.tables import api_tokens, principals
-from tests.service.world import World
+from tests.service.service_fixture import RunningService
 from tests.support import eventually
 
 
@@ -52,16 +52,18 @@ class Administrator:
 
 
 @asynccontextmanager
-async def administrator(world: World, url: str = "") -> AsyncIterator[Administrator]:
+async def administrator(
+    running_service: RunningService, url: str = ""
+) -> AsyncIterator[Administrator]:
     """`url`: where the service is, if that is not what it calls itself."""
     token = new_secret(API_TOKEN)
-    async with world.service.parts.engine.begin() as connection:
+    async with running_service.service.dependencies.engine.begin() as connection:
         who = (await connection.execute(select(principals))).one()
         row = {"id": new_id(), "account_id": who.account_id, "principal_id": who.id, "name": "test"}
         await connection.execute(insert(api_tokens).values(**row, hash=hash_of(token)))
     timeout = aiohttp.ClientTimeout(total=30)
     headers = {"Authorization": f"Bearer {token}"}
     async with aiohttp.ClientSession(
-        url or world.service.url, headers=headers, timeout=timeout
+        url or running_service.service.url, headers=headers, timeout=timeout
     ) as http:
         yield Administrator(http)

@@ -1,4 +1,4 @@
-"""A random walk of faults over a house that is seen from outside, repeatable by its seed.
+"""A random walk of faults over an agent that is seen from outside, repeatable by its seed.
 
 Whatever is done is also done to a model of what Git holds. Afterwards everything is brought back,
 and what must be true then is the same for every walk: live equals Git.
@@ -13,8 +13,8 @@ from typing import Any
 from playground.githost import GitHost
 from playground.kubeapi import KubeApiError
 from playground.server import Server
-from tests.flows.house import House, config_map
-from tests.flows.outside import Outside
+from tests.flows.agent_fixture import AgentFixture, config_map
+from tests.flows.agent_process import AgentProcess
 
 APPS = ("one", "two", "three")
 FILES = ("kept", "a", "b", "c")
@@ -24,8 +24,8 @@ TRACKING = "argocd.argoproj.io/tracking-id"
 
 @dataclass(slots=True, kw_only=True)
 class Chaos:
-    house: House
-    agent: Outside
+    agent_fixture: AgentFixture
+    agent: AgentProcess
     nats: Server
     host: GitHost
     random: Random
@@ -46,10 +46,10 @@ class Chaos:
         files: dict[str, str | None] = {}
         for name, value in self.git.items():
             files |= {_path(name): config_map(name, key=value)}
-        self.house.commit(files)
+        self.agent_fixture.commit(files)
         policy = {"automated": {"prune": True, "selfHeal": True}}
         for app in APPS:
-            await self.house.apply_app(app, app, syncPolicy=policy)
+            await self.agent_fixture.apply_app(app, app, syncPolicy=policy)
 
     async def walk(self, steps: int) -> None:
         for _ in range(steps):
@@ -69,20 +69,22 @@ class Chaos:
         name = f"{self.random.choice(APPS)}-{self.random.choice(FILES)}"
         if name in self.git and not name.endswith("-kept") and self.random.random() < 0.3:
             del self.git[name]
-            self.house.commit({_path(name): None})
+            self.agent_fixture.commit({_path(name): None})
             return f"push removes {name}"
         self.git[name] = str(self._pushes)
-        self.house.commit({_path(name): config_map(name, key=self.git[name])})
+        self.agent_fixture.commit({_path(name): config_map(name, key=self.git[name])})
         return f"push sets {name}"
 
     async def edit(self) -> str:
         name = self.random.choice(sorted(self.git))
         patch = {"data": {"key": f"edited {len(self.story)}"}}
-        return await self._by_hand(name, self.house.api.patch(self._live(name), patch), "edited")
+        return await self._by_hand(
+            name, self.agent_fixture.api.patch(self._live(name), patch), "edited"
+        )
 
     async def delete(self) -> str:
         name = self.random.choice(sorted(self.git))
-        return await self._by_hand(name, self.house.api.delete(self._live(name)), "deleted")
+        return await self._by_hand(name, self.agent_fixture.api.delete(self._live(name)), "deleted")
 
     async def agent_dies(self) -> str:
         """And is started again by whoever runs it, which takes a NATS."""
@@ -107,17 +109,17 @@ class Chaos:
 
     async def live(self) -> dict[str, str]:
         """Object name -> value of everything that belongs to an application."""
-        path = f"/api/v1/namespaces/{self.house.destination}/configmaps"
-        found: list[dict[str, Any]] = (await self.house.api.get(path))["items"]
+        path = f"/api/v1/namespaces/{self.agent_fixture.destination}/configmaps"
+        found: list[dict[str, Any]] = (await self.agent_fixture.api.get(path))["items"]
         return {
             one["metadata"]["name"]: one.get("data", {}).get("key", "")
             for one in found
             if TRACKING in one["metadata"].get("annotations", {})
         }
 
-    async def _by_hand(self, name: str, doing: Awaitable[object], what: str) -> str:
+    async def _by_hand(self, name: str, work: Awaitable[object], what: str) -> str:
         try:
-            await doing
+            await work
         except KubeApiError as error:
             if error.code != 404:
                 raise
@@ -125,7 +127,7 @@ class Chaos:
         return f"{name} {what} by hand"
 
     def _live(self, name: str) -> str:
-        return f"/api/v1/namespaces/{self.house.destination}/configmaps/{name}"
+        return f"/api/v1/namespaces/{self.agent_fixture.destination}/configmaps/{name}"
 
 
 def _path(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The house on real parts, for flow tests: `house` runs, `quiet_house` is yet to be started."""
+"""Agents on real parts, for flow tests: `agent` runs, `stopped_agent` is yet to be started."""
 
 import uuid
 from collections.abc import AsyncIterator
@@ -8,13 +8,13 @@ import pytest
 
 from agent.settings import Settings
 from playground.background import BackgroundLoop
-from playground.definitions import install_definitions
 from playground.githost import GitHost
+from playground.kubeapi import install_definitions
 from playground.kubernetes import ControlPlane
-from playground.pushes import Webhook
-from tests.bridge.farend import FarEnd
-from tests.flows.house import House
-from tests.flows.near import Near, acting, allow, linked_to
+from playground.pushes import PushWebhook
+from tests.flows.agent_fixture import AgentFixture
+from tests.flows.fake_service_link import FakeServiceLink, acting, allow, linked_to
+from tests.unit.agent.bridge.fake_service import FakeService
 
 WEBHOOK_SECRET = "a secret of the flow tests"
 
@@ -32,15 +32,15 @@ async def _install(control_plane: ControlPlane) -> None:
 
 
 @pytest.fixture
-async def quiet_house(
+async def stopped_agent(
     definitions: ControlPlane,
     git_host: GitHost,
     nats_url: str,
     sandbox_binary: Path,
     namespace: str,
     tmp_path: Path,
-) -> AsyncIterator[House]:
-    """Everything but the agent: start it with `async with house.running()`."""
+) -> AsyncIterator[AgentFixture]:
+    """Everything but the agent: start it with `async with stopped_agent.running()`."""
     token = uuid.uuid4().hex[:8]
     destination = f"{namespace}-apps"
     settings = Settings(
@@ -58,7 +58,7 @@ async def quiet_house(
     async with definitions.api() as api:
         await api.create_namespace(destination)
         repository = git_host.create(f"{token}/apps")
-        yield House(
+        yield AgentFixture(
             settings=settings,
             repository=repository,
             api=api,
@@ -69,10 +69,10 @@ async def quiet_house(
 
 
 @pytest.fixture
-async def house(quiet_house: House) -> AsyncIterator[House]:
+async def agent(stopped_agent: AgentFixture) -> AsyncIterator[AgentFixture]:
     """The agent acts, and hears of pushes by signed webhooks."""
-    await quiet_house.api.create(
-        f"/api/v1/namespaces/{quiet_house.namespace}/secrets",
+    await stopped_agent.api.create(
+        f"/api/v1/namespaces/{stopped_agent.namespace}/secrets",
         {
             "apiVersion": "v1",
             "kind": "Secret",
@@ -80,29 +80,33 @@ async def house(quiet_house: House) -> AsyncIterator[House]:
             "stringData": {"webhook.github.secret": WEBHOOK_SECRET},
         },
     )
-    async with quiet_house.running() as agent:
+    async with stopped_agent.running() as agent:
         url = f"http://127.0.0.1:{agent.port}/api/webhook"
-        quiet_house.repository.webhook = Webhook(url=url, secret=WEBHOOK_SECRET)
-        yield quiet_house
-        quiet_house.repository.webhook = None
+        stopped_agent.repository.webhook = PushWebhook(url=url, secret=WEBHOOK_SECRET)
+        yield stopped_agent
+        stopped_agent.repository.webhook = None
 
 
 @pytest.fixture
-async def far() -> AsyncIterator[FarEnd]:
-    """A small far end that speaks the frames of the link."""
-    async with FarEnd().open() as far:
-        yield far
+async def fake_service() -> AsyncIterator[FakeService]:
+    """A small service that speaks the frames of the link."""
+    async with FakeService().open() as fake_service:
+        yield fake_service
 
 
 @pytest.fixture
-async def linked(quiet_house: House, far: FarEnd, tmp_path: Path) -> House:
-    """Its owner lets the control plane write everywhere."""
-    await allow(quiet_house)
-    return linked_to(far, quiet_house, tmp_path)
+async def linked_agent(
+    stopped_agent: AgentFixture, fake_service: FakeService, tmp_path: Path
+) -> AgentFixture:
+    """A stopped agent with a token for the fake service, whose owner allows every write."""
+    await allow(stopped_agent)
+    return linked_to(fake_service, stopped_agent, tmp_path)
 
 
 @pytest.fixture
-async def near(linked: House, far: FarEnd) -> AsyncIterator[Near]:
-    """It acts, and is connected."""
-    async with acting(linked, far) as near:
-        yield near
+async def link(
+    linked_agent: AgentFixture, fake_service: FakeService
+) -> AsyncIterator[FakeServiceLink]:
+    """The linked agent, running and connected."""
+    async with acting(linked_agent, fake_service) as link:
+        yield link

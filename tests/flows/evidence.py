@@ -1,4 +1,4 @@
-"""What a house leaves behind for others to see: facts, dead letters, streams, logs, conditions.
+"""What an agent leaves behind for others to see: facts, dead letters, streams, logs, conditions.
 
 Fault tests look here and nowhere else, because this is what a person has.
 """
@@ -34,14 +34,14 @@ async def facts(bus: Bus, kind: type[E]) -> list[E]:
 async def a_fact(bus: Bus, kind: type[E], **fields: object) -> E:
     """The first of its kind with these fields, waited for: a status is written before."""
 
-    async def said() -> Sequence[E]:
+    async def logged() -> Sequence[E]:
         return [one for one in await facts(bus, kind) if _has(one, fields)]
 
-    return (await eventually(said, what=f"{kind.__name__} with {fields}"))[0]
+    return (await eventually(logged, what=f"{kind.__name__} with {fields}"))[0]
 
 
 async def dead_letters(bus: Bus) -> list[Mapping[str, str]]:
-    """Their headers: the room, the reason, the subject it came by."""
+    """Their headers: the handler, the reason, the subject it came by."""
     return [headers for headers, _ in await messages(bus, "DEAD")]
 
 

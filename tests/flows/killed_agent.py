@@ -2,7 +2,7 @@
 
     GITOPS_TEST_KILL=before:render python -m tests.flows.killed_agent
 
-SIGKILL comes right before or after the first call of the named room, or in the middle of a wave
+SIGKILL comes right before or after the first call of the named handler, or in the middle of a wave
 (`after:apply`: the API server has stored the first object, nobody was told), when a status is
 written and nothing is published of it (`after:write 2`: the second that something is said of), when
 an Application is let go (`after:farewell`), or when the results were published and their cause was
@@ -17,15 +17,15 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any
 
-import agent.acting
 import agent.kube.cluster
-import agent.store.patching
+import agent.leader_tasks
+import agent.store.application_writes
 import bus.dispatch
 from bus.identity import AppKey
+from bus.metadata_keys import PENDING_FACTS
 from bus.route import Route
-from cli.run import run_agent
-from handlers.routes import Rooms, house_plan
-from handlers.tell.note import ANNOTATION
+from cli.local.run import run_agent
+from handlers.routes import Handlers, routes
 
 VARIABLE = "GITOPS_TEST_KILL"
 
@@ -44,17 +44,17 @@ def main() -> None:
     elif place.startswith("ack "):
         _die_before_ack_of(place.removeprefix("ack "))
     else:
-        acting = vars(agent.acting)
-        acting["house_plan"] = lambda rooms: deadly_plan(rooms, when, place)
+        leader_tasks = vars(agent.leader_tasks)
+        leader_tasks["routes"] = lambda handlers: deadly_routes(handlers, when, place)
     sys.exit(run_agent())
 
 
-def deadly_plan(rooms: Rooms, when: str, place: str) -> tuple[Route, ...]:
-    plan = house_plan(rooms)
-    assert place in {route.name for route in plan}
+def deadly_routes(handlers: Handlers, when: str, place: str) -> tuple[Route, ...]:
+    table = routes(handlers)
+    assert place in {route.name for route in table}
     return tuple(
-        replace(route, room=deadly(route.room, when)) if route.name == place else route
-        for route in plan
+        replace(route, handler=deadly(route.handler, when)) if route.name == place else route
+        for route in table
     )
 
 
@@ -71,7 +71,7 @@ def deadly(call: Call, when: str) -> Call:
 
 
 def _die_after_write(number: int, counts: Callable[[Mapping[str, Any]], bool]) -> None:
-    patches = agent.store.patching.ApplicationPatches
+    patches = agent.store.application_writes.ApplicationPatches
     write = patches.patch_application
     left = number
 
@@ -87,22 +87,22 @@ def _die_after_write(number: int, counts: Callable[[Mapping[str, Any]], bool]) -
 
 
 def is_noted(patch: Mapping[str, Any]) -> bool:
-    return ANNOTATION in patch.get("metadata", {}).get("annotations", {})
+    return PENDING_FACTS.name in patch.get("metadata", {}).get("annotations", {})
 
 
 def is_farewell(patch: Mapping[str, Any]) -> bool:
     return "finalizers" in patch.get("metadata", {})
 
 
-def _die_before_ack_of(room: str) -> None:
+def _die_before_ack_of(handler: str) -> None:
     dispatch = bus.dispatch.Dispatch
     settle = dispatch._settle  # the only place between publishing and acknowledging
 
-    async def settled(self: Any, item: Any, said: Any) -> None:
-        if item.route.name != room:
-            await settle(self, item, said)
+    async def settled(self: Any, item: Any, result: Any) -> None:
+        if item.route.name != handler:
+            await settle(self, item, result)
             return
-        await self.publisher.publish(said.messages)
+        await self.publisher.publish(result.messages)
         die()
 
     dispatch._settle = settled  # type: ignore[method-assign]

@@ -11,67 +11,70 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import aiohttp
 import pytest
 from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 from rich.console import Console
 
 from agent.loopback import free_port
 from agent.settings import Settings
 from playground.container import USER, container, volume
-from playground.images.build import TARGETS, BuiltImage, build_images
+from playground.images.build import TARGETS, BuiltImage, MountedImage, build_images
 from playground.images.components import bill_of_materials
 from playground.screen import watching
-from tests.flows.house import House, config_map
+from tests.flows.agent_fixture import AgentFixture, config_map
 
-pytestmark = [pytest.mark.flow, pytest.mark.timeout(1500)]
+pytestmark = pytest.mark.timeout(1500)
 each = pytest.mark.parametrize("target", TARGETS)
 PASSWORD = "correct horse battery staple"
 
 
 @pytest.fixture(scope="session")
-def images() -> dict[str, BuiltImage]:
+def images() -> Iterator[Mapping[str, MountedImage]]:
+    """Both, mounted once for all tests: a mount is a copy of hundreds of megabytes."""
     with watching(Console(stderr=True)) as watch:
-        return build_images(watch)
+        built = build_images(watch)
+    with ExitStack() as mounts:
+        yield {target: mounts.enter_context(image.mounted()) for target, image in built.items()}
 
 
 @pytest.fixture(scope="session")
-def bills(images: dict[str, BuiltImage]) -> Mapping[str, str]:
+def bills(images: Mapping[str, MountedImage]) -> Mapping[str, str]:
     return {target: bill_of_materials(image) for target, image in images.items()}
 
 
 @each
 def test_an_image_has_no_installer_and_no_shell_for_its_user(
-    images: dict[str, BuiltImage], target: str
+    images: Mapping[str, MountedImage], target: str
 ) -> None:
-    with images[target].buildah.mounted(images[target].name) as files:
-        (user,) = (
-            line for line in (files / "etc/passwd").read_text().splitlines() if f":{USER}:" in line
-        )
-        assert user.endswith(":/usr/sbin/nologin")
-        packages = {path.name for path in files.glob("opt/gitops/lib/python3.*/site-packages/*")}
-        assert {"bus", "cli"} <= packages
-        assert not {"pip", "setuptools", "pytest", "tests", "playground"} & packages
-        assert ("agent" in packages, "service" in packages) == (True, target == "service")
+    files = images[target].files
+    (user,) = (
+        line for line in (files / "etc/passwd").read_text().splitlines() if f":{USER}:" in line
+    )
+    assert user.endswith(":/usr/sbin/nologin")
+    packages = {path.name for path in files.glob("opt/gitops/lib/python3.*/site-packages/*")}
+    assert {"bus", "cli"} <= packages
+    assert not {"pip", "setuptools", "pytest", "tests", "playground"} & packages
+    assert ("agent" in packages, "service" in packages) == (True, target == "service")
 
 
 @each
 def test_nothing_in_an_image_belongs_to_its_user_but_its_state(
-    images: dict[str, BuiltImage], target: str
+    images: Mapping[str, MountedImage], target: str
 ) -> None:
-    with images[target].buildah.mounted(images[target].name) as files:
-        found = subprocess.run(
-            ["find", str(files), "-uid", str(USER), "-not", "-path", str(files)],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=True,
-        ).stdout.split()
-        owned = {f"/{os.path.relpath(one, files)}" for one in found}
+    files = images[target].files
+    found = subprocess.run(
+        ["find", str(files), "-uid", str(USER), "-not", "-path", str(files)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout.split()
+    owned = {f"/{os.path.relpath(one, files)}" for one in found}
     assert owned <= {"/var/lib/gitops"}
 
 
@@ -79,6 +82,9 @@ def test_nothing_in_an_image_belongs_to_its_user_but_its_state(
 def test_a_bill_of_materials_names_what_each_tool_installed(
     bills: Mapping[str, str], target: str
 ) -> None:
+    # Imported here: it takes seconds, in every process that only collects the tests.
+    from cyclonedx.validation.json import JsonStrictValidator  # noqa: PLC0415
+
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(bills[target]) is None
     urls = [one["purl"] for one in json.loads(bills[target])["components"]]
     kinds = {url.partition(":")[2].partition("/")[0] for url in urls}
@@ -92,16 +98,16 @@ def test_a_bill_of_materials_names_what_each_tool_installed(
 
 
 async def test_the_agents_image_deploys_on_a_real_cluster(
-    images: dict[str, BuiltImage], quiet_house: House, tmp_path: Path
+    images: Mapping[str, MountedImage], stopped_agent: AgentFixture, tmp_path: Path
 ) -> None:
-    house = quiet_house
-    house.commit({"web/map.yaml": config_map("from-the-image", one="1")})
-    await house.apply_app("web", "web", syncPolicy={"automated": {}})
+    agent = stopped_agent
+    agent.commit({"web/map.yaml": config_map("from-the-image", one="1")})
+    await agent.apply_app("web", "web", syncPolicy={"automated": {}})
     port, state = free_port(), volume(tmp_path / "state")
     kubeconfig = volume(tmp_path / "kube") / "config"
-    kubeconfig.write_text(with_its_files(Path(str(house.settings.kube.kubeconfig))))
+    kubeconfig.write_text(with_its_files(Path(str(agent.settings.kube.kubeconfig))))
     variables = {
-        **agent_variables(house.settings),
+        **agent_variables(agent.settings),
         "GITOPS_HTTP_PORT": "0",
         "GITOPS_HTTP_METRICS_PORT": str(port),
     }
@@ -110,15 +116,15 @@ async def test_the_agents_image_deploys_on_a_real_cluster(
     began = time.monotonic()
     running = container(images["agent"], tmp_path, port, variables, volumes=volumes)
     async with running as server:
-        report_start(images["agent"], time.monotonic() - began)
-        await house.until_synced("web")
-        assert await house.get("configmaps/from-the-image")
+        report_start(images["agent"].image, time.monotonic() - began)
+        await agent.until_synced("web")
+        assert await agent.get("configmaps/from-the-image")
         assert runs_as_nobody(server.child.pid)
     assert any(state.iterdir())
 
 
 async def test_the_services_image_serves_on_a_real_database(
-    images: dict[str, BuiltImage], postgres_url: str, database_url: str, tmp_path: Path
+    images: Mapping[str, MountedImage], postgres_url: str, database_url: str, tmp_path: Path
 ) -> None:
     port, metrics = free_port(), free_port()
     secrets = volume(tmp_path / "secrets")
@@ -135,7 +141,7 @@ async def test_the_services_image_serves_on_a_real_database(
     running = container(images["service"], tmp_path, metrics, variables, volumes={secrets: "/mnt"})
     url = f"http://127.0.0.1:{port}"
     async with running as server, aiohttp.ClientSession(url) as session:
-        report_start(images["service"], time.monotonic() - began)
+        report_start(images["service"].image, time.monotonic() - began)
         async with session.get("/") as page:
             assert (page.status, page.content_type) == (200, "text/html")
         login = {"name": "admin", "password": PASSWORD}
@@ -191,5 +197,5 @@ def status_of(pid: int) -> dict[str, str]:
 
 
 def report_start(image: BuiltImage, seconds: float) -> None:
-    said = f"\nimage of the {image.target}: {image.megabytes} MB, ready after {seconds:.1f} s"
-    Console(stderr=True).print(said, highlight=False)
+    logged = f"\nimage of the {image.target}: {image.megabytes} MB, ready after {seconds:.1f} s"
+    Console(stderr=True).print(logged, highlight=False)

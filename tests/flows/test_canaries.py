@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from playground.demo.far_end import FarEnd, open_far_end
-from tests.flows.house import House, config_map
-from tests.flows.near import allow, linked_by
+from playground.demo.control_plane import DemoService, open_demo_service
+from tests.flows.agent_fixture import AgentFixture, config_map
+from tests.flows.fake_service_link import allow, linked_by
 from tests.support import eventually
 
-pytestmark = [pytest.mark.flow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.timeout(240)
 
 PAGES = (
     *("fleet", "applications", "agents", "repositories", "clusters", "certificates", "keys"),
@@ -29,16 +29,18 @@ PAGES = (
 
 
 @pytest.fixture
-async def far(database_url: str, tmp_path: Path) -> AsyncIterator[FarEnd]:
-    async with open_far_end(tmp_path / "far", database_url) as far:
-        yield far
+async def fake_service(database_url: str, tmp_path: Path) -> AsyncIterator[DemoService]:
+    async with open_demo_service(tmp_path / "fake_service", database_url) as fake_service:
+        yield fake_service
 
 
 @pytest.fixture
-async def linked(quiet_house: House, far: FarEnd, tmp_path: Path) -> House:
-    await allow(quiet_house)
-    token = await far.new_agent("prod", "production", "eu")
-    return linked_by(token, far.url, quiet_house, tmp_path)
+async def linked_agent(
+    stopped_agent: AgentFixture, fake_service: DemoService, tmp_path: Path
+) -> AgentFixture:
+    await allow(stopped_agent)
+    token = await fake_service.new_agent("prod", "production", "eu")
+    return linked_by(token, fake_service.url, stopped_agent, tmp_path)
 
 
 def planted(canary: str) -> dict[str, str]:
@@ -63,41 +65,51 @@ spec:
     return {"web/web.yaml": deployment, "web/db.yaml": secret, "web/leak.yaml": beside}
 
 
-async def page(far: FarEnd, path: str) -> str:
-    async with far.session.get(f"/api/v1/{path}") as answer:
+async def page(fake_service: DemoService, path: str) -> str:
+    async with fake_service.session.get(f"/api/v1/{path}") as answer:
         return f"{answer.status} {await answer.text()}"
 
 
-async def test_no_planted_secret_is_in_a_log_or_on_a_page(linked: House, far: FarEnd) -> None:
+async def test_no_planted_secret_is_in_a_log_or_on_a_page(
+    linked_agent: AgentFixture, fake_service: DemoService
+) -> None:
     canary = f"c4nary-{uuid.uuid4().hex}"
     broken = f"apiVersion: v1\nkind: Secret\nmetadata: {{name: db}}\nstringData: {{p: [{canary}\n"
-    linked.commit(planted(canary))
+    linked_agent.commit(planted(canary))
     with capture_logs() as logged:
-        async with linked.running():
+        async with linked_agent.running():
             parameters = [{"name": "db.password", "value": canary}]
-            await linked.apply_app("web", "web", syncPolicy={"automated": {}})
-            await linked.apply_app("other", "web", source={"helm": {"parameters": parameters}})
-            shown = await eventually(lambda: synced(far), within=60)
-            places = {"id": shown["id"], "namespace": linked.destination}
-            told = {path: await page(far, path.format(**places)) for path in PAGES}
-            linked.repository.commit(
+            await linked_agent.apply_app("web", "web", syncPolicy={"automated": {}})
+            await linked_agent.apply_app(
+                "other", "web", source={"helm": {"parameters": parameters}}
+            )
+            shown = await eventually(lambda: synced(fake_service), within=60)
+            places = {"id": shown["id"], "namespace": linked_agent.destination}
+            pages = {path: await page(fake_service, path.format(**places)) for path in PAGES}
+            linked_agent.repository.commit(
                 {"web/db.yaml": broken}, message=f"see https://me:{canary}@host/x"
             )
-            await eventually(lambda: refused(far), within=60, what="the broken file is told")
-            told |= {f"{path} later": await page(far, path.format(**places)) for path in PAGES}
-    told |= {"log of the service": far.server.child.program.log.read_text()}
-    told |= {"log of the agent": str(logged)}
-    assert [path for path, text in told.items() if canary in text] == []
-    missed = {path: text[:80] for path, text in told.items() if path in PAGES and text[:3] != "200"}
+            await eventually(
+                lambda: refused(fake_service), within=60, what="the broken file is told"
+            )
+            pages |= {
+                f"{path} later": await page(fake_service, path.format(**places)) for path in PAGES
+            }
+    pages |= {"log of the service": fake_service.server.child.program.log.read_text()}
+    pages |= {"log of the agent": str(logged)}
+    assert [path for path, text in pages.items() if canary in text] == []
+    missed = {
+        path: text[:80] for path, text in pages.items() if path in PAGES and text[:3] != "200"
+    }
     assert missed == {}
-    assert "task begun" in told["log of the agent"]
+    assert "task begun" in pages["log of the agent"]
 
 
-async def synced(far: FarEnd) -> dict[str, Any]:
-    found = await far.application("prod", "web")
+async def synced(fake_service: DemoService) -> dict[str, Any]:
+    found = await fake_service.application("prod", "web")
     return found if found and found["sync"] == "Synced" else {}
 
 
-async def refused(far: FarEnd) -> bool:
-    found = await far.application("prod", "web")
+async def refused(fake_service: DemoService) -> bool:
+    found = await fake_service.application("prod", "web")
     return bool(found and found["conditions"])

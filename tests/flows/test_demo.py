@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from playground.demo.stages import STAGES
+from tests.paths import REPOSITORY
 from tests.support import eventually
 
-pytestmark = [pytest.mark.flow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 GITOPS = (sys.executable, "-c", "from cli.main import main; main()")
 
@@ -35,7 +36,8 @@ async def started(folder: Path, *arguments: str) -> asyncio.subprocess.Process:
         *arguments,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
-        env={**os.environ, "TMPDIR": str(folder)},
+        cwd=folder,
+        env={**os.environ, "TMPDIR": str(folder), "PYTHONPATH": str(REPOSITORY)},
         start_new_session=True,
     )
 

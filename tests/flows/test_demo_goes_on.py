@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import os
 import re
 import shlex
+import sys
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,43 +17,72 @@ import aiohttp
 import pytest
 from kubernetes_asyncio import client, config
 
-from playground.demo.repository import guestbook_deployment
 from tests.flows.test_demo import folder, started
+from tests.paths import REPOSITORY
 from tests.support import eventually
 
-pytestmark = [pytest.mark.flow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 __all__ = ["folder"]
-ROOT = Path(__file__).parents[2]
-IMAGE = "registry.example/web:4.2"
+_WHO = {
+    "GIT_AUTHOR_NAME": "kim",
+    "GIT_AUTHOR_EMAIL": "kim@example.org",
+    "GIT_COMMITTER_NAME": "kim",
+    "GIT_COMMITTER_EMAIL": "kim@example.org",
+}
+_NARROW = 80
 
 
 @dataclass(slots=True)
 class Demo:
-    """What is printed so far."""
+    """What is printed so far, and the folder where the demo was started."""
 
     process: Process
+    folder: Path
     lines: list[str] = field(default_factory=list)
 
     async def read(self) -> None:
         assert self.process.stdout is not None
         async for line in self.process.stdout:
-            self.lines.append(line.decode().rstrip("\n"))
+            self.lines.append(line.decode().rstrip())
 
-    def line(self, words: str) -> str:
-        """The one printed line with these words, without what is said about it."""
-        (found,) = [line for line in self.lines if words in line]
-        return found.partition("   #")[0].strip()
+    @property
+    def directions(self) -> list[str]:
+        """The four lines of where to look."""
+        at = next(at for at, line in enumerate(self.lines) if "Where to look:" in line)
+        return [line for line in self.lines[at + 1 :] if line.strip()]
 
     def stays(self) -> bool:
         assert self.process.returncode is None, "\n".join(self.lines)
-        return any("log of the agent:" in line for line in self.lines)
+        return any("make demo-info" in line for line in self.lines)
+
+    def info(self, words: str) -> str:
+        """The first line of `.demo/info` with these words, without what is said about it."""
+        lines = (self.folder / ".demo/info").read_text().splitlines()
+        return next(line for line in lines if words in line).partition("  (")[0].strip()
+
+    async def run(self, command: str, shell: str = "bash") -> str:
+        """Run the command in a new shell of a person who has sourced the printed file."""
+        suffix = ".fish" if shell == "fish" else ""
+        script = f"source .demo/env{suffix}; {command}"
+        process = await asyncio.create_subprocess_exec(
+            shell,
+            "-c",
+            script,
+            cwd=self.folder,
+            env={**os.environ, **_WHO},
+            stdout=PIPE,
+            stderr=STDOUT,
+        )
+        logged, _ = await asyncio.wait_for(process.communicate(), 60)
+        assert process.returncode == 0, f"{command}: {logged.decode()}"
+        return logged.decode()
 
 
 @asynccontextmanager
 async def staying(folder: Path) -> AsyncIterator[Demo]:
     """A demo that has played its stages and says how to go on."""
-    demo = Demo(await started(folder))
+    demo = Demo(await started(folder), folder)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(demo.read())
         try:
@@ -60,25 +91,56 @@ async def staying(folder: Path) -> AsyncIterator[Demo]:
         finally:
             demo.process.terminate()
             await asyncio.wait_for(demo.process.wait(), 60)
+    assert not (folder / ".demo").exists()
 
 
-async def test_every_printed_line_works(
-    folder: Path, control_plane: object, tmp_path: Path
-) -> None:
+async def test_every_printed_line_works(folder: Path, control_plane: object) -> None:
     async with staying(folder) as demo:
+        assert [len(line) <= _NARROW for line in demo.directions] == [True] * 4
+        await the_link_signs_in(demo)
+        await each_shell_is_logged_in(demo)
         async with following(demo) as facts:
-            sha = await pushed(demo, tmp_path)
-            await eventually(lambda: told(facts, sha), what="the push's end is told")
-        await applications_are_read(demo)
+            sha = await what_is_broken_is_repaired(demo)
+            await eventually(lambda: has_facts(facts, sha), what="the push's end is told")
         await an_edit_heals(demo)
-        await pages_answer(demo)
+        await the_rest_is_printed(demo)
+
+
+async def the_link_signs_in(demo: Demo) -> None:
+    """As a browser does that follows the link: the page that it leads to knows the person."""
+    (link,) = re.findall(r"http://\S+", demo.directions[0])
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as browser:
+        async with browser.get(link) as page:
+            assert page.status == 200
+            service = page.url.origin()
+        async with browser.get(service / "api/v1/me") as answer:
+            assert (await answer.json())["principal"]["name"] == "admin"
+        async with browser.get(link.rpartition("/")[0] + "/guessed") as refused:
+            assert refused.status == 404
+
+
+async def each_shell_is_logged_in(demo: Demo) -> None:
+    """Wherever the shell is installed: bash is always there."""
+    assert "source .demo/env" in demo.directions[1]
+    assert "gitops app get checkout" in demo.directions[2]
+    for shell in filter(is_there, ("bash", "zsh", "fish")):
+        assert 'Back-off pulling image "registry.example/checkout:missing"' in await demo.run(
+            "gitops app get checkout", shell
+        )
+    assert "_gitops" in await demo.run("complete -p gitops")
+
+
+def is_there(program: str) -> bool:
+    return any(Path(path, program).is_file() for path in os.environ["PATH"].split(":"))
 
 
 @asynccontextmanager
 async def following(demo: Demo) -> AsyncIterator[list[dict[str, Any]]]:
-    """`gitops events` with the printed words, and `--json` behind them."""
-    words = f"exec env {demo.line('events --follow')} --json"
-    process = await asyncio.create_subprocess_shell(words, cwd=ROOT, stdout=PIPE, stderr=DEVNULL)
+    """`gitops events` on NATS with the printed words, and `--json` behind them."""
+    words = f"source .demo/env; exec env {demo.info('GITOPS_NATS_URL')} --json"
+    process = await asyncio.create_subprocess_exec(
+        "bash", "-c", words, cwd=demo.folder, stdout=PIPE, stderr=DEVNULL
+    )
     heard: list[dict[str, Any]] = []
 
     async def read() -> None:
@@ -95,39 +157,26 @@ async def following(demo: Demo) -> AsyncIterator[list[dict[str, Any]]]:
             await asyncio.wait_for(process.wait(), 30)
 
 
-async def pushed(demo: Demo, folder: Path) -> str:
-    """Clone with the printed words, change, commit, push; the commit's id."""
-    await ran(demo.line("git clone"), folder)
-    clone = folder / "apps"
-    manifest = guestbook_deployment("1.1").replace("registry.example/web:1.1", IMAGE)
-    (clone / "guestbook" / "deployment.yaml").write_text(manifest)
-    who = "-c user.name=kim -c user.email=kim@example.org"
-    await ran(f"git {who} commit --all --quiet --message change && git push --quiet", clone)
-    return (await ran("git rev-parse HEAD", clone)).strip()
+async def what_is_broken_is_repaired(demo: Demo) -> str:
+    """Clone, mend, commit and push with the printed words; the commit's id."""
+    for words in ("git clone", "sed -i", "commit -am", "apps push", "gitops app wait"):
+        logged = await demo.run(demo.info(words))
+    assert "Healthy" in logged
+    return (await demo.run("git -C .demo/apps rev-parse HEAD")).strip()
 
 
-def told(facts: list[dict[str, Any]], sha: str) -> bool:
+def has_facts(facts: list[dict[str, Any]], sha: str) -> bool:
     ends = [one["data"] for one in facts if one["type"] == "fact.operation.finished.v1"]
     return any(one["revision"] == sha and one["phase"] == "Succeeded" for one in ends)
 
 
-async def applications_are_read(demo: Demo) -> None:
-    """`kubectl get applications -n argocd` and what runs in `demo`, as a client does."""
-    assert "kubectl get applications -n argocd" in demo.line("kubectl get")
-    async with cluster(demo) as api:
-        listed = await client.CustomObjectsApi(api).list_namespaced_custom_object(
-            "argoproj.io", "v1alpha1", "argocd", "applications"
-        )
-        assert {one["metadata"]["name"] for one in listed["items"]} >= {"guestbook", "shop"}
-        found = await client.AppsV1Api(api).read_namespaced_deployment("guestbook", "demo")
-        assert found.spec.template.spec.containers[0].image == IMAGE
-
-
 async def an_edit_heals(demo: Demo) -> None:
     """`kubectl -n demo scale deployment guestbook --replicas 7`: it does not stay so."""
-    words = shlex.split(demo.line("kubectl -n demo scale"))
+    words = shlex.split(demo.info("kubectl -n demo scale"))
     replicas = int(words[words.index("--replicas") + 1])
-    async with cluster(demo) as api:
+    kubeconfig = (await demo.run("echo $KUBECONFIG")).strip()
+    assert kubeconfig == demo.info("laptop  ").split()[-1]
+    async with await config.new_client_from_config(config_file=kubeconfig) as api:
         apps = client.AppsV1Api(api)
         await apps.patch_namespaced_deployment_scale(
             "guestbook", "demo", {"spec": {"replicas": replicas}}
@@ -138,34 +187,24 @@ async def an_edit_heals(demo: Demo) -> None:
             return bool(found.spec.replicas == 2)
 
         await eventually(healed, what="the edit is healed")
+    assert "apps/Deployment/demo/guestbook" in await demo.run(demo.info("gitops drift"))
 
 
-@asynccontextmanager
-async def cluster(demo: Demo) -> AsyncIterator[client.ApiClient]:
-    variable, _, file = demo.line("export KUBECONFIG").removeprefix("export ").partition("=")
-    assert variable == "KUBECONFIG"
-    api = await config.new_client_from_config(config_file=file)
-    async with api:
-        yield api
-
-
-async def pages_answer(demo: Demo) -> None:
-    metrics, ready = re.findall(r"http://\S+", demo.line("metrics and health"))
-    (dashboard,) = re.findall(r"http://\S+", demo.line("Dashboard:"))
-    login, password = re.findall(r"login (\S+), password (\S+)", demo.line("Dashboard:"))[0]
-    assert Path(demo.line("log of the agent").rpartition(" ")[2]).is_file()
+async def the_rest_is_printed(demo: Demo) -> None:
+    """`make demo-info` prints the file; each address in it answers, and each file is there."""
+    assert "make demo-info" in demo.directions[3]
+    environment = f"PYTHONPATH={shlex.quote(str(REPOSITORY))}"
+    printed = await demo.run(f"{environment} {sys.executable} -m playground.demo.directions")
+    assert printed == (demo.folder / ".demo/info").read_text()
+    for words in ("agent  ", "service  ", "remote  "):
+        assert Path(demo.info(words).split()[-1]).is_file()
     async with aiohttp.ClientSession() as session:
-        for url in (metrics, ready, dashboard):
-            async with session.get(url) as answer:
-                assert answer.status == 200, url
-        body = {"name": login, "password": password}
-        url, origin = f"{dashboard}/api/v1/login", {"Origin": dashboard}
-        async with session.post(url, json=body, headers=origin) as answer:
+        for words in ("metrics  ", "ready  "):
+            async with session.get(demo.info(words).split()[-1]) as answer:
+                assert answer.status == 200, words
+        found = re.search(r"(http\S+) name (\S+) password (\S+)", demo.info("login  "))
+        assert found is not None
+        url, name, password = found.groups()
+        body = {"name": name, "password": password}
+        async with session.post(f"{url}/api/v1/login", json=body) as answer:
             assert answer.status == 200, await answer.text()
-
-
-async def ran(command: str, folder: Path) -> str:
-    process = await asyncio.create_subprocess_shell(command, cwd=folder, stdout=PIPE, stderr=STDOUT)
-    said, _ = await asyncio.wait_for(process.communicate(), 60)
-    assert process.returncode == 0, said.decode()
-    return said.decode()

@@ -7,9 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.flows.house import House, is_synced
-
-pytestmark = pytest.mark.flow
+from tests.flows.agent_fixture import AgentFixture, is_synced
 
 HEALING = {"automated": {"prune": True, "selfHeal": True}}
 GIT = """
@@ -54,86 +52,88 @@ def variables(live: dict[str, Any] | None) -> list[str]:
     return [one["name"] for one in container.get("env", [])]
 
 
-async def written_by(house: House, manager: str, **parts: Any) -> None:
-    path = f"/apis/apps/v1/namespaces/{house.destination}/deployments"
-    body = orjson.dumps(deployment(house.destination, **parts))
-    await house.parts.client.create(path, body, {"fieldManager": manager})
+async def written_by(agent: AgentFixture, manager: str, **parts: Any) -> None:
+    path = f"/apis/apps/v1/namespaces/{agent.destination}/deployments"
+    body = orjson.dumps(deployment(agent.destination, **parts))
+    await agent.parts.client.create(path, body, {"fieldManager": manager})
 
 
 @pytest.mark.parametrize("manager", ["kubectl-client-side-apply", "helm", "argocd-controller"])
 async def test_a_field_of_an_earlier_tool_goes_at_the_first_sync(
-    house: House, manager: str
+    agent: AgentFixture, manager: str
 ) -> None:
-    await written_by(house, manager)
-    house.commit({"web/web.yaml": GIT})
-    await house.apply_app("web", "web", syncPolicy=HEALING)
+    await written_by(agent, manager)
+    agent.commit({"web/web.yaml": GIT})
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
 
-    await house.until_synced("web")
+    await agent.until_synced("web")
 
-    live = await house.get("apps/v1/deployments/web")
+    live = await agent.get("apps/v1/deployments/web")
     assert variables(live) == ["COLOUR"]
     assert live is not None
     assert "paused" not in live["spec"]
 
 
-async def test_an_adopted_object_is_out_of_sync_until_what_git_drops_is_gone(house: House) -> None:
+async def test_an_adopted_object_is_out_of_sync_until_what_git_drops_is_gone(
+    agent: AgentFixture,
+) -> None:
     """A person applies by hand between two syncs, with what Git does not have."""
-    house.commit({"web/web.yaml": GIT})
-    await house.apply_app("web", "web", syncPolicy={"automated": {}})
-    await house.until_synced("web")
-    path = f"/apis/apps/v1/namespaces/{house.destination}/deployments/web"
+    agent.commit({"web/web.yaml": GIT})
+    await agent.apply_app("web", "web", syncPolicy={"automated": {}})
+    await agent.until_synced("web")
+    path = f"/apis/apps/v1/namespaces/{agent.destination}/deployments/web"
     env = [{"name": "COLOUR", "value": "blue"}, {"name": "OLD", "value": "x"}]
     pod = {"containers": [{"name": "web", "image": "registry.example/web:1.0", "env": env}]}
     patch = {"spec": {"template": {"spec": pod}}}
-    await house.parts.client.merge_patch(path, patch, {"fieldManager": "kubectl-client-side-apply"})
+    await agent.parts.client.merge_patch(path, patch, {"fieldManager": "kubectl-client-side-apply"})
 
-    await house.until(lambda app: app["status"]["sync"]["status"] == "OutOfSync", app="web")
+    await agent.until(lambda app: app["status"]["sync"]["status"] == "OutOfSync", app="web")
 
-    await house.apply_app("web", "web", syncPolicy=HEALING)
-    await house.until_synced("web")
-    assert variables(await house.get("apps/v1/deployments/web")) == ["COLOUR"]
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    await agent.until_synced("web")
+    assert variables(await agent.get("apps/v1/deployments/web")) == ["COLOUR"]
 
 
 async def test_a_field_that_kubectl_created_and_git_had_goes_when_git_drops_it(
-    house: House,
+    agent: AgentFixture,
 ) -> None:
-    await written_by(house, "kubectl-create", paused=False)
-    house.commit({"web/web.yaml": MORE})
-    await house.apply_app("web", "web", syncPolicy=HEALING)
-    await house.until_synced("web")
+    await written_by(agent, "kubectl-create", paused=False)
+    agent.commit({"web/web.yaml": MORE})
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    await agent.until_synced("web")
 
-    sha = house.commit({"web/web.yaml": GIT})
-    await house.patch_app(
+    sha = agent.commit({"web/web.yaml": GIT})
+    await agent.patch_app(
         "web", {"metadata": {"annotations": {"argocd.argoproj.io/refresh": "normal"}}}
     )
 
-    await house.until(
+    await agent.until(
         lambda app: is_synced(app) and app["status"]["sync"]["revision"] == sha, app="web"
     )
-    assert variables(await house.get("apps/v1/deployments/web")) == ["COLOUR"]
+    assert variables(await agent.get("apps/v1/deployments/web")) == ["COLOUR"]
 
 
-async def test_the_count_of_an_autoscaler_stays(house: House) -> None:
-    await written_by(house, "kubectl-client-side-apply", replicas=2)
-    path = f"/apis/apps/v1/namespaces/{house.destination}/deployments/web/scale"
+async def test_the_count_of_an_autoscaler_stays(agent: AgentFixture) -> None:
+    await written_by(agent, "kubectl-client-side-apply", replicas=2)
+    path = f"/apis/apps/v1/namespaces/{agent.destination}/deployments/web/scale"
     scale = {"spec": {"replicas": 3}}
-    await house.parts.client.merge_patch(path, scale, {"fieldManager": "kube-controller-manager"})
-    house.commit({"web/web.yaml": GIT})
-    await house.apply_app("web", "web", syncPolicy=HEALING)
+    await agent.parts.client.merge_patch(path, scale, {"fieldManager": "kube-controller-manager"})
+    agent.commit({"web/web.yaml": GIT})
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
 
-    await house.until_synced("web")
+    await agent.until_synced("web")
 
-    live = await house.get("apps/v1/deployments/web")
+    live = await agent.get("apps/v1/deployments/web")
     assert live is not None
     assert (live["spec"]["replicas"], variables(live)) == (3, ["COLOUR"])
 
 
-async def test_a_sync_without_the_migration_leaves_the_fields(house: House) -> None:
-    await written_by(house, "helm", paused=False)
-    house.commit({"web/web.yaml": GIT})
+async def test_a_sync_without_the_migration_leaves_the_fields(agent: AgentFixture) -> None:
+    await written_by(agent, "helm", paused=False)
+    agent.commit({"web/web.yaml": GIT})
     policy = {**HEALING, "syncOptions": ["ClientSideApplyMigration=false"]}
-    await house.apply_app("web", "web", syncPolicy=policy)
+    await agent.apply_app("web", "web", syncPolicy=policy)
 
-    await house.until_synced("web")
+    await agent.until_synced("web")
 
-    assert variables(await house.get("apps/v1/deployments/web")) == ["COLOUR", "OLD"]
+    assert variables(await agent.get("apps/v1/deployments/web")) == ["COLOUR", "OLD"]

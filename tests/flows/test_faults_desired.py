@@ -9,11 +9,9 @@ import pytest
 
 from bus.events import OperationStarted, RenderFailed, SyncSkipped
 from bus.status import Reason
+from tests.flows.agent_fixture import AgentFixture, conditions, config_map, is_synced
 from tests.flows.evidence import a_fact, facts
-from tests.flows.house import House, conditions, config_map, is_synced
 from tests.support import eventually
-
-pytestmark = pytest.mark.flow
 
 HEALING = {"automated": {"prune": True, "selfHeal": True}}
 
@@ -92,43 +90,43 @@ FAULTS = [
 
 @pytest.mark.parametrize(("good", "bad", "reason", "words"), FAULTS)
 async def test_bad_input_is_refused_with_its_place_and_nothing_is_applied_or_pruned(
-    house: House, good: Files, bad: Files, reason: Reason, words: tuple[str, ...]
+    agent: AgentFixture, good: Files, bad: Files, reason: Reason, words: tuple[str, ...]
 ) -> None:
-    house.commit(good)
-    await house.apply_app("web", "web", syncPolicy=HEALING)
-    before = await house.until_synced("web")
-    sha = house.commit(bad)
-    app = await house.until(lambda app: "ComparisonError" in conditions(app), app="web")
-    fact = await a_fact(house.parts.bus, RenderFailed)
+    agent.commit(good)
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    before = await agent.until_synced("web")
+    sha = agent.commit(bad)
+    app = await agent.until(lambda app: "ComparisonError" in conditions(app), app="web")
+    fact = await a_fact(agent.parts.bus, RenderFailed)
     assert (fact.reason, fact.revision) == (reason, sha)
     assert fact.message == conditions(app)["ComparisonError"]
     for word in words:
         assert word in fact.message
     assert app["status"]["sync"]["status"] == "Unknown"
     assert app["status"]["resources"] == before["status"]["resources"]
-    assert len(await facts(house.parts.bus, OperationStarted)) == 1
-    assert await house.get("configmaps/new") is None
-    assert await house.get("configmaps/old") is not None
-    house.commit({path: good.get(path) for path in bad})
-    app = await house.until(is_synced, app="web")
+    assert len(await facts(agent.parts.bus, OperationStarted)) == 1
+    assert await agent.get("configmaps/new") is None
+    assert await agent.get("configmaps/old") is not None
+    agent.commit({path: good.get(path) for path in bad})
+    app = await agent.until(is_synced, app="web")
     assert conditions(app) == {}
 
 
 async def test_a_namespaced_object_without_a_namespace_is_refused_with_its_place(
-    house: House,
+    agent: AgentFixture,
 ) -> None:
-    house.commit(PLAIN)
+    agent.commit(PLAIN)
     server = {"server": "https://kubernetes.default.svc"}
-    await house.apply_app("web", "web", syncPolicy=HEALING, destination=server)
-    app = await house.until(lambda app: "ComparisonError" in conditions(app), app="web")
-    said = conditions(app)["ComparisonError"]
-    assert "web/a.yaml" in said
-    assert "ConfigMap a: the object is namespaced and names no namespace" in said
-    fact = await a_fact(house.parts.bus, RenderFailed)
-    assert (fact.reason, fact.message) == (Reason.NAMESPACE_MISSING, said)
-    assert await facts(house.parts.bus, OperationStarted) == []
-    await house.apply_app("web", "web", syncPolicy=HEALING)
-    app = await house.until_synced("web")
+    await agent.apply_app("web", "web", syncPolicy=HEALING, destination=server)
+    app = await agent.until(lambda app: "ComparisonError" in conditions(app), app="web")
+    logged = conditions(app)["ComparisonError"]
+    assert "web/a.yaml" in logged
+    assert "ConfigMap a: the object is namespaced and names no namespace" in logged
+    fact = await a_fact(agent.parts.bus, RenderFailed)
+    assert (fact.reason, fact.message) == (Reason.NAMESPACE_MISSING, logged)
+    assert await facts(agent.parts.bus, OperationStarted) == []
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    app = await agent.until_synced("web")
     assert conditions(app) == {}
 
 
@@ -153,25 +151,25 @@ EMPTIED = [
 
 @pytest.mark.parametrize(("full", "empty"), EMPTIED)
 async def test_what_renders_to_nothing_prunes_nothing_unless_allow_empty(
-    house: House, full: Files, empty: Files
+    agent: AgentFixture, full: Files, empty: Files
 ) -> None:
-    house.commit(full)
-    await house.apply_app("web", "web", syncPolicy=HEALING)
-    await house.until_synced("web")
-    sha = house.commit(empty)
-    app = await house.until(lambda app: "SyncError" in conditions(app), app="web")
-    said = conditions(app)["SyncError"]
-    assert f"{sha[:7]} renders to nothing" in said
-    assert "allowEmpty" in said
-    skipped = await a_fact(house.parts.bus, SyncSkipped, revision=sha)
-    assert (skipped.reason, skipped.message) == (Reason.NOTHING_RENDERED, said)
-    assert await house.get("configmaps/a") is not None
+    agent.commit(full)
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    await agent.until_synced("web")
+    sha = agent.commit(empty)
+    app = await agent.until(lambda app: "SyncError" in conditions(app), app="web")
+    logged = conditions(app)["SyncError"]
+    assert f"{sha[:7]} renders to nothing" in logged
+    assert "allowEmpty" in logged
+    skipped = await a_fact(agent.parts.bus, SyncSkipped, revision=sha)
+    assert (skipped.reason, skipped.message) == (Reason.NOTHING_RENDERED, logged)
+    assert await agent.get("configmaps/a") is not None
     allowing = {"automated": {"prune": True, "allowEmpty": True}}
-    await house.apply_app("web", "web", syncPolicy=allowing)
-    app = await house.until(is_synced, app="web")
+    await agent.apply_app("web", "web", syncPolicy=allowing)
+    app = await agent.until(is_synced, app="web")
     assert conditions(app) == {}
 
     async def is_gone() -> bool:
-        return await house.get("configmaps/a") is None
+        return await agent.get("configmaps/a") is None
 
     await eventually(is_gone)  # its deletion is in the foreground

@@ -8,12 +8,10 @@ import pytest
 
 from bus.events import RefreshFailed, RenderFailed
 from bus.status import Reason
-from playground.githost import GitHost, Login
+from playground.githost import GitHost, HostLogin
+from tests.flows.agent_fixture import AgentFixture, conditions, config_map, is_synced
 from tests.flows.evidence import a_fact, carried, facts, logged
-from tests.flows.house import House, conditions, config_map, is_synced
 from tests.support import eventually
-
-pytestmark = pytest.mark.flow
 
 HEALING = {"automated": {"prune": True, "selfHeal": True}}
 REFRESH = {"metadata": {"annotations": {"argocd.argoproj.io/refresh": "normal"}}}
@@ -22,13 +20,13 @@ SECRET = "shop-repository"
 
 
 @pytest.fixture
-async def host(house: House, own_git_host: GitHost) -> GitHost:
-    """The house's repository is on a host of this test alone, and its application is synced."""
-    webhook, house.repository = house.repository.webhook, own_git_host.create("team/apps")
-    house.repository.webhook = webhook
-    house.commit({"web/a.yaml": config_map("a", key="1")})
-    await house.apply_app("web", "web", syncPolicy=HEALING)
-    await house.until_synced("web")
+async def host(agent: AgentFixture, own_git_host: GitHost) -> GitHost:
+    """The agent's repository is on a host of this test alone, and its application is synced."""
+    webhook, agent.repository = agent.repository.webhook, own_git_host.create("team/apps")
+    agent.repository.webhook = webhook
+    agent.commit({"web/a.yaml": config_map("a", key="1")})
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    await agent.until_synced("web")
     return own_git_host
 
 
@@ -48,30 +46,30 @@ def kept(app: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 async def test_a_git_server_that_is_down_leaves_the_last_state_and_recovers_by_itself(
-    house: House, host: GitHost
+    agent: AgentFixture, host: GitHost
 ) -> None:
-    before = await house.app("web")
+    before = await agent.app("web")
     await host.down()
-    sha = house.commit({"web/a.yaml": config_map("a", key="2")})
-    app = await house.until(lambda app: "Failed to connect" in error_of(app), app="web")
-    assert house.repository.url in error_of(app)
+    sha = agent.commit({"web/a.yaml": config_map("a", key="2")})
+    app = await agent.until(lambda app: "Failed to connect" in error_of(app), app="web")
+    assert agent.repository.url in error_of(app)
     assert "it is tried again" in error_of(app)
     assert kept(app) == kept(before)
-    fact = await a_fact(house.parts.bus, RefreshFailed, message=error_of(app))
+    fact = await a_fact(agent.parts.bus, RefreshFailed, message=error_of(app))
     assert fact.reason is Reason.REPOSITORY_UNREACHABLE
     await host.up()
-    app = await house.until(is_synced_to(sha), app="web")
+    app = await agent.until(is_synced_to(sha), app="web")
     assert conditions(app) == {}
 
 
 async def test_a_git_server_that_stays_away_is_asked_less_and_less_often(
-    house: House, host: GitHost
+    agent: AgentFixture, host: GitHost
 ) -> None:
     await host.down()
-    house.commit({"web/a.yaml": config_map("a", key="2")})
+    agent.commit({"web/a.yaml": config_map("a", key="2")})
 
     async def is_backing_off() -> bool:
-        waits = [fact.retry_after for fact in await facts(house.parts.bus, RefreshFailed)]
+        waits = [fact.retry_after for fact in await facts(agent.parts.bus, RefreshFailed)]
         assert waits == sorted(waits)
         return len(waits) >= 3 and waits[-1] > waits[0] > 0
 
@@ -79,44 +77,44 @@ async def test_a_git_server_that_stays_away_is_asked_less_and_less_often(
 
 
 async def test_a_repository_that_is_gone_is_named_and_recovers_when_it_is_back(
-    house: House, host: GitHost
+    agent: AgentFixture, host: GitHost
 ) -> None:
-    before = await house.app("web")
+    before = await agent.app("web")
     host.remove("team/apps")
-    await house.patch_app("web", REFRESH)
-    app = await house.until(lambda app: "not found" in error_of(app), app="web")
-    assert house.repository.url in error_of(app)
+    await agent.patch_app("web", REFRESH)
+    app = await agent.until(lambda app: "not found" in error_of(app), app="web")
+    assert agent.repository.url in error_of(app)
     assert kept(app) == kept(before)
-    assert await house.get("configmaps/a") is not None
-    house.repository = host.create("team/apps")
-    sha = house.commit({"web/a.yaml": config_map("a", key="2")})
-    app = await house.until(is_synced_to(sha), app="web")
+    assert await agent.get("configmaps/a") is not None
+    agent.repository = host.create("team/apps")
+    sha = agent.commit({"web/a.yaml": config_map("a", key="2")})
+    app = await agent.until(is_synced_to(sha), app="web")
     assert conditions(app) == {}
 
 
 async def test_wrong_credentials_name_the_secret_show_no_password_and_can_be_corrected(
-    quiet_house: House,
+    stopped_agent: AgentFixture,
 ) -> None:
-    house, good = quiet_house, f"good-{CANARY}"
-    house.repository.login = Login(user="bot", password=good)
-    sha = house.commit({"web/a.yaml": config_map("a", key="1")})
-    secrets = f"/api/v1/namespaces/{house.namespace}/secrets"
-    await house.api.create(secrets, repository_secret(house.repository.url, f"bad-{CANARY}"))
+    agent, good = stopped_agent, f"good-{CANARY}"
+    agent.repository.login = HostLogin(user="bot", password=good)
+    sha = agent.commit({"web/a.yaml": config_map("a", key="1")})
+    secrets = f"/api/v1/namespaces/{agent.namespace}/secrets"
+    await agent.api.create(secrets, repository_secret(agent.repository.url, f"bad-{CANARY}"))
     with logged() as log:
-        async with house.running():
-            await house.apply_app("web", "web", syncPolicy=HEALING)
-            app = await house.until(error_of, app="web")
-            said, shown = error_of(app), json.dumps(app)
-            assert house.repository.url in said
-            assert f"Secret {house.namespace}/{SECRET}" in said
-            assert "the server refused this login" in said
-            fact = await a_fact(house.parts.bus, RenderFailed, message=said)
+        async with agent.running():
+            await agent.apply_app("web", "web", syncPolicy=HEALING)
+            app = await agent.until(error_of, app="web")
+            error, shown = error_of(app), json.dumps(app)
+            assert agent.repository.url in error
+            assert f"Secret {agent.namespace}/{SECRET}" in error
+            assert "the server refused this login" in error
+            fact = await a_fact(agent.parts.bus, RenderFailed, message=error)
             assert fact.reason is Reason.CREDENTIALS_REFUSED
-            await house.api.patch(f"{secrets}/{SECRET}", {"stringData": {"password": good}})
-            app = await house.until(is_synced_to(sha), app="web")
-            shown += json.dumps(app) + await carried(house.parts.bus)
+            await agent.api.patch(f"{secrets}/{SECRET}", {"stringData": {"password": good}})
+            app = await agent.until(is_synced_to(sha), app="web")
+            shown += json.dumps(app) + await carried(agent.parts.bus)
     assert conditions(app) == {}
-    assert said in log.getvalue()
+    assert error in log.getvalue()
     assert CANARY not in shown + log.getvalue()
 
 

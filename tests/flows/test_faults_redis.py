@@ -7,13 +7,11 @@ import pytest
 from pydantic import SecretStr
 
 from agent.loopback import free_port
-from agent.settings import RedisSettings
+from agent.settings.bus_settings import RedisSettings
 from playground.redis import redis_server
 from playground.server import Server
+from tests.flows.agent_fixture import AgentFixture, config_map, is_synced
 from tests.flows.evidence import logged
-from tests.flows.house import House, config_map, is_synced
-
-pytestmark = pytest.mark.flow
 
 HEALING = {"automated": {"prune": True, "selfHeal": True}}
 REFRESH = {"metadata": {"annotations": {"argocd.argoproj.io/refresh": "normal"}}}
@@ -25,42 +23,42 @@ async def own_redis(tmp_path: Path) -> AsyncIterator[Server]:
         yield server
 
 
-def use_redis(house: House, url: str) -> None:
+def use_redis(agent: AgentFixture, url: str) -> None:
     redis = RedisSettings(url=SecretStr(url))
-    house.settings = house.settings.model_copy(update={"redis": redis})
+    agent.settings = agent.settings.model_copy(update={"redis": redis})
 
 
-async def push(house: House, key: str) -> None:
+async def push(agent: AgentFixture, key: str) -> None:
     """A commit, looked at at once, and live in the end."""
-    sha = house.commit({"web/a.yaml": config_map("a", key=key)})
-    await house.apply_app("web", "web", syncPolicy=HEALING, **REFRESH)
-    await house.until(
+    sha = agent.commit({"web/a.yaml": config_map("a", key=key)})
+    await agent.apply_app("web", "web", syncPolicy=HEALING, **REFRESH)
+    await agent.until(
         lambda app: is_synced(app) and app["status"]["sync"]["revision"] == sha, app="web"
     )
 
 
 async def test_redis_that_is_away_at_the_start_is_said_once_and_missed_by_nobody(
-    quiet_house: House,
+    stopped_agent: AgentFixture,
 ) -> None:
-    use_redis(quiet_house, f"redis://127.0.0.1:{free_port()}/0")
+    use_redis(stopped_agent, f"redis://127.0.0.1:{free_port()}/0")
     with logged() as log:
-        async with quiet_house.running():
-            await push(quiet_house, "1")
-            await push(quiet_house, "2")
+        async with stopped_agent.running():
+            await push(stopped_agent, "1")
+            await push(stopped_agent, "2")
     assert log.getvalue().count("redis is away, going on without") == 1
 
 
 async def test_redis_that_dies_and_comes_back_is_said_and_stops_nothing(
-    quiet_house: House, own_redis: Server
+    stopped_agent: AgentFixture, own_redis: Server
 ) -> None:
-    use_redis(quiet_house, own_redis.url)
+    use_redis(stopped_agent, own_redis.url)
     with logged() as log:
-        async with quiet_house.running():
-            await push(quiet_house, "1")
+        async with stopped_agent.running():
+            await push(stopped_agent, "1")
             assert "redis" not in log.getvalue()
             own_redis.kill()
-            await push(quiet_house, "2")
+            await push(stopped_agent, "2")
             assert "redis is away, going on without" in log.getvalue()
             await own_redis.start()
-            await push(quiet_house, "3")
+            await push(stopped_agent, "3")
     assert "redis is back" in log.getvalue()

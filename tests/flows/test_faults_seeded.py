@@ -17,13 +17,13 @@ from bus.jetstream import Bus
 from bus.status import HealthStatus
 from playground.githost import GitHost
 from playground.server import Server
+from tests.flows.agent_fixture import AgentFixture, conditions, is_synced
+from tests.flows.agent_process import allow_webhooks, bus_of, prepared
 from tests.flows.chaos import APPS, Chaos
 from tests.flows.evidence import dead_letters, facts
-from tests.flows.house import House, conditions, is_synced
-from tests.flows.outside import allow_webhooks, bus_of, prepared
 from tests.support import eventually
 
-pytestmark = [pytest.mark.flow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 SEED = int(os.environ.get("GITOPS_FAULT_SEED", SystemRandom().randrange(10**6)))
 STEPS = int(os.environ.get("GITOPS_FAULT_STEPS", "12"))
@@ -31,20 +31,26 @@ STEPS = int(os.environ.get("GITOPS_FAULT_STEPS", "12"))
 
 @pytest.fixture
 async def chaos(
-    quiet_house: House, own_nats: Server, own_git_host: GitHost
+    stopped_agent: AgentFixture, own_nats: Server, own_git_host: GitHost
 ) -> AsyncIterator[Chaos]:
     """The agent polls often, because hosts do not repeat a webhook that met a dead agent."""
-    house = quiet_house
-    nats = house.settings.nats.model_copy(update={"url": SecretStr(own_nats.url)})
-    house.settings = house.settings.model_copy(update={"nats": nats})
-    house.repository = own_git_host.create("team/apps")
-    await allow_webhooks(house)
-    agent = prepared(house, GITOPS_POLL_INTERVAL="5s")
+    agent_fixture = stopped_agent
+    nats = agent_fixture.settings.nats.model_copy(update={"url": SecretStr(own_nats.url)})
+    agent_fixture.settings = agent_fixture.settings.model_copy(update={"nats": nats})
+    agent_fixture.repository = own_git_host.create("team/apps")
+    await allow_webhooks(agent_fixture)
+    agent = prepared(agent_fixture, GITOPS_POLL_INTERVAL="5s")
     async with agent.child:
-        house.repository.webhook = agent.webhook
+        agent_fixture.repository.webhook = agent.webhook
         chance = Random(SEED)  # noqa: S311  guards nothing
-        yield Chaos(house=house, agent=agent, nats=own_nats, host=own_git_host, random=chance)
-        house.repository.webhook = None
+        yield Chaos(
+            agent_fixture=agent_fixture,
+            agent=agent,
+            nats=own_nats,
+            host=own_git_host,
+            random=chance,
+        )
+        agent_fixture.repository.webhook = None
 
 
 async def test_after_any_faults_live_equals_git(chaos: Chaos) -> None:
@@ -53,16 +59,16 @@ async def test_after_any_faults_live_equals_git(chaos: Chaos) -> None:
     await chaos.bring_back()
     try:
         await eventually(lambda: is_as_in_git(chaos), within=120)
-        async with bus_of(chaos.house.settings) as bus:
+        async with bus_of(chaos.agent_fixture.settings) as bus:
             assert await dead_letters(bus) == []
-            await eventually(lambda: is_told_whole(bus))
+            await eventually(lambda: has_all_facts(bus))
     except AssertionError as error:
         error.add_note(f"GITOPS_FAULT_SEED={SEED}: {', '.join(chaos.story)}")
         error.add_note(chaos.agent.log[-20_000:])
         raise
 
 
-async def is_told_whole(bus: Bus) -> bool:
+async def has_all_facts(bus: Bus) -> bool:
     """Each operation's begin and end once, and each health follows from the one before."""
     begins = Counter(one.operation for one in await facts(bus, OperationStarted))
     ends = Counter(one.operation for one in await facts(bus, OperationFinished))
@@ -79,7 +85,7 @@ async def is_told_whole(bus: Bus) -> bool:
 async def is_as_in_git(chaos: Chaos) -> bool:
     assert await chaos.live() == chaos.git
     for name in APPS:
-        app = await chaos.house.app(name)
+        app = await chaos.agent_fixture.app(name)
         assert is_synced(app), f"{name}: {app.get('status')}"
         assert conditions(app) == {}
     return True

@@ -1,8 +1,9 @@
 """The dashboard's fixtures have no field that a real agent and a real service do not give.
 
 The same questions are asked of both: of the service that a real agent reports to, with applications
-in every kind of trouble, and of the fixture service of web/fixtures. What the second answers may
-have fewer fields than the first, and no others.
+in every kind of trouble, and of the fixture service of web/fixtures, which shows what
+`playground.record_fixtures` recorded. What the second answers may have fewer fields than the
+first, and no others: a recording that an older agent made is found here.
 """
 
 from __future__ import annotations
@@ -22,19 +23,20 @@ from agent.loopback import free_port
 from bus.events import (
     Compared,
     HealthAssessed,
+    ManifestsRendered,
     OperationFinished,
     OperationStarted,
     ResourcesApplied,
     RevisionResolved,
 )
-from service.api.openapi import document
+from bus.status import Cause
 from service.api.routes import table
-from tests.flows.house import House, config_map
-from tests.flows.linked import Linked, linked_house
-from tests.flows.near import AUTOMATED
+from service.http.openapi import document
+from tests.flows.agent_fixture import AgentFixture, config_map
+from tests.flows.fake_service_link import AUTOMATED
+from tests.flows.linked_agent import LinkedAgent, open_linked_agent
+from tests.paths import REPOSITORY
 from tests.support import eventually
-
-pytestmark = pytest.mark.flow
 
 _DOCUMENT: Any = msgspec.to_builtins(document(table()))
 _FACT_FIELDS = {
@@ -42,15 +44,16 @@ _FACT_FIELDS = {
     for fact in (
         Compared,
         HealthAssessed,
+        ManifestsRendered,
         OperationFinished,
         OperationStarted,
         ResourcesApplied,
         RevisionResolved,
     )
     for field in fact.__struct_fields__
-}
+} | {f"items[].body.cause.{field}" for field in Cause.__struct_fields__}
 """Of what the registry knows: a default is left out on the wire, so a run need not show it."""
-WEB = Path(__file__).parents[2] / "web"
+WEB = REPOSITORY / "web"
 Ask = Callable[[str], Awaitable[Any]]
 
 OPEN = ("labels", "annotations", "health", "spec", "live", "desired", "allowed", "kinds")
@@ -70,6 +73,17 @@ spec:
       annotations: {playground/reason: ImagePullBackOff}
     spec: {containers: [{name: main, image: "web:9"}]}
 """
+EDITED = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: edited}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: edited}}
+  template:
+    metadata: {labels: {app: edited}}
+    spec: {containers: [{name: main, image: "web:9"}]}
+"""
 REFUSED = BROKEN.replace("spec:\n  selector", 'spec:\n  replicas: "three"\n  selector', 1)
 RETRIED = {"syncPolicy": {"automated": {}, "retry": {"limit": 5, "backoff": {"duration": "60s"}}}}
 
@@ -77,47 +91,70 @@ REFRESHED = {"metadata": {"annotations": {"argocd.argoproj.io/refresh": "normal"
 
 
 @pytest.fixture
-async def linked(quiet_house: House, database_url: str, tmp_path: Path) -> AsyncIterator[Linked]:
-    async with linked_house(quiet_house, database_url, tmp_path) as linked:
-        yield linked
+async def linked_agent(
+    stopped_agent: AgentFixture, database_url: str, tmp_path: Path
+) -> AsyncIterator[LinkedAgent]:
+    async with open_linked_agent(stopped_agent, database_url, tmp_path) as linked_agent:
+        yield linked_agent
 
 
-async def test_fixtures_have_no_field_that_only_fixtures_have(linked: Linked) -> None:
-    await troubled(linked)
-    real = await paths_of(lambda path: linked.admin.call("GET", path))
+async def test_fixtures_have_no_field_that_only_fixtures_have(linked_agent: LinkedAgent) -> None:
+    await troubled(linked_agent)
+    real = await paths_of(lambda path: linked_agent.admin.call("GET", path))
     async with fixture_service() as ask:
         made = await paths_of(ask)
     only = {where: sorted(made[where] - real[where] - typed(where)) for where in made}
     assert not any(only.values()), "\n".join(f"{where}: {it}" for where, it in only.items() if it)
 
 
-async def troubled(linked: Linked) -> None:
+async def troubled(linked_agent: LinkedAgent) -> None:
     """Pods that cannot start, a push that is refused, a source that is no YAML, nothing synced."""
-    house = linked.house
-    house.commit(
+    agent = linked_agent.agent
+    agent.commit(
         {
             "stuck/deployment.yaml": BROKEN,
             "failing/settings.yaml": config_map("failing", a="1"),
             "broken/broken.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: [\n",
             "manual/settings.yaml": config_map("manual", a="1"),
+            "edited/deployment.yaml": EDITED,
         }
     )
-    await house.apply_app("stuck", "stuck", **AUTOMATED)
-    await house.apply_app("failing", "failing", **RETRIED)
-    await house.apply_app("broken", "broken", **AUTOMATED)
-    await house.apply_app("manual", "manual")
-    await house.until_synced("failing")
-    house.commit({"failing/deployment.yaml": REFUSED.replace("web", "other")})
-    await house.patch_app("failing", REFRESHED)
-    wanted = {"Stuck", "SyncFailed", "Unreadable", "Missing"}
+    await agent.apply_app("stuck", "stuck", **AUTOMATED)
+    await agent.apply_app("failing", "failing", **RETRIED)
+    await agent.apply_app("broken", "broken", **AUTOMATED)
+    await agent.apply_app("manual", "manual")
+    await edited_by_hand(linked_agent)
+    await agent.until_synced("failing")
+    agent.commit({"failing/deployment.yaml": REFUSED.replace("web", "other")})
+    await agent.patch_app("failing", REFRESHED)
+    expected = {"Stuck", "SyncFailed", "Unreadable", "Missing"}
 
     async def seen() -> bool:
-        found = await linked.admin.items("/applications")
-        told = {it["name"]: it["attention"] for it in found}
-        assert set(told.values()) >= wanted, told
+        found = await linked_agent.admin.items("/applications")
+        reported = {it["name"]: it["attention"] for it in found}
+        assert set(reported.values()) >= expected, reported
         return True
 
     await eventually(seen, within=60)
+
+
+async def edited_by_hand(linked_agent: LinkedAgent) -> None:
+    """Synced by a person, and changed in the cluster afterwards."""
+    agent = linked_agent.agent
+    await agent.apply_app("edited", "edited", syncPolicy={"syncOptions": ["CreateNamespace=true"]})
+
+    async def reported() -> str:
+        found = await linked_agent.admin.items("/applications")
+        return next((str(it["id"]) for it in found if it["name"] == "edited" and it["sync"]), "")
+
+    await eventually(reported, within=60)
+    await linked_agent.admin.order(
+        "POST", f"/applications/{await reported()}/sync", {"prune": True}
+    )
+    await agent.until_synced("edited")
+    path = f"/apis/apps/v1/namespaces/{agent.destination}/deployments/edited"
+    await agent.api.patch(path, {"spec": {"replicas": 3}})
+    await agent.until(lambda app: app["status"]["sync"]["status"] == "OutOfSync", app="edited")
 
 
 async def paths_of(ask: Ask) -> dict[str, set[str]]:
@@ -125,7 +162,7 @@ async def paths_of(ask: Ask) -> dict[str, set[str]]:
     found = {path: set(paths(await ask(path))) for path in OF_ALL}
     ids = [it["id"] for it in (await ask("/applications"))["items"]]
     for tail in OF_EACH:
-        answers = [await answered(ask, f"/applications/{id_}{tail}") for id_ in ids[:6]]
+        answers = [await answered(ask, f"/applications/{id_}{tail}") for id_ in ids[:7]]
         found[f"/applications/ID{tail}"] = {path for it in answers for path in paths(it)}
     return found
 
@@ -192,7 +229,9 @@ async def fixture_service() -> AsyncIterator[Ask]:
 
             async def ask(path: str) -> Any:
                 async with http.get(f"/api/v1{path}") as response:
-                    assert response.status == 200, f"{path}: {await response.text()}"
+                    assert response.status == 200, (
+                        f"{path}: {response.status} {await response.text()}"
+                    )
                     return await response.json()
 
             await eventually(lambda: answers(http), within=60, what="the fixture service")

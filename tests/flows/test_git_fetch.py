@@ -19,16 +19,14 @@ from agent.git.mirrors import Mirrors, MirrorSettings
 from bus.identity import NO_REVISION, Revision
 from bus.status import Reason
 from handlers.ports import RepositoryError
-from playground.githost import GitHost, Login, Repository
+from playground.githost import GitHost, HostedRepository, HostLogin
 from tests.support import eventually
-
-pytestmark = pytest.mark.flow
 
 PASSWORD = "a-password-nobody-may-see"
 
 
 @pytest.fixture
-def repository(git_host: GitHost) -> Repository:
+def repository(git_host: GitHost) -> HostedRepository:
     return git_host.create(f"shop-{uuid.uuid4().hex[:8]}")
 
 
@@ -49,7 +47,9 @@ def secret_for(url: str, password: str) -> Secret:
     )
 
 
-async def test_branch_tag_commit_and_head_resolve(git: Mirrors, repository: Repository) -> None:
+async def test_branch_tag_commit_and_head_resolve(
+    git: Mirrors, repository: HostedRepository
+) -> None:
     first = repository.commit({"a.yaml": b"1"})
     git_in(repository, "tag", "-m", "one", "v1", first)
     second = repository.commit({"a.yaml": b"2"})
@@ -63,7 +63,9 @@ async def test_branch_tag_commit_and_head_resolve(git: Mirrors, repository: Repo
     assert await resolved(first) == await resolved(first[:8]) == first
 
 
-async def test_a_push_is_seen_by_the_next_fetch_only(git: Mirrors, repository: Repository) -> None:
+async def test_a_push_is_seen_by_the_next_fetch_only(
+    git: Mirrors, repository: HostedRepository
+) -> None:
     first = repository.commit({"a.yaml": b"1"})
     assert await git.resolve(git.access(repository.url), "main") == first
     second = repository.commit({"a.yaml": b"2"})
@@ -73,7 +75,7 @@ async def test_a_push_is_seen_by_the_next_fetch_only(git: Mirrors, repository: R
 
 
 async def test_a_branch_that_is_newer_than_the_mirror_is_looked_for(
-    git: Mirrors, repository: Repository, monkeypatch: pytest.MonkeyPatch
+    git: Mirrors, repository: HostedRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agent.git.mirrors._RECENT", 0.0)
     repository.commit({"a": b"1"})
@@ -82,7 +84,9 @@ async def test_a_branch_that_is_newer_than_the_mirror_is_looked_for(
     assert await git.resolve(git.access(repository.url), "late") == late
 
 
-async def test_fetches_asked_for_at_once_share_one(git: Mirrors, repository: Repository) -> None:
+async def test_fetches_asked_for_at_once_share_one(
+    git: Mirrors, repository: HostedRepository
+) -> None:
     """A fetch makes two requests or three; the first asker's has begun, the others share one."""
     repository.commit({"a": b"1"})
     async with counting_proxy(repository.url) as (url, seen), asyncio.TaskGroup() as tasks:
@@ -91,7 +95,7 @@ async def test_fetches_asked_for_at_once_share_one(git: Mirrors, repository: Rep
     assert 0 < seen.count("/info/refs") <= 2
 
 
-async def test_a_damaged_mirror_is_made_again(tmp_path: Path, repository: Repository) -> None:
+async def test_a_damaged_mirror_is_made_again(tmp_path: Path, repository: HostedRepository) -> None:
     commit = repository.commit({"a": b"1"})
     settings = MirrorSettings(folder=tmp_path / "git")
     async with Mirrors(settings, SecretCredentials(tuple)) as git:
@@ -102,7 +106,7 @@ async def test_a_damaged_mirror_is_made_again(tmp_path: Path, repository: Reposi
 
 
 async def test_housekeeping_keeps_everything_readable(
-    git: Mirrors, repository: Repository, monkeypatch: pytest.MonkeyPatch
+    git: Mirrors, repository: HostedRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agent.git.mirror._TIDY_EVERY", 1)
     repository.commit({"a": b"1"})
@@ -122,7 +126,7 @@ async def test_another_protocol_is_not_spoken(git: Mirrors, tmp_path: Path) -> N
 
 
 async def test_changed_paths_name_both_sides_of_a_rename(
-    git: Mirrors, repository: Repository
+    git: Mirrors, repository: HostedRepository
 ) -> None:
     before = repository.commit({"a/old.yaml": b"same", "b/x.yaml": b"x"})
     after = repository.commit({"a/old.yaml": None, "c/new.yaml": b"same"})
@@ -132,7 +136,7 @@ async def test_changed_paths_name_both_sides_of_a_rename(
 
 
 async def test_changed_paths_from_a_commit_nobody_knows_is_none(
-    git: Mirrors, repository: Repository
+    git: Mirrors, repository: HostedRepository
 ) -> None:
     after = repository.commit({"a": b"1"})
     await git.fetch(git.access(repository.url))
@@ -141,7 +145,7 @@ async def test_changed_paths_from_a_commit_nobody_knows_is_none(
     assert await git.changed_paths(git.access(repository.url), NO_REVISION, Revision(after)) is None
 
 
-async def test_a_forced_push_moves_the_branch(git: Mirrors, repository: Repository) -> None:
+async def test_a_forced_push_moves_the_branch(git: Mirrors, repository: HostedRepository) -> None:
     first = repository.commit({"a": b"1"})
     second = repository.commit({"a": b"2"})
     await git.fetch(git.access(repository.url))
@@ -152,7 +156,7 @@ async def test_a_forced_push_moves_the_branch(git: Mirrors, repository: Reposito
     assert changed == frozenset({"a"})
 
 
-async def test_a_moved_tag_is_followed(git: Mirrors, repository: Repository) -> None:
+async def test_a_moved_tag_is_followed(git: Mirrors, repository: HostedRepository) -> None:
     first = repository.commit({"a": b"1"})
     git_in(repository, "tag", "stable", first)
     assert await git.resolve(git.access(repository.url), "stable") == first
@@ -163,7 +167,7 @@ async def test_a_moved_tag_is_followed(git: Mirrors, repository: Repository) -> 
 
 
 async def test_a_deleted_branch_is_gone_and_its_name_may_become_a_folder(
-    git: Mirrors, repository: Repository
+    git: Mirrors, repository: HostedRepository
 ) -> None:
     repository.commit({"a": b"1"})
     repository.commit({"a": b"2"}, branch="feature")
@@ -179,7 +183,7 @@ async def test_a_deleted_branch_is_gone_and_its_name_may_become_a_folder(
 
 
 async def test_an_empty_repository_says_so_and_fills_later(
-    git: Mirrors, repository: Repository
+    git: Mirrors, repository: HostedRepository
 ) -> None:
     await git.fetch(git.access(repository.url))
     with pytest.raises(RepositoryError, match="the repository is empty"):
@@ -190,7 +194,7 @@ async def test_an_empty_repository_says_so_and_fills_later(
 
 
 async def test_a_commit_outside_every_branch_is_asked_for(
-    git: Mirrors, repository: Repository
+    git: Mirrors, repository: HostedRepository
 ) -> None:
     repository.commit({"a": b"1"})
     lost = repository.commit({"a": b"2"}, branch="gone")
@@ -204,7 +208,7 @@ async def test_a_commit_outside_every_branch_is_asked_for(
 
 
 async def test_a_range_of_versions_is_said_to_be_unsupported(
-    git: Mirrors, repository: Repository
+    git: Mirrors, repository: HostedRepository
 ) -> None:
     repository.commit({"a": b"1"})
     with pytest.raises(RepositoryError, match="range of versions"):
@@ -225,7 +229,9 @@ async def test_a_host_that_is_down_is_named_and_recovers(
     assert await git.resolve(git.access(repository.url), "main") == commit
 
 
-async def test_a_repository_that_is_gone_is_named(git: Mirrors, repository: Repository) -> None:
+async def test_a_repository_that_is_gone_is_named(
+    git: Mirrors, repository: HostedRepository
+) -> None:
     error = await refusal(git, repository.url.replace("shop", "absent"))
     assert error.reason is Reason.REPOSITORY_UNREACHABLE
     assert "Check the URL" in error.message
@@ -233,10 +239,10 @@ async def test_a_repository_that_is_gone_is_named(git: Mirrors, repository: Repo
 
 @pytest.mark.parametrize("written", ["secret", "url"])
 async def test_a_login_opens_the_repository(
-    tmp_path: Path, repository: Repository, written: str
+    tmp_path: Path, repository: HostedRepository, written: str
 ) -> None:
     commit = repository.commit({"a": b"1"})
-    repository.login = Login(user="kim", password=PASSWORD)
+    repository.login = HostLogin(user="kim", password=PASSWORD)
     secrets = (secret_for(repository.url, PASSWORD),) if written == "secret" else ()
     url = (
         repository.url.replace("://", f"://kim:{PASSWORD}@") if written == "url" else repository.url
@@ -248,10 +254,10 @@ async def test_a_login_opens_the_repository(
 
 
 async def test_a_wrong_password_names_the_secret_and_hides_it(
-    tmp_path: Path, repository: Repository
+    tmp_path: Path, repository: HostedRepository
 ) -> None:
     repository.commit({"a": b"1"})
-    repository.login = Login(user="kim", password="another")
+    repository.login = HostLogin(user="kim", password="another")
     secrets = (secret_for(repository.url, PASSWORD),)
     settings = MirrorSettings(folder=tmp_path / "git")
     async with Mirrors(settings, SecretCredentials(lambda: secrets)) as git:
@@ -262,9 +268,9 @@ async def test_a_wrong_password_names_the_secret_and_hides_it(
 
 
 async def test_no_login_at_all_is_refused_and_says_that_no_secret_fits(
-    git: Mirrors, repository: Repository
+    git: Mirrors, repository: HostedRepository
 ) -> None:
-    repository.login = Login(user="kim", password=PASSWORD)
+    repository.login = HostLogin(user="kim", password=PASSWORD)
     error = await refusal(git, repository.url)
     assert error.reason is Reason.CREDENTIALS_REFUSED
     assert "no Secret fits" in error.message
@@ -282,7 +288,7 @@ async def test_the_deadline_ends_a_hanging_fetch_and_leaves_nothing(tmp_path: Pa
 
 
 async def test_a_cancelled_fetch_leaves_nothing_and_the_next_one_works(
-    git: Mirrors, repository: Repository, tmp_path: Path
+    git: Mirrors, repository: HostedRepository, tmp_path: Path
 ) -> None:
     commit = repository.commit({"a": b"1"})
     async with silent_server() as url:
@@ -296,7 +302,7 @@ async def test_a_cancelled_fetch_leaves_nothing_and_the_next_one_works(
 
 
 async def test_what_a_killed_fetch_left_is_swept_when_the_mirror_opens(
-    tmp_path: Path, repository: Repository
+    tmp_path: Path, repository: HostedRepository
 ) -> None:
     repository.commit({"a": b"1"})
     settings = MirrorSettings(folder=tmp_path / "git")
@@ -381,7 +387,7 @@ def leftovers(folder: Path) -> list[Path]:
     return [path for pattern in patterns for path in (folder / "git").rglob(pattern)]
 
 
-def git_in(repository: Repository, *arguments: str) -> None:
+def git_in(repository: HostedRepository, *arguments: str) -> None:
     who = ("-c", "user.name=kim", "-c", "user.email=kim@example.org")
     subprocess.run(
         ["git", *who, *arguments], cwd=repository.folder, check=True, capture_output=True

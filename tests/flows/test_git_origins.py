@@ -23,9 +23,7 @@ from agent.git.mirrors import Mirrors, MirrorSettings
 from bus.identity import RepositoryKey, Revision
 from bus.status import Reason
 from handlers.ports import RepositoryError
-from playground.githost import GitHost, Login
-
-pytestmark = pytest.mark.flow
+from playground.githost import GitHost, HostLogin
 
 PASSWORD = "a-password-nobody-may-see"
 _PASSED_ON = {"Content-Type", "Content-Encoding", "Git-Protocol"}
@@ -227,7 +225,7 @@ async def test_an_alternate_that_a_server_names_is_not_asked(tmp_path: Path) -> 
 async def test_a_secret_of_a_project_opens_the_repository_for_that_project_only(
     tmp_path: Path, git_host: GitHost, name: str
 ) -> None:
-    repository = git_host.create(f"team-{name}", login=Login(user="svc", password=PASSWORD))
+    repository = git_host.create(f"team-{name}", login=HostLogin(user="svc", password=PASSWORD))
     commit = repository.commit({"a": b"1"})
     async with mirrors(tmp_path, secret("repository", repository.url, project="shop")) as git:
         ours, theirs = (git.access(repository.url, it) for it in ("shop", "other"))
@@ -254,7 +252,7 @@ async def test_projects_without_a_secret_of_their_own_share_a_mirror(
 async def test_a_login_in_a_url_opens_the_repository_for_who_wrote_it(
     tmp_path: Path, git_host: GitHost, name: str
 ) -> None:
-    repository = git_host.create(f"team-{name}", login=Login(user="svc", password=PASSWORD))
+    repository = git_host.create(f"team-{name}", login=HostLogin(user="svc", password=PASSWORD))
     commit = repository.commit({"a": b"1"})
     written = repository.url.replace("://", f"://svc:{PASSWORD}@")
     async with mirrors(tmp_path) as git:

@@ -19,28 +19,28 @@ from typing import Any
 import pytest
 import yaml
 
-from agent.child import Child, Program
+from agent.child_process import ChildProcess, ChildProgram
 from agent.loopback import answers_tcp, free_port
 from playground.certificates import Authority, make_authority, make_serving_pair
 from playground.kubeapi import Access
 from playground.kubernetes import ControlPlane
-from tests.deploy.cluster import installer
-from tests.deploy.variants import Object, the
+from tests.connect_proxy import behind_tls
 from tests.flows.administrator import Administrator, administrator
-from tests.flows.house import House, config_map
-from tests.flows.outside import AGENT, ROOT, Outside
-from tests.proxy import behind_tls
-from tests.service.world import World, open_service, settings
+from tests.flows.agent_fixture import AgentFixture, config_map
+from tests.flows.agent_process import AGENT, ROOT, AgentProcess
+from tests.service.service_fixture import RunningService, open_service, settings
 from tests.support import eventually
+from tests.unit.deploy.chart_values import Object, the
+from tests.unit.deploy.object_installer import installer
 
-pytestmark = pytest.mark.flow
+pytestmark = pytest.mark.usefixtures("whole_cluster")
 
 _CHOSEN = "definitions=false&caSecret=company-ca&pullSecret=pull&registry=registry.example"
 
 
 @dataclass
 class Site:
-    house: House
+    agent_fixture: AgentFixture
     cluster: ControlPlane
     admin: Administrator
     authority: Authority
@@ -50,7 +50,7 @@ class Site:
         """The manifest of a new agent, as objects, and its one-time token."""
         agent = await self.admin.call("POST", "/agents", {"name": name})
         path = f"/agents/{agent['id']}"
-        url = f"/api/v1{path}/manifest?namespace={self.house.namespace}&{query}"
+        url = f"/api/v1{path}/manifest?namespace={self.agent_fixture.namespace}&{query}"
         async with self.admin.http.get(url) as answer:
             assert answer.status == 200, await answer.text()
             found = [it for it in yaml.safe_load_all(await answer.text()) if it]
@@ -58,36 +58,38 @@ class Site:
         return found, token
 
     async def make_secret(self, name: str, **data: str) -> None:
-        path = f"/api/v1/namespaces/{self.house.namespace}/secrets"
+        path = f"/api/v1/namespaces/{self.agent_fixture.namespace}/secrets"
         secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}}
-        await self.house.api.create(path, {**secret, "stringData": data})
+        await self.agent_fixture.api.create(path, {**secret, "stringData": data})
 
     async def secret(self, name: str) -> Mapping[str, bytes]:
-        path = f"/api/v1/namespaces/{self.house.namespace}/secrets/{name}"
-        data = (await self.house.api.get(path))["data"]
+        path = f"/api/v1/namespaces/{self.agent_fixture.namespace}/secrets/{name}"
+        data = (await self.agent_fixture.api.get(path))["data"]
         return {key: base64.b64decode(value) for key, value in data.items()}
 
 
 @pytest.fixture
 async def site(
-    quiet_house: House, control_plane: ControlPlane, database_url: str, tmp_path: Path
+    stopped_agent: AgentFixture, control_plane: ControlPlane, database_url: str, tmp_path: Path
 ) -> AsyncIterator[Site]:
     authority, port = make_authority(tmp_path), free_port()
     pair = make_serving_pair(authority, tmp_path, ())
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(pair.certificate_file, pair.key_file)
     inside = free_port()
-    told = settings(database_url, public_url=f"https://localhost:{port}")
+    service_settings = settings(database_url, public_url=f"https://localhost:{port}")
     async with AsyncExitStack() as stack:
-        at_port = told.model_copy(update={"port": inside})
-        world = World(await stack.enter_async_context(open_service(at_port)))
+        at_port = service_settings.model_copy(update={"port": inside})
+        running_service = RunningService(await stack.enter_async_context(open_service(at_port)))
         await stack.enter_async_context(behind_tls(context, inside, port))
-        admin = await stack.enter_async_context(administrator(world, f"http://127.0.0.1:{inside}"))
-        yield Site(quiet_house, control_plane, admin, authority, tmp_path)
+        admin = await stack.enter_async_context(
+            administrator(running_service, f"http://127.0.0.1:{inside}")
+        )
+        yield Site(stopped_agent, control_plane, admin, authority, tmp_path)
 
 
 @asynccontextmanager
-async def started(site: Site, name: str, query: str) -> AsyncIterator[Outside]:
+async def started(site: Site, name: str, query: str) -> AsyncIterator[AgentProcess]:
     """As `kubectl apply` and a kubelet would: Secrets first, then everything else."""
     objects, token = await site.generated(name, query)
     await site.make_secret("gitops-agent-enrolment", token=token)
@@ -104,18 +106,20 @@ async def started(site: Site, name: str, query: str) -> AsyncIterator[Outside]:
                     await installing.delete(one)
 
 
-async def process(site: Site, deployment: Object) -> Outside:
+async def process(site: Site, deployment: Object) -> AgentProcess:
     pod = deployment["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     folders = await mounted(site, pod)
-    account = f"/api/v1/namespaces/{site.house.namespace}/serviceaccounts"
-    granted = await site.house.api.create(f"{account}/{pod['serviceAccountName']}/token", {})
+    account = f"/api/v1/namespaces/{site.agent_fixture.namespace}/serviceaccounts"
+    granted = await site.agent_fixture.api.create(
+        f"{account}/{pod['serviceAccountName']}/token", {}
+    )
     access = Access(
         url=site.cluster.url,
         ca_file=site.cluster.access.ca_file,
         token=granted["status"]["token"],
     )
-    nats = site.house.settings.nats.url
+    nats = site.agent_fixture.settings.nats.url
     assert nats is not None
     here = {
         "PYTHONPATH": str(ROOT),
@@ -123,11 +127,11 @@ async def process(site: Site, deployment: Object) -> Outside:
         "GITOPS_HTTP_HOST": "127.0.0.1",
         "GITOPS_HTTP_PORT": str(port := free_port()),
         "GITOPS_HTTP_METRICS_PORT": str(metrics_port := free_port()),
-        "GITOPS_SANDBOX_BINARY": str(site.house.settings.sandbox.binary),
+        "GITOPS_SANDBOX_BINARY": str(site.agent_fixture.settings.sandbox.binary),
         "GITOPS_KUBE_KUBECONFIG": str(access.write_kubeconfig(site.folder / "kubeconfig")),
         "GITOPS_LOG_FORMAT": "json",
     }
-    program = Program(
+    program = ChildProgram(
         name="agent",
         command=(sys.executable, *AGENT[:-2], *container["args"]),
         folder=site.folder / "agent",
@@ -135,8 +139,8 @@ async def process(site: Site, deployment: Object) -> Outside:
         ready_within=60.0,
         stop_grace=20.0,
     )
-    return Outside(
-        child=Child(program, answers_tcp(port)),
+    return AgentProcess(
+        child=ChildProcess(program, answers_tcp(port)),
         url=f"http://127.0.0.1:{port}",
         metrics_url=f"http://127.0.0.1:{metrics_port}",
     )
@@ -161,7 +165,7 @@ def variables(
 ) -> dict[str, str]:
     found = {}
     for it in container["env"]:
-        value = it.get("value", site.house.namespace)
+        value = it.get("value", site.agent_fixture.namespace)
         inside = [path for path in folders if value.startswith(path)]
         found[it["name"]] = (
             value.replace(path := max(inside), str(folders[path])) if inside else value
@@ -174,28 +178,30 @@ async def connected(site: Site) -> bool:
 
 
 async def test_an_agent_of_the_generated_manifest_enrols_and_syncs(site: Site) -> None:
-    house = site.house
-    async with started(site, f"i{house.namespace}", f"{_CHOSEN}&features=sync,logs") as agent:
+    agent_fixture = site.agent_fixture
+    async with started(
+        site, f"i{agent_fixture.namespace}", f"{_CHOSEN}&features=sync,logs"
+    ) as agent:
         await agent.until_ready()
         await eventually(lambda: connected(site), what="the agent has enrolled")
-        house.commit({"web/a.yaml": config_map("a", key="1")})
-        await house.apply_app("web", "web", syncPolicy={"automated": {}})
-        await house.until_synced("web")
+        agent_fixture.commit({"web/a.yaml": config_map("a", key="1")})
+        await agent_fixture.apply_app("web", "web", syncPolicy={"automated": {}})
+        await agent_fixture.until_synced("web")
         (app,) = await eventually(lambda: site.admin.items("/applications"))
         ended = await site.admin.order("POST", f"/applications/{app['id']}/sync", {})
         assert ended["phase"] == "succeeded", ended
-    assert agent.said("live state of a kind is not followed") == []
+    assert agent.logged("live state of a kind is not followed") == []
 
 
 async def test_what_may_only_look_is_ordered_nothing(site: Site) -> None:
-    house = site.house
+    agent_fixture = site.agent_fixture
     query = f"{_CHOSEN}&features=&readOnly=true"
-    async with started(site, f"i{house.namespace}", query) as agent:
+    async with started(site, f"i{agent_fixture.namespace}", query) as agent:
         await agent.until_ready()
-        house.commit({"web/a.yaml": config_map("a", key="1")})
-        await house.apply_app("web", "web", syncPolicy={"automated": {}})
+        agent_fixture.commit({"web/a.yaml": config_map("a", key="1")})
+        await agent_fixture.apply_app("web", "web", syncPolicy={"automated": {}})
         (app,) = await eventually(lambda: site.admin.items("/applications"))
         ended = await site.admin.order("POST", f"/applications/{app['id']}/sync", {})
         assert (ended["phase"], ended["code"]) == ("failed", "not_allowed"), ended
         assert "readOnly" in ended["message"]
-        assert await house.get("configmaps/a") is None
+        assert await agent_fixture.get("configmaps/a") is None

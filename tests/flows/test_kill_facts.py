@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.store.patching import ApplicationPatches
+from agent.store.application_writes import ApplicationPatches
 from bus.events import (
     AppDeleted,
     HealthAssessed,
@@ -17,10 +17,10 @@ from bus.events import (
 from bus.identity import AppKey
 from bus.jetstream import Bus
 from handlers.ports import ClusterUnreachableError
+from tests.flows.agent_fixture import AgentFixture
+from tests.flows.agent_process import agent_process, bus_of
 from tests.flows.evidence import a_fact, facts
-from tests.flows.house import House
 from tests.flows.killed_agent import is_noted
-from tests.flows.outside import bus_of, outside
 from tests.flows.test_kill_hops import (
     FINALIZER,
     HEALING,
@@ -32,30 +32,28 @@ from tests.flows.test_kill_hops import (
 )
 from tests.support import eventually
 
-pytestmark = pytest.mark.flow
-
 
 @pytest.mark.parametrize("number", [1, 2], ids=["in mid-sync", "at the end"])
-async def test_every_transition_has_its_fact_once(quiet_house: House, number: int) -> None:
-    house = quiet_house
-    house.commit({"web/a.yaml": WORKLOAD, "web/b.yaml": SECOND})
-    await house.apply_app("web", "web", syncPolicy=HEALING)
-    await dying(house, f"after:write {number}").until_killed()
-    left = await house.app("web")
-    async with bus_of(house.settings) as bus:
-        told = await facts(bus, OperationFinished)
-        async with outside(house):
-            app = await house.until_synced("web")
+async def test_every_transition_has_its_fact_once(stopped_agent: AgentFixture, number: int) -> None:
+    agent = stopped_agent
+    agent.commit({"web/a.yaml": WORKLOAD, "web/b.yaml": SECOND})
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    await dying(agent, f"after:write {number}").until_killed()
+    left = await agent.app("web")
+    async with bus_of(agent.settings) as bus:
+        published = await facts(bus, OperationFinished)
+        async with agent_process(agent):
+            app = await agent.until_synced("web")
             await eventually(lambda: all_done(bus), within=60)
         assert operation_ids(left) == operation_ids(app)
-        assert told == []
-        await assert_told_once(bus, app)
-        async with outside(house, "third"):
+        assert published == []
+        await assert_published_once(bus, app)
+        async with agent_process(agent, "third"):
             await eventually(lambda: all_done(bus), within=60)
-        await assert_told_once(bus, app)
+        await assert_published_once(bus, app)
 
 
-async def assert_told_once(bus: Bus, app: dict[str, Any]) -> None:
+async def assert_published_once(bus: Bus, app: dict[str, Any]) -> None:
     """The one operation of two waves, and health from nothing to what it is."""
     (started,) = await facts(bus, OperationStarted)
     (finished,) = await facts(bus, OperationFinished)
@@ -71,21 +69,21 @@ async def assert_told_once(bus: Bus, app: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("number", [1, 2], ids=["in mid-sync", "at the end"])
 async def test_a_status_whose_answer_was_lost_has_its_facts_once(
-    quiet_house: House, monkeypatch: pytest.MonkeyPatch, number: int
+    stopped_agent: AgentFixture, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     """As when the API server dies between storing and answering."""
-    house = quiet_house
+    agent = stopped_agent
     monkeypatch.setattr(ApplicationPatches, "patch_application", losing(number))
-    house.commit({"web/a.yaml": WORKLOAD, "web/b.yaml": SECOND})
-    async with house.running():
-        await house.apply_app("web", "web", syncPolicy=HEALING)
-        app = await house.until_synced("web")
-        bus = house.parts.bus
+    agent.commit({"web/a.yaml": WORKLOAD, "web/b.yaml": SECOND})
+    async with agent.running():
+        await agent.apply_app("web", "web", syncPolicy=HEALING)
+        app = await agent.until_synced("web")
+        bus = agent.parts.bus
         await a_fact(bus, OperationFinished)
         await a_fact(bus, HealthAssessed, status=app["status"]["health"]["status"])
-    async with house.running():
-        await eventually(lambda: all_done(house.parts.bus), within=60)
-        await assert_told_once(house.parts.bus, app)
+    async with agent.running():
+        await eventually(lambda: all_done(agent.parts.bus), within=60)
+        await assert_published_once(agent.parts.bus, app)
 
 
 def losing(number: int) -> Callable[..., Awaitable[bytes]]:
@@ -104,31 +102,33 @@ def losing(number: int) -> Callable[..., Awaitable[bytes]]:
     return written
 
 
-async def test_the_end_of_an_application_is_told_once(quiet_house: House) -> None:
-    house = quiet_house
-    house.commit({"web/b.yaml": SECOND})
-    await house.apply_app("web", "web", syncPolicy=HEALING, metadata={"finalizers": [FINALIZER]})
-    async with outside(house, "first"):
-        await house.until_synced("web")
-    await house.delete_app("web")
-    await dying(house, "after:farewell").until_killed()
-    async with bus_of(house.settings) as bus:
+async def test_the_end_of_an_application_is_told_once(stopped_agent: AgentFixture) -> None:
+    agent = stopped_agent
+    agent.commit({"web/b.yaml": SECOND})
+    await agent.apply_app("web", "web", syncPolicy=HEALING, metadata={"finalizers": [FINALIZER]})
+    async with agent_process(agent, "first"):
+        await agent.until_synced("web")
+    await agent.delete_app("web")
+    await dying(agent, "after:farewell").until_killed()
+    async with bus_of(agent.settings) as bus:
         assert await facts(bus, AppDeleted) == []
         for name in ("second", "third"):
-            async with outside(house, name):
+            async with agent_process(agent, name):
                 await a_fact(bus, AppDeleted)
                 await eventually(lambda: all_done(bus), within=60)
         assert len(await facts(bus, AppDeleted)) == 1
 
 
-async def test_an_application_without_finalizer_has_its_end_told(quiet_house: House) -> None:
-    house = quiet_house
-    house.commit({"web/b.yaml": SECOND})
-    await house.apply_app("web", "web", syncPolicy=HEALING)
-    async with outside(house), bus_of(house.settings) as bus:
-        await house.until_synced("web")
-        await house.delete_app("web")
+async def test_an_application_without_finalizer_has_its_end_told(
+    stopped_agent: AgentFixture,
+) -> None:
+    agent = stopped_agent
+    agent.commit({"web/b.yaml": SECOND})
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    async with agent_process(agent), bus_of(agent.settings) as bus:
+        await agent.until_synced("web")
+        await agent.delete_app("web")
         await a_fact(bus, AppDeleted)
-    async with outside(house, "second"), bus_of(house.settings) as bus:
+    async with agent_process(agent, "second"), bus_of(agent.settings) as bus:
         await eventually(lambda: all_done(bus), within=60)
         assert len(await facts(bus, AppDeleted)) == 1

@@ -13,15 +13,13 @@ from agent.kube.transport import RequestSeen
 from bus.identity import AppKey, ResourceKey
 from handlers.ports import ApplyOptions, ApplyRefusedError, LiveObject
 from playground.kubernetes import ControlPlane
-from tests.kube.world import House, following, opened
-
-pytestmark = pytest.mark.flow
+from tests.unit.agent.kube.kube_fixture import KubeFixture, following, opened
 
 
 @pytest.fixture
-async def house(control_plane: ControlPlane, namespace: str) -> AsyncIterator[House]:
-    async with opened(control_plane.kubeconfig, namespaces=(namespace,)) as house, following(house):
-        yield house
+async def agent(control_plane: ControlPlane, namespace: str) -> AsyncIterator[KubeFixture]:
+    async with opened(control_plane.kubeconfig, namespaces=(namespace,)) as agent, following(agent):
+        yield agent
 
 
 def config_map(namespace: str, name: str = "settings", **data: str) -> dict[str, Any]:
@@ -53,20 +51,22 @@ def deployment(namespace: str, app: str = "web", replicas: int = 1) -> dict[str,
     }
 
 
-async def test_an_applied_object_is_in_the_index_at_once(house: House, namespace: str) -> None:
-    live = await house.cluster.apply(config_map(namespace, colour="blue"), ApplyOptions())
+async def test_an_applied_object_is_in_the_index_at_once(
+    agent: KubeFixture, namespace: str
+) -> None:
+    live = await agent.cluster.apply(config_map(namespace, colour="blue"), ApplyOptions())
 
-    assert house.live.get(live.key) == live
-    assert house.live.tracked(AppKey("argocd", "shop")) == (live,)
+    assert agent.live.get(live.key) == live
+    assert agent.live.tracked(AppKey("argocd", "shop")) == (live,)
     assert live.manifest["data"] == {"colour": "blue"}
     assert b"f:colour" in live.owned
     assert "managedFields" not in live.manifest["metadata"]
 
 
-async def test_applying_the_same_again_changes_nothing(house: House, namespace: str) -> None:
-    first = await house.cluster.apply(config_map(namespace, colour="blue"), ApplyOptions())
-    again = await house.cluster.apply(config_map(namespace, colour="blue"), ApplyOptions())
-    changed = await house.cluster.apply(config_map(namespace, colour="red"), ApplyOptions())
+async def test_applying_the_same_again_changes_nothing(agent: KubeFixture, namespace: str) -> None:
+    first = await agent.cluster.apply(config_map(namespace, colour="blue"), ApplyOptions())
+    again = await agent.cluster.apply(config_map(namespace, colour="blue"), ApplyOptions())
+    changed = await agent.cluster.apply(config_map(namespace, colour="red"), ApplyOptions())
 
     assert again.resource_version == first.resource_version
     assert again.fingerprint == first.fingerprint != changed.fingerprint
@@ -74,141 +74,145 @@ async def test_applying_the_same_again_changes_nothing(house: House, namespace: 
 
 async def test_an_apply_is_one_request(control_plane: ControlPlane, namespace: str) -> None:
     seen: list[RequestSeen] = []
-    async with opened(control_plane.kubeconfig, observe=seen.append) as house:
-        await house.live.look()
+    async with opened(control_plane.kubeconfig, observe=seen.append) as agent:
+        await agent.live.look()
         seen.clear()
-        live = await house.cluster.apply(config_map(namespace, colour="blue"), ApplyOptions())
-        await house.cluster.delete(live)
+        live = await agent.cluster.apply(config_map(namespace, colour="blue"), ApplyOptions())
+        await agent.cluster.delete(live)
 
     assert [(it.verb, it.code) for it in seen] == [("patch", 201), ("delete", 200)]
 
 
-async def test_a_dry_run_writes_nothing(house: House, namespace: str) -> None:
-    wanted = config_map(namespace, colour="blue")
+async def test_a_dry_run_writes_nothing(agent: KubeFixture, namespace: str) -> None:
+    manifest = config_map(namespace, colour="blue")
 
-    answer = await house.cluster.apply(wanted, ApplyOptions(dry_run=True))
+    answer = await agent.cluster.apply(manifest, ApplyOptions(dry_run=True))
 
     assert answer.manifest["data"] == {"colour": "blue"}
-    assert house.live.get(answer.key) is None
+    assert agent.live.get(answer.key) is None
 
 
 async def test_a_conflict_names_the_other_manager_and_the_fields(
-    house: House, control_plane: ControlPlane, namespace: str
+    agent: KubeFixture, control_plane: ControlPlane, namespace: str
 ) -> None:
     async with control_plane.api() as api:
         path = f"/apis/apps/v1/namespaces/{namespace}/deployments/web"
         await api.apply(path, deployment(namespace, replicas=3), manager="autoscaler")
 
     with pytest.raises(ConflictError) as refused:
-        await house.cluster.apply(
+        await agent.cluster.apply(
             deployment(namespace, replicas=1), ApplyOptions(force_conflicts=False)
         )
 
     assert '"autoscaler" owns .spec.replicas' in refused.value.message
     assert refused.value.permanent
-    forced = await house.cluster.apply(deployment(namespace, replicas=1), ApplyOptions())
+    forced = await agent.cluster.apply(deployment(namespace, replicas=1), ApplyOptions())
     assert forced.manifest["spec"]["replicas"] == 1
 
 
-async def test_an_immutable_field_is_refused_for_good(house: House, namespace: str) -> None:
-    await house.cluster.apply(deployment(namespace), ApplyOptions())
+async def test_an_immutable_field_is_refused_for_good(agent: KubeFixture, namespace: str) -> None:
+    await agent.cluster.apply(deployment(namespace), ApplyOptions())
 
     with pytest.raises(ApplyRefusedError) as refused:
-        await house.cluster.apply(deployment(namespace, app="other"), ApplyOptions())
+        await agent.cluster.apply(deployment(namespace, app="other"), ApplyOptions())
 
     assert (refused.value.code, refused.value.permanent) == (422, True)
     assert "field is immutable" in refused.value.message
 
 
-async def test_an_unknown_field_is_refused_for_good(house: House, namespace: str) -> None:
+async def test_an_unknown_field_is_refused_for_good(agent: KubeFixture, namespace: str) -> None:
     wrong = {**config_map(namespace), "dataa": {"colour": "blue"}}
 
     with pytest.raises(ApplyRefusedError) as refused:
-        await house.cluster.apply(wrong, ApplyOptions())
+        await agent.cluster.apply(wrong, ApplyOptions())
 
     assert "dataa" in refused.value.message
     assert refused.value.permanent
 
 
-async def test_a_missing_namespace_may_come(house: House) -> None:
+async def test_a_missing_namespace_may_come(agent: KubeFixture) -> None:
     with pytest.raises(NotFoundError) as refused:
-        await house.cluster.apply(config_map("nowhere"), ApplyOptions())
+        await agent.cluster.apply(config_map("nowhere"), ApplyOptions())
 
     assert "nowhere" in refused.value.message
     assert not refused.value.permanent
 
 
-async def test_an_unknown_kind_may_come(house: House, namespace: str) -> None:
+async def test_an_unknown_kind_may_come(agent: KubeFixture, namespace: str) -> None:
     alien = {**config_map(namespace), "apiVersion": "nowhere.example/v1", "kind": "Alien"}
 
     with pytest.raises(ApplyRefusedError, match=r"does not serve Alien") as refused:
-        await house.cluster.apply(alien, ApplyOptions())
+        await agent.cluster.apply(alien, ApplyOptions())
 
     assert not refused.value.permanent
 
 
 async def test_replace_drops_what_others_added(
-    house: House, control_plane: ControlPlane, namespace: str
+    agent: KubeFixture, control_plane: ControlPlane, namespace: str
 ) -> None:
-    created = await house.cluster.apply(
+    created = await agent.cluster.apply(
         config_map(namespace, colour="blue"), ApplyOptions(replace=True)
     )
     async with control_plane.api() as api:
         path = f"/api/v1/namespaces/{namespace}/configmaps/settings"
         await api.patch(path, {"data": {"size": "9"}})
-    await house.until(lambda: house.version(created.key) != created.resource_version)
+    await agent.until(lambda: agent.version(created.key) != created.resource_version)
 
-    replaced = await house.cluster.apply(
+    replaced = await agent.cluster.apply(
         config_map(namespace, colour="red"), ApplyOptions(replace=True)
     )
 
     assert replaced.manifest["data"] == {"colour": "red"}
 
 
-async def test_a_generated_name_makes_a_new_object_each_time(house: House, namespace: str) -> None:
+async def test_a_generated_name_makes_a_new_object_each_time(
+    agent: KubeFixture, namespace: str
+) -> None:
     job = config_map(namespace)
     job["metadata"] = {"generateName": "settings-", "namespace": namespace}
 
-    one = await house.cluster.apply(job, ApplyOptions())
-    other = await house.cluster.apply(job, ApplyOptions())
+    one = await agent.cluster.apply(job, ApplyOptions())
+    other = await agent.cluster.apply(job, ApplyOptions())
 
     assert one.key != other.key
 
 
-async def test_delete_takes_exactly_this_object(house: House, namespace: str) -> None:
-    old = await house.cluster.apply(config_map(namespace, colour="blue"), ApplyOptions())
-    await house.cluster.delete(old, propagation="background")
-    new = await house.cluster.apply(config_map(namespace, colour="red"), ApplyOptions())
+async def test_delete_takes_exactly_this_object(agent: KubeFixture, namespace: str) -> None:
+    old = await agent.cluster.apply(config_map(namespace, colour="blue"), ApplyOptions())
+    await agent.cluster.delete(old, propagation="background")
+    new = await agent.cluster.apply(config_map(namespace, colour="red"), ApplyOptions())
 
-    await house.cluster.delete(old, propagation="background")
+    await agent.cluster.delete(old, propagation="background")
 
-    assert house.live.get(new.key) == new
-    await house.cluster.delete(new, propagation="background")
-    assert house.live.get(new.key) is None
+    assert agent.live.get(new.key) == new
+    await agent.cluster.delete(new, propagation="background")
+    assert agent.live.get(new.key) is None
 
 
-async def test_a_foreground_deletion_is_seen_to_its_end(house: House, namespace: str) -> None:
-    web = await house.cluster.apply(deployment(namespace), ApplyOptions())
+async def test_a_foreground_deletion_is_seen_to_its_end(agent: KubeFixture, namespace: str) -> None:
+    web = await agent.cluster.apply(deployment(namespace), ApplyOptions())
 
     def pods() -> tuple[LiveObject, ...]:
-        return house.live.index.of_kind("", "Pod")
+        return agent.live.index.of_kind("", "Pod")
 
-    await house.until(lambda: any(pod.health == "Healthy" for pod in pods()))
+    await agent.until(lambda: any(pod.health == "Healthy" for pod in pods()))
 
-    await house.cluster.delete(web)
+    await agent.cluster.delete(web)
 
-    here = house.live.get(web.key)
+    here = agent.live.get(web.key)
     assert here is None or here.deleting
-    await house.until(lambda: house.live.get(web.key) is None and not pods())
+    await agent.until(lambda: agent.live.get(web.key) is None and not pods())
 
 
-async def test_the_owner_tree_leads_from_deployment_to_pod(house: House, namespace: str) -> None:
-    web = await house.cluster.apply(deployment(namespace), ApplyOptions())
+async def test_the_owner_tree_leads_from_deployment_to_pod(
+    agent: KubeFixture, namespace: str
+) -> None:
+    web = await agent.cluster.apply(deployment(namespace), ApplyOptions())
 
-    await house.until(lambda: bool(house.live.owned_by(web.uid)))
-    (replica_set,) = house.live.owned_by(web.uid)
-    await house.until(lambda: bool(house.live.owned_by(replica_set.uid)))
-    (pod,) = house.live.owned_by(replica_set.uid)
+    await agent.until(lambda: bool(agent.live.owned_by(web.uid)))
+    (replica_set,) = agent.live.owned_by(web.uid)
+    await agent.until(lambda: bool(agent.live.owned_by(replica_set.uid)))
+    (pod,) = agent.live.owned_by(replica_set.uid)
 
     assert (replica_set.key.kind, pod.key.kind) == ("ReplicaSet", "Pod")
     assert pod.body == b""
@@ -220,19 +224,19 @@ async def test_the_owner_tree_leads_from_deployment_to_pod(house: House, namespa
     ids=["not base64", "not a string"],
 )
 async def test_the_refusal_of_a_secret_does_not_quote_it(
-    house: House, namespace: str, wrong: dict[str, Any]
+    agent: KubeFixture, namespace: str, wrong: dict[str, Any]
 ) -> None:
     metadata = {"name": "key", "namespace": namespace}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, **wrong}
 
     with pytest.raises(ApplyRefusedError) as refused:
-        await house.cluster.apply(secret, ApplyOptions())
+        await agent.cluster.apply(secret, ApplyOptions())
 
     assert refused.value.permanent
     assert "hunter2" not in "".join(traceback.format_exception(refused.value))
 
 
-async def test_a_secret_is_kept_whole_for_comparison(house: House, namespace: str) -> None:
+async def test_a_secret_is_kept_whole_for_comparison(agent: KubeFixture, namespace: str) -> None:
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -246,7 +250,7 @@ async def test_a_secret_is_kept_whole_for_comparison(house: House, namespace: st
         "stringData": {"token": "hunter2"},
     }
 
-    live = await house.cluster.apply(secret, ApplyOptions())
+    live = await agent.cluster.apply(secret, ApplyOptions())
 
     assert live.key == ResourceKey("", "Secret", namespace, "key")
     assert live.manifest["data"] == {"token": "aHVudGVyMg=="}

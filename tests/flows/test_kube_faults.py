@@ -9,33 +9,32 @@ from __future__ import annotations
 import asyncio
 import shutil
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
-from agent.kube.watch import KindWatch, State, Subject
+from agent.kube.watch import KindWatch, WatchState, WatchTarget
 from bus.identity import ResourceKey
 from playground.background import BackgroundLoop
-from playground.build import build_control_plane, say_nothing
 from playground.kubeapi import KubeApi
-from playground.kubernetes import ControlPlane, control_plane
-from tests.kube.contender import contending
-from tests.kube.world import House, following, opened, until
-
-pytestmark = pytest.mark.flow
+from playground.kubernetes import BreakableControlPlane, control_plane
+from tests.unit.agent.kube.contender import contending
+from tests.unit.agent.kube.kube_fixture import KubeFixture, following, opened, until
 
 
 @pytest.fixture(scope="module")
-def frail(background: BackgroundLoop, parts_folder: Path) -> ControlPlane:
-    binaries = build_control_plane(say_nothing)
-    return background.enter(control_plane(parts_folder / "frail", binaries, controllers=False))
+def frail(parts_folder: Path, control_plane_binaries: Path) -> Iterator[BreakableControlPlane]:
+    """A cluster of these tests alone, gone at their end."""
+    folder = parts_folder / "frail"
+    with BackgroundLoop("frail") as loop:
+        yield loop.enter(control_plane(folder, control_plane_binaries, controllers=False))
 
 
 @pytest.fixture
-async def api(frail: ControlPlane) -> AsyncIterator[KubeApi]:
+async def api(frail: BreakableControlPlane) -> AsyncIterator[KubeApi]:
     async with frail.api() as api:
         yield api
 
@@ -48,9 +47,9 @@ async def space(api: KubeApi) -> str:
 
 
 @pytest.fixture
-async def house(frail: ControlPlane, space: str) -> AsyncIterator[House]:
-    async with opened(frail.kubeconfig, namespaces=(space,)) as house, following(house):
-        yield house
+async def agent(frail: BreakableControlPlane, space: str) -> AsyncIterator[KubeFixture]:
+    async with opened(frail.kubeconfig, namespaces=(space,)) as agent, following(agent):
+        yield agent
 
 
 def config_map(name: str) -> dict[str, Any]:
@@ -61,40 +60,52 @@ def key_of(space: str, name: str) -> ResourceKey:
     return ResourceKey("", "ConfigMap", space, name)
 
 
+async def test_the_api_server_comes_back_with_its_data_after_a_crash(
+    frail: BreakableControlPlane, space: str
+) -> None:
+    path = f"/api/v1/namespaces/{space}/configmaps"
+    async with frail.api() as api:
+        await api.create(path, {"metadata": {"name": "kept"}, "data": {"a": "b"}})
+    frail.kill_api_server()
+    await frail.start_api_server()
+    async with frail.api() as api:
+        assert (await api.get(f"{path}/kept"))["data"] == {"a": "b"}
+
+
 async def test_a_forgotten_version_leads_to_a_new_list(
-    house: House, api: KubeApi, frail: ControlPlane, space: str
+    agent: KubeFixture, api: KubeApi, frail: BreakableControlPlane, space: str
 ) -> None:
     await frail.restart_api_server()  # a new one remembers nothing from before its start
     maps = f"/api/v1/namespaces/{space}/configmaps"
     await api.create(maps, config_map("kept"))
-    states: list[State] = []
+    states: list[WatchState] = []
 
-    def note(state: State, _why: str) -> None:
+    def note(state: WatchState, _why: str) -> None:
         states.append(state)
 
     sink = Recorder()
-    subject = Subject(name="ConfigMap", path=maps, query={})
-    watch = KindWatch(house.client, subject, sink, note)
+    subject = WatchTarget(name="ConfigMap", path=maps, query={})
+    watch = KindWatch(agent.client, subject, sink, note)
     watch._version = "1"
 
     async with running(watch):
         await until(lambda: sink.lists == 1)
 
-    assert states[:2] == [State.WATCHING, State.LISTING]
+    assert states[:2] == [WatchState.WATCHING, WatchState.LISTING]
     assert sink.puts >= 1
 
 
 async def test_after_a_crash_of_the_api_server_the_index_equals_the_cluster(
-    house: House, api: KubeApi, frail: ControlPlane, space: str
+    agent: KubeFixture, api: KubeApi, frail: BreakableControlPlane, space: str
 ) -> None:
     maps = f"/api/v1/namespaces/{space}/configmaps"
     for name in ("kept", "changed", "deleted"):
         await api.create(maps, config_map(name))
-    await until(lambda: house.live.get(key_of(space, "deleted")) is not None)
+    await until(lambda: agent.live.get(key_of(space, "deleted")) is not None)
 
     frail.kill_api_server()
     try:
-        await until(lambda: is_interrupted(house))
+        await until(lambda: is_interrupted(agent))
     finally:
         await frail.start_api_server()
     async with frail.api() as again:
@@ -104,12 +115,12 @@ async def test_after_a_crash_of_the_api_server_the_index_equals_the_cluster(
         listed = await again.get(maps)
 
     there = {it["metadata"]["name"]: it["metadata"]["resourceVersion"] for it in listed["items"]}
-    await until(lambda: versions(house, space) == there)
+    await until(lambda: versions(agent, space) == there)
     assert "created" in there
 
 
 async def test_a_cluster_that_is_set_back_is_read_anew_without_a_restart(
-    frail: ControlPlane, house: House, space: str, tmp_path: Path
+    frail: BreakableControlPlane, agent: KubeFixture, space: str, tmp_path: Path
 ) -> None:
     """A restored backup counts from older versions on, and what was deleted since is back."""
     maps = f"/api/v1/namespaces/{space}/configmaps"
@@ -124,7 +135,7 @@ async def test_a_cluster_that_is_set_back_is_read_anew_without_a_restart(
         await api.delete(f"{maps}/deleted")
         await api.create(maps, config_map("later"))
         there = versions_of(await api.get(maps))
-    await until(lambda: versions(house, space) == there)
+    await until(lambda: versions(agent, space) == there)
 
     async with frail.stopped() as data:
         await asyncio.to_thread(shutil.rmtree, data)
@@ -134,22 +145,22 @@ async def test_a_cluster_that_is_set_back_is_read_anew_without_a_restart(
         back = versions_of(await api.get(maps))
 
     assert max(map(int, back.values())) < max(map(int, there.values()))
-    await until(lambda: versions(house, space) == back)
+    await until(lambda: versions(agent, space) == back)
     assert {"deleted", "later"} & back.keys() == {"deleted"}
 
 
 async def test_an_api_server_that_is_away_at_the_start_is_waited_for(
-    frail: ControlPlane, space: str
+    frail: BreakableControlPlane, space: str
 ) -> None:
     frail.kill_api_server()
     try:
-        async with opened(frail.kubeconfig, namespaces=(space,)) as house:
+        async with opened(frail.kubeconfig, namespaces=(space,)) as agent:
             with capture_logs() as logs:
-                task = asyncio.ensure_future(house.live.run())
+                task = asyncio.ensure_future(agent.live.run())
                 await until(lambda: any(it["event"] == "discovery failed" for it in logs))
                 await frail.start_api_server()
                 async with asyncio.timeout(60):
-                    await house.live.synced()
+                    await agent.live.synced()
                 task.cancel()
                 await asyncio.wait([task])
     finally:
@@ -157,9 +168,9 @@ async def test_an_api_server_that_is_away_at_the_start_is_waited_for(
 
 
 async def test_who_cannot_renew_stops_before_another_may_begin(
-    frail: ControlPlane, space: str
+    frail: BreakableControlPlane, space: str
 ) -> None:
-    async with opened(frail.kubeconfig) as house, contending(house.client, space, "one") as one:
+    async with opened(frail.kubeconfig) as agent, contending(agent.client, space, "one") as one:
         await until(one.acting.is_set)
         frail.kill_api_server()
         try:
@@ -203,8 +214,8 @@ class running:  # noqa: N801  reads as a verb
         await asyncio.wait([self._task])
 
 
-def is_interrupted(house: House) -> bool:
-    return bool(house.live._watches.being(State.FAILING))
+def is_interrupted(agent: KubeFixture) -> bool:
+    return bool(agent.live._watches.being(WatchState.FAILING))
 
 
 def versions_of(listed: Mapping[str, Any]) -> dict[str, str]:
@@ -212,6 +223,6 @@ def versions_of(listed: Mapping[str, Any]) -> dict[str, str]:
     return {it["name"]: it["resourceVersion"] for it in metadata}
 
 
-def versions(house: House, space: str) -> dict[str, str]:
-    found = house.live.index.of_kind("", "ConfigMap")
+def versions(agent: KubeFixture, space: str) -> dict[str, str]:
+    found = agent.live.index.of_kind("", "ConfigMap")
     return {it.key.name: it.resource_version for it in found if it.key.namespace == space}

@@ -10,15 +10,13 @@ import pytest
 from structlog.testing import capture_logs
 
 from agent.kube.client import KubeClient, kube_client
-from agent.kube.config import connect
+from agent.kube.connection_config import connect
 from agent.kube.errors import ForbiddenError
 from agent.kube.rights import Right, missing, who_am_i
 from handlers.ports import ApplyOptions
 from playground.kubernetes import ControlPlane
-from tests.kube.contender import contending
-from tests.kube.world import following, opened, until
-
-pytestmark = pytest.mark.flow
+from tests.unit.agent.kube.contender import contending
+from tests.unit.agent.kube.kube_fixture import following, opened, until
 
 
 @pytest.fixture
@@ -36,8 +34,8 @@ async def test_one_acts_and_the_other_waits_and_says_so(client: KubeClient, name
                 await until(lambda: any("waiting" in it["event"] for it in logs))
                 assert not other.acting.is_set()
 
-    (said,) = [it for it in logs if "waiting" in it["event"]]
-    assert said["holder"] == "one"
+    (logged,) = [it for it in logs if "waiting" in it["event"]]
+    assert logged["holder"] == "one"
 
 
 async def test_a_released_lease_is_taken_over(client: KubeClient, namespace: str) -> None:
@@ -108,12 +106,12 @@ async def test_a_kind_we_may_not_list_is_skipped_with_one_warning(
         "stringData": {"token": "hunter2"},
     }
     with capture_logs() as logs:
-        async with opened(kubeconfig, namespaces=(namespace,)) as house, following(house):
-            maps = house.live.index.of_kind("", "ConfigMap")
+        async with opened(kubeconfig, namespaces=(namespace,)) as agent, following(agent):
+            maps = agent.live.index.of_kind("", "ConfigMap")
             assert [it.key.name for it in maps] == ["kube-root-ca.crt"]
-            assert "/Secret" in house.live.unlisted()
+            assert "/Secret" in agent.live.unlisted()
             with pytest.raises(ForbiddenError) as refused:
-                await house.cluster.apply(secret, ApplyOptions())
+                await agent.cluster.apply(secret, ApplyOptions())
 
     assert refused.value.permanent
     (warned,) = [it for it in logs if it.get("kind") == "Secret"]

@@ -9,22 +9,22 @@ from typing import Any
 
 import pytest
 
-from agent.kube.index import LiveChange
-from agent.kube.pages import pages
+from agent.kube.errors import NestedTooDeeplyError
+from agent.kube.list_watch import pages
+from agent.kube.live_change import LiveChange
 from bus.identity import AppKey, ResourceKey
+from bus.status import HealthStatus
 from handlers.ports import ApplyOptions
 from playground.kubeapi import KubeApi
 from playground.kubernetes import ControlPlane
-from playground.rights import Account, Rule, open_account
-from tests.kube.world import House, following, opened, until
-
-pytestmark = pytest.mark.flow
+from playground.rights import GrantedRule, RightsAccount, open_account
+from tests.unit.agent.kube.kube_fixture import KubeFixture, following, opened, until
 
 
 @pytest.fixture
-async def house(control_plane: ControlPlane, namespace: str) -> AsyncIterator[House]:
-    async with opened(control_plane.kubeconfig, namespaces=(namespace,)) as house, following(house):
-        yield house
+async def agent(control_plane: ControlPlane, namespace: str) -> AsyncIterator[KubeFixture]:
+    async with opened(control_plane.kubeconfig, namespaces=(namespace,)) as agent, following(agent):
+        yield agent
 
 
 @pytest.fixture
@@ -47,28 +47,28 @@ def key_of(namespace: str, name: str) -> ResourceKey:
     return ResourceKey("", "ConfigMap", namespace, name)
 
 
-async def test_what_others_do_is_seen(house: House, api: KubeApi, namespace: str) -> None:
+async def test_what_others_do_is_seen(agent: KubeFixture, api: KubeApi, namespace: str) -> None:
     maps, key = f"/api/v1/namespaces/{namespace}/configmaps", key_of(namespace, "one")
     await api.create(maps, config_map("one"))
-    await until(lambda: house.live.get(key) is not None)
-    created = house.version(key)
+    await until(lambda: agent.live.get(key) is not None)
+    created = agent.version(key)
 
     await api.patch(f"{maps}/one", {"data": {"colour": "red"}})
-    await until(lambda: house.version(key) != created)
+    await until(lambda: agent.version(key) != created)
 
     await api.delete(f"{maps}/one")
-    await until(lambda: house.live.get(key) is None)
+    await until(lambda: agent.live.get(key) is None)
 
 
 async def test_an_edit_by_hand_is_told_and_our_own_apply_is_not(
-    house: House, api: KubeApi, namespace: str
+    agent: KubeFixture, api: KubeApi, namespace: str
 ) -> None:
-    ours = await house.cluster.apply(tracked(namespace, "ours", colour="blue"), ApplyOptions())
-    other = await house.cluster.apply(tracked(namespace, "other", colour="blue"), ApplyOptions())
+    ours = await agent.cluster.apply(tracked(namespace, "ours", colour="blue"), ApplyOptions())
+    other = await agent.cluster.apply(tracked(namespace, "other", colour="blue"), ApplyOptions())
     heard: list[LiveChange] = []
-    house.live.index.listener = heard.append
+    agent.live.index.changes_of_others.subscribe(heard.append)
 
-    again = await house.cluster.apply(tracked(namespace, "ours", colour="red"), ApplyOptions())
+    again = await agent.cluster.apply(tracked(namespace, "ours", colour="red"), ApplyOptions())
     maps = f"/api/v1/namespaces/{namespace}/configmaps"
     await api.patch(f"{maps}/other", {"data": {"colour": "red"}})
     await until(lambda: any(change.before == other for change in heard))
@@ -80,45 +80,45 @@ async def test_an_edit_by_hand_is_told_and_our_own_apply_is_not(
 
 
 async def test_an_event_longer_than_64_kib_arrives(
-    house: House, api: KubeApi, namespace: str
+    agent: KubeFixture, api: KubeApi, namespace: str
 ) -> None:
     maps, key = f"/api/v1/namespaces/{namespace}/configmaps", key_of(namespace, "large")
 
     await api.create(maps, tracked(namespace, "large", text="x" * 500_000))
-    await until(lambda: house.live.get(key) is not None)
+    await until(lambda: agent.live.get(key) is not None)
 
-    (large,) = house.live.tracked(AppKey("argocd", "shop"))
+    (large,) = agent.live.tracked(AppKey("argocd", "shop"))
     assert len(large.body) > 500_000
 
 
-async def test_a_list_is_walked_in_pages(house: House, api: KubeApi, namespace: str) -> None:
+async def test_a_list_is_walked_in_pages(agent: KubeFixture, api: KubeApi, namespace: str) -> None:
     maps = f"/api/v1/namespaces/{namespace}/configmaps"
     for number in range(5):
         await api.create(maps, config_map(f"map-{number}"))
 
-    sizes = [len(page.items or ()) async for page in pages(house.client, maps, size=2)]
+    sizes = [len(page.items or ()) async for page in pages(agent.client, maps, size=2)]
 
     assert sum(sizes) >= 5
     assert max(sizes) == 2
 
 
 async def test_a_kind_comes_and_goes_with_its_definition(
-    house: House, api: KubeApi, namespace: str
+    agent: KubeFixture, api: KubeApi, namespace: str
 ) -> None:
     definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     group = f"{namespace}.example"
     await api.create(definitions, definition(group))
-    await until(lambda: house.live.kind(group, "Toy") is not None)
-    assert f"{group}/v1/Toy" in house.live.api_versions()
+    await until(lambda: agent.live.kind(group, "Toy") is not None)
+    assert f"{group}/v1/Toy" in agent.live.api_versions()
 
     toy = {"apiVersion": f"{group}/v1", "kind": "Toy", "metadata": {"name": "bear"}}
     await api.create(f"/apis/{group}/v1/namespaces/{namespace}/toys", toy)
     key = ResourceKey(group, "Toy", namespace, "bear")
-    await until(lambda: house.live.get(key) is not None)
+    await until(lambda: agent.live.get(key) is not None)
 
     await api.delete(f"{definitions}/toys.{group}")
-    await until(lambda: house.live.kind(group, "Toy") is None)
-    assert house.live.get(key) is None
+    await until(lambda: agent.live.kind(group, "Toy") is None)
+    assert agent.live.get(key) is None
 
 
 async def test_a_new_kind_is_found_where_definitions_may_not_be_seen(
@@ -126,40 +126,40 @@ async def test_a_new_kind_is_found_where_definitions_may_not_be_seen(
 ) -> None:
     """By the clock; the rights of a namespace are all that it has."""
     group = f"{namespace}.example"
-    everything = Rule(api_groups=("", group), resources=("configmaps", "toys"))
-    limited = Account(namespace=namespace, name="limited", home_rules=(everything,))
+    everything = GrantedRule(api_groups=("", group), resources=("configmaps", "toys"))
+    limited = RightsAccount(namespace=namespace, name="limited", home_rules=(everything,))
     access = await open_account(control_plane, limited)
     kubeconfig = access.write_kubeconfig(tmp_path / "limited.kubeconfig")
-    world = opened(kubeconfig, namespaces=(namespace,), look_every=0.2)
-    async with world as house, following(house):
-        assert "apiextensions.k8s.io/CustomResourceDefinition" in house.live.unlisted()
+    opening = opened(kubeconfig, namespaces=(namespace,), look_every=0.2)
+    async with opening as agent, following(agent):
+        assert "apiextensions.k8s.io/CustomResourceDefinition" in agent.live.unlisted()
         definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
         await api.create(definitions, definition(group))
-        await until(lambda: house.live.kind(group, "Toy") is not None)
+        await until(lambda: agent.live.kind(group, "Toy") is not None)
         toy = {"apiVersion": f"{group}/v1", "kind": "Toy", "metadata": {"name": "bear"}}
         await api.create(f"/apis/{group}/v1/namespaces/{namespace}/toys", toy)
         key = ResourceKey(group, "Toy", namespace, "bear")
-        await until(lambda: house.live.get(key) is not None)
+        await until(lambda: agent.live.get(key) is not None)
         await api.delete(f"{definitions}/toys.{group}")
 
 
 async def test_what_is_never_of_use_is_not_watched(
-    house: House, control_plane: ControlPlane
+    agent: KubeFixture, control_plane: ControlPlane
 ) -> None:
     async with opened(control_plane.kubeconfig) as whole, following(whole):
         followed = {f"{scope.group}/{scope.kind}" for scope in whole.live._watches.scopes()}
 
     assert {"/ConfigMap", "apps/Deployment", "rbac.authorization.k8s.io/ClusterRole"} <= followed
     assert followed.isdisjoint({"/Event", "events.k8s.io/Event", "coordination.k8s.io/Lease"})
-    assert house.live.kube_version().startswith("v1.")
-    assert {"v1", "v1/Pod", "apps/v1", "apps/v1/Deployment"} <= set(house.live.api_versions())
+    assert agent.live.kube_version().startswith("v1.")
+    assert {"v1", "v1/Pod", "apps/v1", "apps/v1/Deployment"} <= set(agent.live.api_versions())
 
 
 async def test_cancelling_leaves_no_task_and_no_connection(
     control_plane: ControlPlane, namespace: str
 ) -> None:
-    async with opened(control_plane.kubeconfig, namespaces=(namespace,)) as house:
-        async with following(house):
+    async with opened(control_plane.kubeconfig, namespaces=(namespace,)) as agent:
+        async with following(agent):
             assert watching_tasks()
         assert watching_tasks() == []
 
@@ -167,18 +167,18 @@ async def test_cancelling_leaves_no_task_and_no_connection(
 async def test_a_cancelled_apply_gives_its_place_back(
     control_plane: ControlPlane, namespace: str
 ) -> None:
-    async with opened(control_plane.kubeconfig) as house:
-        await house.live.look()
-        throttle = house.client._transport._throttle
+    async with opened(control_plane.kubeconfig) as agent:
+        await agent.live.look()
+        throttle = agent.client._transport._throttle
         blue, red = (tracked(namespace, "one", colour=colour) for colour in ("blue", "red"))
-        task = asyncio.ensure_future(house.cluster.apply(blue, ApplyOptions()))
+        task = asyncio.ensure_future(agent.cluster.apply(blue, ApplyOptions()))
         while not throttle.open:  # noqa: ASYNC110  to be caught in the middle, not after
             await asyncio.sleep(0)
         task.cancel()
         await asyncio.wait([task])
 
         assert throttle.open == 0
-        assert (await house.cluster.apply(red, ApplyOptions())).manifest["data"] == red["data"]
+        assert (await agent.cluster.apply(red, ApplyOptions())).manifest["data"] == red["data"]
 
 
 def watching_tasks() -> list[str]:
@@ -196,3 +196,32 @@ def definition(group: str) -> dict[str, Any]:
         "metadata": {"name": f"toys.{group}"},
         "spec": {"group": group, "names": names, "scope": "Namespaced", "versions": [version]},
     }
+
+
+async def test_an_object_nested_thousands_deep_ends_no_watch(
+    agent: KubeFixture, control_plane: ControlPlane, api: KubeApi, namespace: str
+) -> None:
+    """One agent gets it by its watch, another by a list; both see the other object of its kind."""
+    group, definitions = f"{namespace}.example", "/apis/apiextensions.k8s.io/v1"
+    await api.create(f"{definitions}/customresourcedefinitions", definition(group))
+    await until(lambda: agent.live.kind(group, "Toy") is not None)
+    toys = f"/apis/{group}/v1/namespaces/{namespace}/toys"
+
+    await agent.client.create(toys, deep_toy(group, "deep"))
+    await agent.client.create(toys, deep_toy(group, "flat", levels=3))
+    await until(lambda: len(agent.live.index.of_kind(group, "Toy")) == 2)
+
+    expected = {"deep": HealthStatus.UNKNOWN, "flat": None}
+    async with opened(control_plane.kubeconfig, namespaces=(namespace,)) as other, following(other):
+        for index in (agent.live.index, other.live.index):
+            toys_seen = index.of_kind(group, "Toy")
+            assert {live.key.name: live.health for live in toys_seen} == expected
+    with pytest.raises(NestedTooDeeplyError, match="deep is left out"):
+        await agent.client.get(f"{toys}/deep")
+    await api.delete(f"{definitions}/customresourcedefinitions/toys.{group}")
+
+
+def deep_toy(group: str, name: str, levels: int = 3_000) -> bytes:
+    deep = '{"a":' * levels + "1" + "}" * levels
+    head = f'"apiVersion":"{group}/v1","kind":"Toy","metadata":{{"name":"{name}"}}'
+    return f'{{{head},"spec":{deep}}}'.encode()

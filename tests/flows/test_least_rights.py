@@ -13,14 +13,14 @@ import pytest
 from structlog.testing import capture_logs
 
 from agent.kube.rights import missing
-from cli.cluster_probe import rights
+from cli.local.cluster_probe import rights
 from playground.kubernetes import ControlPlane
-from tests.deploy.variants import Object
-from tests.flows.house import SERVER, House, config_map
-from tests.flows.limited import limited_to
+from tests.flows.agent_fixture import SERVER, AgentFixture, config_map
+from tests.flows.restricted_agent import limited_to
 from tests.support import eventually
+from tests.unit.deploy.chart_values import Object
 
-pytestmark = pytest.mark.flow
+pytestmark = pytest.mark.usefixtures("whole_cluster")
 
 _FINALIZER = {"finalizers": ["resources-finalizer.argocd.argoproj.io"]}
 _HEALING = {"automated": {"prune": True, "selfHeal": True}}
@@ -48,11 +48,11 @@ rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
 """
 
 
-def destinations(house: House, scope: str) -> Mapping[str, Any]:
+def destinations(agent: AgentFixture, scope: str) -> Mapping[str, Any]:
     """`cluster`, `namespaces`, or `namespaces+`: with a look around."""
     if scope == "cluster":
         return {}
-    named = {"scope": "namespaces", "namespaces": [house.destination]}
+    named = {"scope": "namespaces", "namespaces": [agent.destination]}
     return {"destinations": {**named, "readCluster": scope.endswith("+")}}
 
 
@@ -63,91 +63,93 @@ async def scope(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 async def limited(
-    quiet_house: House,
+    stopped_agent: AgentFixture,
     scope: str,
     control_plane: ControlPlane,
     sandbox_binary: Path,
     tmp_path: Path,
-) -> AsyncIterator[House]:
-    """A house that knows only what the chart says, and may only what the chart grants."""
-    values = destinations(quiet_house, scope)
-    async with limited_to(quiet_house, values, control_plane, sandbox_binary, tmp_path) as house:
-        yield house
+) -> AsyncIterator[AgentFixture]:
+    """An agent that knows only what the chart says, and may only what the chart grants."""
+    values = destinations(stopped_agent, scope)
+    async with limited_to(stopped_agent, values, control_plane, sandbox_binary, tmp_path) as agent:
+        yield agent
 
 
-async def test_a_push_is_synced_pruned_and_deleted_with_these_rights(limited: House) -> None:
-    house = limited
-    house.commit({"web/a.yaml": _WORKLOAD, "web/b.yaml": config_map("b", key="1")})
-    await house.apply_app("web", "web", syncPolicy=_HEALING, metadata=_FINALIZER)
-    async with house.running():
-        app = await house.until_synced("web")
+async def test_a_push_is_synced_pruned_and_deleted_with_these_rights(limited: AgentFixture) -> None:
+    agent = limited
+    agent.commit({"web/a.yaml": _WORKLOAD, "web/b.yaml": config_map("b", key="1")})
+    await agent.apply_app("web", "web", syncPolicy=_HEALING, metadata=_FINALIZER)
+    async with agent.running():
+        app = await agent.until_synced("web")
         kinds = {one["kind"] for one in app["status"]["resources"]}
         assert kinds == {"Deployment", "Service", "ConfigMap"}
-        await edit(house)
-        await eventually(lambda: has_its_key(house), what="the edit is healed")
-        house.commit({"web/b.yaml": None})
-        await house.patch_app("web", {"metadata": {"annotations": _REFRESH}})
-        await eventually(lambda: is_gone(house, "configmaps/b"), what="the ConfigMap is pruned")
-        await house.delete_app("web")
-        await eventually(lambda: is_gone(house, "apps/v1/deployments/web"), what="all is deleted")
+        await edit(agent)
+        await eventually(lambda: has_its_key(agent), what="the edit is healed")
+        agent.commit({"web/b.yaml": None})
+        await agent.patch_app("web", {"metadata": {"annotations": _REFRESH}})
+        await eventually(lambda: is_gone(agent, "configmaps/b"), what="the ConfigMap is pruned")
+        await agent.delete_app("web")
+        await eventually(lambda: is_gone(agent, "apps/v1/deployments/web"), what="all is deleted")
 
 
-async def test_replacing_is_within_these_rights_too(limited: House) -> None:
-    house = limited
-    house.commit({"web/b.yaml": config_map("b", key="0")})
+async def test_replacing_is_within_these_rights_too(limited: AgentFixture) -> None:
+    agent = limited
+    agent.commit({"web/b.yaml": config_map("b", key="0")})
     policy = {**_HEALING, "syncOptions": ["Replace=true"]}
-    await house.apply_app("web", "web", syncPolicy=policy)
-    async with house.running():
-        await house.until_synced("web")
-        house.commit({"web/b.yaml": config_map("b", key="1")})
-        await house.patch_app("web", {"metadata": {"annotations": _REFRESH}})
-        await eventually(lambda: has_its_key(house), what="the ConfigMap is replaced")
+    await agent.apply_app("web", "web", syncPolicy=policy)
+    async with agent.running():
+        await agent.until_synced("web")
+        agent.commit({"web/b.yaml": config_map("b", key="1")})
+        await agent.patch_app("web", {"metadata": {"annotations": _REFRESH}})
+        await eventually(lambda: has_its_key(agent), what="the ConfigMap is replaced")
 
 
 _REFRESH = {"argocd.argoproj.io/refresh": "normal"}
 
 
-async def edit(house: House) -> None:
-    path = f"/api/v1/namespaces/{house.destination}/configmaps/b"
-    await house.api.patch(path, {"data": {"key": "edited"}})
+async def edit(agent: AgentFixture) -> None:
+    path = f"/api/v1/namespaces/{agent.destination}/configmaps/b"
+    await agent.api.patch(path, {"data": {"key": "edited"}})
 
 
-async def has_its_key(house: House) -> bool:
-    found = await house.get("configmaps/b")
+async def has_its_key(agent: AgentFixture) -> bool:
+    found = await agent.get("configmaps/b")
     return found is not None and found["data"] == {"key": "1"}
 
 
-async def is_gone(house: House, path: str) -> bool:
-    return await house.get(path) is None
+async def is_gone(agent: AgentFixture, path: str) -> bool:
+    return await agent.get(path) is None
 
 
-async def test_the_lease_is_held_and_nothing_that_is_needed_is_missing(limited: House) -> None:
+async def test_the_lease_is_held_and_nothing_that_is_needed_is_missing(
+    limited: AgentFixture,
+) -> None:
     async with limited.running():
         lease = await limited.api.get(
             f"/apis/coordination.k8s.io/v1/namespaces/{limited.namespace}/leases/gitops-agent"
         )
         assert lease["spec"]["holderIdentity"] == "flow-test"
-        wanted = tuple(rights(limited.settings))
-        assert await missing(limited.parts.client, wanted) == ()
+        needed = tuple(rights(limited.settings))
+        assert await missing(limited.parts.client, needed) == ()
 
 
-async def test_kinds_without_a_right_are_told_and_hold_up_nothing(limited: House) -> None:
+async def test_kinds_without_a_right_are_told_and_hold_up_nothing(limited: AgentFixture) -> None:
     limited.commit({"web/b.yaml": config_map("b")})
     await limited.apply_app("web", "web", syncPolicy=_HEALING)
     with capture_logs() as logs:
         async with limited.running():
             await limited.until_synced("web")
             unlisted = set(limited.parts.live.unlisted())
-    told = [one for one in logs if one["event"] == "kind not watched: no right to"]
-    assert {one["log_level"] for one in told} == {"warning"}
-    assert "Role.rbac.authorization.k8s.io" in {one["kind"] for one in told}
+    warnings = [one for one in logs if one["event"] == "kind not watched: no right to"]
+    assert {one["log_level"] for one in warnings} == {"warning"}
+    assert "Role.rbac.authorization.k8s.io" in {one["kind"] for one in warnings}
     assert "rbac.authorization.k8s.io/Role" in unlisted
     granted = {"/Pod", "/Secret", "apps/Deployment", "apps/ReplicaSet", "batch/Job"}
     assert not unlisted & granted
 
 
 async def test_an_object_that_may_not_be_written_says_so_and_the_others_are(
-    limited: House,
+    limited: AgentFixture,
 ) -> None:
     limited.commit({"web/a.yaml": _ROLE, "web/b.yaml": config_map("b")})
     policy = {"automated": {}, "retry": {"limit": 0}}
@@ -155,12 +157,12 @@ async def test_an_object_that_may_not_be_written_says_so_and_the_others_are(
     async with limited.running():
         app = await limited.until(lambda app: _phase(app) == "Failed", app="web")
     results = app["status"]["operationState"]["syncResult"]["resources"]
-    said = {one["name"]: one["message"] for one in results}
-    assert said["b"] == "created"
-    assert "cannot" in said["more"]
-    assert "no right to patch roles.rbac.authorization.k8s.io" in said["more"]
-    assert "profile 'namespaced'" in said["more"]
-    assert "rights.roles: true" in said["more"]
+    logged = {one["name"]: one["message"] for one in results}
+    assert logged["b"] == "created"
+    assert "cannot" in logged["more"]
+    assert "no right to patch roles.rbac.authorization.k8s.io" in logged["more"]
+    assert "profile 'namespaced'" in logged["more"]
+    assert "rights.roles: true" in logged["more"]
 
 
 def _phase(app: Mapping[str, Any]) -> str:
@@ -171,7 +173,7 @@ _CREATING = {**_HEALING, "syncOptions": ["CreateNamespace=true"]}
 
 
 @pytest.mark.parametrize("scope", ["cluster"])
-async def test_a_namespace_is_created_where_the_chart_allows_it(limited: House) -> None:
+async def test_a_namespace_is_created_where_the_chart_allows_it(limited: AgentFixture) -> None:
     new = f"{limited.destination}-new"
     limited.commit({"web/b.yaml": config_map("b")})
     there = {"server": SERVER, "namespace": new}
@@ -184,7 +186,7 @@ async def test_a_namespace_is_created_where_the_chart_allows_it(limited: House) 
 
 @pytest.mark.parametrize("scope", ["namespaces"])
 async def test_without_rights_in_the_cluster_creating_a_namespace_is_refused_in_words(
-    limited: House,
+    limited: AgentFixture,
 ) -> None:
     limited.commit({"web/b.yaml": config_map("b")})
     policy = {**_CREATING, "retry": {"limit": 0}}
@@ -198,7 +200,7 @@ async def test_without_rights_in_the_cluster_creating_a_namespace_is_refused_in_
 
 @pytest.mark.parametrize("scope", ["namespaces+"])
 async def test_with_a_look_around_namespaces_that_exist_and_new_kinds_are_known(
-    limited: House,
+    limited: AgentFixture,
 ) -> None:
     limited.commit({"web/b.yaml": config_map("b")})
     await limited.apply_app("web", "web", syncPolicy=_CREATING)

@@ -6,44 +6,46 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bus.link import Task, TaskKind, TaskPhase
-from tests.bridge.farend import FarEnd
-from tests.flows.house import House
+from bus.link import LinkTask, TaskKind, TaskPhase
+from tests.flows.agent_fixture import AgentFixture
 from tests.support import eventually
-
-pytestmark = pytest.mark.flow
+from tests.unit.agent.bridge.fake_service import FakeService
 
 HOUR = 3600.0
 
 
 @pytest.fixture(params=[-HOUR, HOUR], ids=["agent ahead", "agent behind"])
-async def far(request: pytest.FixtureRequest) -> AsyncIterator[FarEnd]:
-    async with FarEnd(ahead=request.param, beat_seconds=0.5).open() as far:
-        yield far
+async def fake_service(request: pytest.FixtureRequest) -> AsyncIterator[FakeService]:
+    async with FakeService(ahead=request.param, beat_seconds=0.5).open() as fake_service:
+        yield fake_service
 
 
-def refs(house: House, not_after: float) -> Task:
-    return Task(
+def refs(agent: AgentFixture, not_after: float) -> LinkTask:
+    return LinkTask(
         id=uuid.uuid4().hex,
         kind=TaskKind.REFS,
         subject="",
         actor="ann",
-        arguments={"url": house.repository.url},
+        arguments={"url": agent.repository.url},
         not_after=datetime.fromtimestamp(not_after, UTC).isoformat(),
     )
 
 
-async def test_a_task_is_begun_in_time_by_the_services_clock(linked: House, far: FarEnd) -> None:
-    async with linked.running():
-        await far.connected()
-        in_time = await far.do(refs(linked, far.now() + 60))
-        too_late = await far.do(refs(linked, far.now() - 60))
+async def test_a_task_is_begun_in_time_by_the_services_clock(
+    linked_agent: AgentFixture, fake_service: FakeService
+) -> None:
+    async with linked_agent.running():
+        await fake_service.connected()
+        in_time = await fake_service.do(refs(linked_agent, fake_service.now() + 60))
+        too_late = await fake_service.do(refs(linked_agent, fake_service.now() - 60))
     assert in_time.phase is not TaskPhase.EXPIRED, in_time
     assert (too_late.phase, too_late.code) == (TaskPhase.EXPIRED, "expired")
 
 
-async def test_a_session_is_renewed_before_it_is_over(linked: House, far: FarEnd) -> None:
-    far.lifetime = 6.0
-    async with linked.running():
-        await eventually(lambda: far.sessions >= 3, what="renewed twice")
-        assert len(far.hellos) == 1
+async def test_a_session_is_renewed_before_it_is_over(
+    linked_agent: AgentFixture, fake_service: FakeService
+) -> None:
+    fake_service.lifetime = 6.0
+    async with linked_agent.running():
+        await eventually(lambda: fake_service.sessions >= 3, what="renewed twice")
+        assert len(fake_service.hellos) == 1

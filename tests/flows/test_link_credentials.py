@@ -8,83 +8,88 @@ beside an address of the attacker's (M10).
 import base64
 import json
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from nacl.public import PublicKey, SealedBox
 
 from bus.link import TaskKind, TaskResult
-from tests.flows.near import Near
+from bus.metadata_keys import CREDENTIAL, CREDENTIAL_URLS, MetadataKey
+from tests.flows.fake_service_link import FakeServiceLink
 from tests.flows.test_git_origins import Listener, listening
 from tests.support import eventually
 
-pytestmark = pytest.mark.flow
-
 URL = "http://git.corp.internal/acme/app.git"
 TYPE = "argocd.argoproj.io/secret-type"
-USABLE, FOR = "gitops-house.io/credential", "gitops-house.io/credential-urls"
 
 
-def sealed(near: Near, **fields: str) -> str:
-    key = PublicKey(base64.b64decode(near.far.sealing_key))
+def sealed(link: FakeServiceLink, **fields: str) -> str:
+    key = PublicKey(base64.b64decode(link.fake_service.sealing_key))
     return base64.b64encode(SealedBox(key).encrypt(json.dumps(fields).encode())).decode()
 
 
-async def put(near: Near, url: str = URL, kind: str = "Repository", **more: object) -> TaskResult:
-    return await near.do(TaskKind.PUT, url, kind=kind, url=url, **more)
+async def put(
+    link: FakeServiceLink, url: str = URL, kind: str = "Repository", **more: object
+) -> TaskResult:
+    return await link.do(TaskKind.PUT, url, kind=kind, url=url, **more)
 
 
-async def create(near: Near, name: str, data: dict[str, str], **metadata: Any) -> None:
+async def create(link: FakeServiceLink, name: str, data: dict[str, str], **metadata: Any) -> None:
     body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, **metadata}}
-    path = f"/api/v1/namespaces/{near.house.namespace}/secrets"
-    await near.house.api.create(path, {**body, "stringData": data})
+    path = f"/api/v1/namespaces/{link.agent.namespace}/secrets"
+    await link.agent.api.create(path, {**body, "stringData": data})
 
 
-async def data_of(near: Near, name: str) -> dict[str, str]:
-    space = near.house.namespace
-    found = await near.house.api.get(f"/api/v1/namespaces/{space}/secrets/{name}")
+async def data_of(link: FakeServiceLink, name: str) -> dict[str, str]:
+    space = link.agent.namespace
+    found = await link.agent.api.get(f"/api/v1/namespaces/{space}/secrets/{name}")
     return {key: base64.b64decode(value).decode() for key, value in found["data"].items()}
 
 
-async def victim(near: Near, kind: str = "repository", url: str = URL, **more: str) -> str:
+async def victim(
+    link: FakeServiceLink, kind: str = "repository", url: str = URL, **more: str
+) -> str:
     """A Secret that the owner of the cluster made; known to the agent. Its password."""
     password = "pw-" + uuid.uuid4().hex
     login = {"url": url, "username": "svc", "password": password, **more}
-    await create(near, "victim", login, labels={TYPE: kind})
-    secrets = near.house.parts.secrets
+    await create(link, "victim", login, labels={TYPE: kind})
+    secrets = link.agent.parts.secrets
     await eventually(lambda: [one for one in secrets.all() if one.name == "victim"])
     return password
 
 
 @pytest.mark.parametrize("kind", ["Repository", "RepositoryCredentials"])
-async def test_no_box_and_no_setting_sends_a_password_elsewhere(near: Near, kind: str) -> None:
+async def test_no_box_and_no_setting_sends_a_password_elsewhere(
+    link: FakeServiceLink, kind: str
+) -> None:
     async with listening(Listener()) as thief:
         wire = {"Repository": "repository", "RepositoryCredentials": "repo-creds"}[kind]
-        await victim(near, wire)
-        before = await data_of(near, "victim")
+        await victim(link, wire)
+        before = await data_of(link, "victim")
         spelled = "HTTP://git.corp.internal:80/acme/app.git/"
         tried = [
-            await put(near, kind=kind, sealed=sealed(near, url=URL, proxy=thief.url)),
-            await put(near, spelled, kind=kind, sealed=sealed(near, url=URL, proxy=thief.url)),
-            await put(near, kind=kind, spec={"proxy": thief.url}),
-            await put(near, kind=kind, spec={"insecure": True}),
-            await put(near, kind=kind, spec={"noProxy": "*"}),
-            await put(near, kind=kind, sealed=sealed(near, url=f"{thief.url}/x", password="x")),
+            await put(link, kind=kind, sealed=sealed(link, url=URL, proxy=thief.url)),
+            await put(link, spelled, kind=kind, sealed=sealed(link, url=URL, proxy=thief.url)),
+            await put(link, kind=kind, spec={"proxy": thief.url}),
+            await put(link, kind=kind, spec={"insecure": True}),
+            await put(link, kind=kind, spec={"noProxy": "*"}),
+            await put(link, kind=kind, sealed=sealed(link, url=f"{thief.url}/x", password="x")),
         ]
-        await near.do(TaskKind.REFS, url=URL)
+        await link.do(TaskKind.REFS, url=URL)
     assert [one.code for one in tried] == ["invalid"] * 2 + ["not_allowed"] * 3 + ["invalid"]
-    assert await data_of(near, "victim") == before
+    assert await data_of(link, "victim") == before
     assert not thief.asked
 
 
 async def test_a_credential_that_is_brought_replaces_the_old_one_and_keeps_the_owner_s_settings(
-    near: Near,
+    link: FakeServiceLink,
 ) -> None:
-    await victim(near, proxy="http://proxy.corp.internal:3128", bearerToken="old")
-    box = sealed(near, url=URL, username="bob", password="hunter22")
-    done = await put(near, sealed=box, name="shop", spec={"insecure": False, "enableLfs": True})
-    renamed = await put(near, "http://GIT.corp.internal/acme/app.git", name="shop-2")
-    found = await data_of(near, "victim")
+    await victim(link, proxy="http://proxy.corp.internal:3128", bearerToken="old")
+    box = sealed(link, url=URL, username="bob", password="hunter22")
+    done = await put(link, sealed=box, name="shop", spec={"insecure": False, "enableLfs": True})
+    renamed = await put(link, "http://GIT.corp.internal/acme/app.git", name="shop-2")
+    found = await data_of(link, "victim")
     assert (done.code, renamed.code) == ("ok", "ok"), (done, renamed)
     assert done.body["name"] == "victim"
     assert found == {
@@ -98,30 +103,33 @@ async def test_a_credential_that_is_brought_replaces_the_old_one_and_keeps_the_o
 
 
 async def test_another_address_or_project_is_another_secret_without_the_password(
-    near: Near,
+    link: FakeServiceLink,
 ) -> None:
-    password = await victim(near)
+    password = await victim(link)
     others = [
-        await put(near, "http://git.corp.internal/Acme/app.git"),
-        await put(near, "http://git.corp.internal:8080/acme/app.git"),
-        await put(near, "https://git.corp.internal/acme/app.git"),
-        await put(near, project="shop"),
+        await put(link, "http://git.corp.internal/Acme/app.git"),
+        await put(link, "http://git.corp.internal:8080/acme/app.git"),
+        await put(link, "https://git.corp.internal/acme/app.git"),
+        await put(link, project="shop"),
     ]
     names = {one.body["name"] for one in others}
     assert len(names) == 4
     for name in names:
-        assert password not in (await data_of(near, name)).values()
-    assert (await data_of(near, "victim"))["password"] == password
+        assert password not in (await data_of(link, name)).values()
+    assert (await data_of(link, "victim"))["password"] == password
 
 
-async def test_a_secret_is_used_for_the_addresses_only_that_its_owner_named(near: Near) -> None:
-    labels = {USABLE: "true"}
-    await create(near, "anywhere", {"password": "pw-1234567"}, labels=labels)
-    named = {FOR: "https://git.example.test/team, https://other.example.test"}
-    await create(near, "offered", {"password": "pw-1234567"}, labels=labels, annotations=named)
-    good = await put(near, "https://git.example.test/team/a", secretRef={"name": "offered"})
+@pytest.mark.parametrize("name_of", [lambda key: key.name, lambda key: key.former])
+async def test_a_secret_is_used_for_the_addresses_only_that_its_owner_named(
+    link: FakeServiceLink, name_of: Callable[[MetadataKey], str]
+) -> None:
+    labels = {name_of(CREDENTIAL): "true"}
+    await create(link, "anywhere", {"password": "pw-1234567"}, labels=labels)
+    named = {name_of(CREDENTIAL_URLS): "https://git.example.test/team, https://other.example.test"}
+    await create(link, "offered", {"password": "pw-1234567"}, labels=labels, annotations=named)
+    good = await put(link, "https://git.example.test/team/a", secretRef={"name": "offered"})
     bad = [
-        await put(near, url, secretRef={"name": name})
+        await put(link, url, secretRef={"name": name})
         for name, url in (
             ("anywhere", "https://git.example.test/team/a"),
             ("offered", "https://git.example.test/team-evil/a"),
@@ -131,18 +139,20 @@ async def test_a_secret_is_used_for_the_addresses_only_that_its_owner_named(near
         )
     ]
     assert good.code == "ok", good
-    assert (await data_of(near, good.body["name"]))["password"] == "pw-1234567"
+    assert (await data_of(link, good.body["name"]))["password"] == "pw-1234567"
     assert {one.code for one in bad} == {"not_allowed"}
-    assert all(FOR in one.message for one in bad)
+    assert all(CREDENTIAL_URLS.name in one.message for one in bad)
 
 
-async def test_a_secret_of_the_same_name_that_is_of_something_else_stays(near: Near) -> None:
-    made = await put(near)
+async def test_a_secret_of_the_same_name_that_is_of_something_else_stays(
+    link: FakeServiceLink,
+) -> None:
+    made = await put(link)
     name = made.body["name"]
-    path = f"/api/v1/namespaces/{near.house.namespace}/secrets/{name}"
-    await near.house.api.patch(path, {"metadata": {"labels": {TYPE: None}}})
-    secrets = near.house.parts.secrets
+    path = f"/api/v1/namespaces/{link.agent.namespace}/secrets/{name}"
+    await link.agent.api.patch(path, {"metadata": {"labels": {TYPE: None}}})
+    secrets = link.agent.parts.secrets
     await eventually(lambda: not [one for one in secrets.all() if one.name == name])
-    again = await put(near, sealed=sealed(near, url=URL, password="x" * 8))
+    again = await put(link, sealed=sealed(link, url=URL, password="x" * 8))
     assert again.code == "conflict"
-    assert "password" not in await data_of(near, name)
+    assert "password" not in await data_of(link, name)

@@ -9,27 +9,27 @@ import asyncpg
 import pytest
 
 from service.store.tables import audit_anchors
-from tests.flows.house import House
-from tests.flows.linked import Linked, linked_house
+from tests.flows.agent_fixture import AgentFixture
+from tests.flows.linked_agent import LinkedAgent, open_linked_agent
 from tests.support import eventually
-
-pytestmark = pytest.mark.flow
 
 
 @pytest.fixture
-async def linked(quiet_house: House, database_url: str, tmp_path: Path) -> AsyncIterator[Linked]:
-    async with linked_house(quiet_house, database_url, tmp_path) as found:
+async def linked_agent(
+    stopped_agent: AgentFixture, database_url: str, tmp_path: Path
+) -> AsyncIterator[LinkedAgent]:
+    async with open_linked_agent(stopped_agent, database_url, tmp_path) as found:
         yield found
 
 
 async def test_an_audit_that_was_cut_is_contradicted_by_the_agents_cluster(
-    linked: Linked, database_url: str
+    linked_agent: LinkedAgent, database_url: str
 ) -> None:
     async def is_anchored() -> bool:
-        return bool(await linked.world.rows(audit_anchors))
+        return bool(await linked_agent.running_service.rows(audit_anchors))
 
     await eventually(is_anchored)
-    _, before = await linked.world.call("GET", "/audit/verify")
+    _, before = await linked_agent.running_service.call("GET", "/audit/verify")
     assert (before["ok"], before["anchors"] > 0) == (True, True), before
     owner = await asyncpg.connect(database_url, timeout=10)
     await owner.execute("ALTER TABLE audit DISABLE TRIGGER audit_append_only")
@@ -38,11 +38,13 @@ async def test_an_audit_that_was_cut_is_contradicted_by_the_agents_cluster(
     await owner.execute("ALTER TABLE audit ENABLE TRIGGER audit_append_only")
     await owner.close()
 
-    async def is_told_again() -> bool:
-        return bool(await linked.world.rows(audit_anchors))
+    async def is_sent_again() -> bool:
+        return bool(await linked_agent.running_service.rows(audit_anchors))
 
-    await linked.world.call("GET", "/audit/export")  # a record, so that there is a head to tell
-    await eventually(is_told_again)
-    _, after = await linked.world.call("GET", "/audit/verify")
+    await linked_agent.running_service.call(
+        "GET", "/audit/export"
+    )  # a record, so that there is a head to tell
+    await eventually(is_sent_again)
+    _, after = await linked_agent.running_service.call("GET", "/audit/verify")
     assert not after["ok"]
     assert "agent" in after["reason"]

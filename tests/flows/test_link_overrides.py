@@ -5,34 +5,32 @@ from __future__ import annotations
 import pytest
 
 from bus.link import TaskKind, TaskPhase
-from tests.flows.house import config_map
-from tests.flows.near import Near, allow
-
-pytestmark = pytest.mark.flow
+from tests.flows.agent_fixture import config_map
+from tests.flows.fake_service_link import FakeServiceLink, allow
 
 
-async def test_a_commit_that_the_target_does_not_reach_is_not_synced(near: Near) -> None:
-    await near.differs()
-    merged = near.house.repository.head()
-    stray = near.house.commit({"web/config.yaml": config_map("web", a="stray")}, branch="stray")
-    refused = await near.do(TaskKind.SYNC, revision=stray)
-    claimed = await near.do(TaskKind.SYNC, revision="stray", override=True)
-    reached = await near.do(TaskKind.SYNC, revision=merged[:8])
+async def test_a_commit_that_the_target_does_not_reach_is_not_synced(link: FakeServiceLink) -> None:
+    await link.differs()
+    merged = link.agent.repository.head()
+    stray = link.agent.commit({"web/config.yaml": config_map("web", a="stray")}, branch="stray")
+    refused = await link.do(TaskKind.SYNC, revision=stray)
+    claimed = await link.do(TaskKind.SYNC, revision="stray", override=True)
+    reached = await link.do(TaskKind.SYNC, revision=merged[:8])
     assert (refused.code, claimed.code) == ("not_allowed", "not_allowed")
     assert "gitops_application_override" in refused.message
     assert "does not say override" in claimed.message
     assert reached.phase is TaskPhase.SUCCEEDED, reached
 
 
-async def test_who_may_override_syncs_it_where_the_owner_says_so(near: Near) -> None:
-    await near.differs()
-    stray = near.house.commit({"web/config.yaml": config_map("web", a="stray")}, branch="stray")
-    await allow(near.house, override="true")
-    await near.far.connected(times=2)
-    done = await near.do(TaskKind.SYNC, revision=stray, override=True)
+async def test_who_may_override_syncs_it_where_the_owner_says_so(link: FakeServiceLink) -> None:
+    await link.differs()
+    stray = link.agent.commit({"web/config.yaml": config_map("web", a="stray")}, branch="stray")
+    await allow(link.agent, override="true")
+    await link.fake_service.connected(times=2)
+    done = await link.do(TaskKind.SYNC, revision=stray, override=True)
     assert done.phase is TaskPhase.SUCCEEDED, done
     assert done.body["revision"] == stray
-    assert (await near.house.get("configmaps/web") or {})["data"] == {"a": "stray"}
+    assert (await link.agent.get("configmaps/web") or {})["data"] == {"a": "stray"}
 
 
 @pytest.mark.parametrize(
@@ -44,8 +42,10 @@ async def test_who_may_override_syncs_it_where_the_owner_says_so(near: Near) -> 
         (["FailOnSharedResource=true"], "PruneLast=true"),
     ],
 )
-async def test_options_that_guard_less_are_refused(near: Near, own: list[str], option: str) -> None:
-    await near.differs(syncPolicy={"syncOptions": own} if own else {})
-    refused = await near.do(TaskKind.SYNC, options=[option])
+async def test_options_that_guard_less_are_refused(
+    link: FakeServiceLink, own: list[str], option: str
+) -> None:
+    await link.differs(syncPolicy={"syncOptions": own} if own else {})
+    refused = await link.do(TaskKind.SYNC, options=[option])
     assert refused.code == "not_allowed"
     assert "takes away what guards" in refused.message

@@ -11,19 +11,19 @@ from sqlalchemy import delete
 
 from service.store.tables import instances, objects
 from tests.flows.administrator import Administrator
-from tests.flows.house import House
-from tests.flows.linked import Linked, linked_house
+from tests.flows.agent_fixture import AgentFixture
+from tests.flows.linked_agent import LinkedAgent, open_linked_agent
 from tests.support import eventually
 
-pytestmark = pytest.mark.flow
-
-LABELS = {"gitops.house/service": "shop", "gitops.house/environment": "production"}
+LABELS = {"plumbline.dev/service": "shop", "plumbline.dev/environment": "production"}
 
 
 @pytest.fixture
-async def linked(quiet_house: House, database_url: str, tmp_path: Path) -> AsyncIterator[Linked]:
-    async with linked_house(quiet_house, database_url, tmp_path) as linked:
-        yield linked
+async def linked_agent(
+    stopped_agent: AgentFixture, database_url: str, tmp_path: Path
+) -> AsyncIterator[LinkedAgent]:
+    async with open_linked_agent(stopped_agent, database_url, tmp_path) as linked_agent:
+        yield linked_agent
 
 
 def deployment(image: str, *, broken: bool = False) -> str:
@@ -52,8 +52,8 @@ async def running(admin: Administrator) -> dict[str, tuple[int, int]]:
     return found
 
 
-async def until_running(admin: Administrator, **wanted: tuple[int, int]) -> None:
-    images = {f"shop:{name[1:]}": counts for name, counts in wanted.items()}
+async def until_running(admin: Administrator, **expected: tuple[int, int]) -> None:
+    images = {f"shop:{name[1:]}": counts for name, counts in expected.items()}
 
     async def seen() -> bool:
         return await running(admin) == images
@@ -61,60 +61,62 @@ async def until_running(admin: Administrator, **wanted: tuple[int, int]) -> None
     await eventually(seen, within=60, what=f"instances {images}")
 
 
-async def deliver(linked: Linked, manifest: str) -> str:
+async def deliver(linked_agent: LinkedAgent, manifest: str) -> str:
     """The commit, which the agent was asked to look for."""
-    commit = linked.house.commit({"web/web.yaml": manifest})
-    (app,) = await linked.admin.items("/applications?search=web")
-    await linked.admin.order("POST", f"/applications/{app['id']}/refresh", {})
+    commit = linked_agent.agent.commit({"web/web.yaml": manifest})
+    (app,) = await linked_agent.admin.items("/applications?search=web")
+    await linked_agent.admin.order("POST", f"/applications/{app['id']}/refresh", {})
     return commit
 
 
-async def start(linked: Linked) -> str:
+async def start(linked_agent: LinkedAgent) -> str:
     """An application `web` with two pods; its commit."""
-    house = linked.house
-    commit = house.commit({"web/web.yaml": deployment("shop:1")})
+    agent = linked_agent.agent
+    commit = agent.commit({"web/web.yaml": deployment("shop:1")})
     policy: dict[str, Any] = {"automated": {}}
-    await house.apply_app("web", "web", metadata={"labels": LABELS}, syncPolicy=policy)
-    await until_running(linked.admin, v1=(2, 2))
+    await agent.apply_app("web", "web", metadata={"labels": LABELS}, syncPolicy=policy)
+    await until_running(linked_agent.admin, v1=(2, 2))
     return commit
 
 
 async def test_a_rollout_shows_the_pods_of_both_images_until_it_is_done(
-    linked: Linked,
+    linked_agent: LinkedAgent,
 ) -> None:
-    admin, commit = linked.admin, await start(linked)
-    await linked.house.until_synced("web")
+    admin, commit = linked_agent.admin, await start(linked_agent)
+    await linked_agent.agent.until_synced("web")
     await eventually(lambda: revisions(admin, [commit]), what="the commit that runs")
     pod = (await admin.items("/instances"))[0]
-    assert (pod["namespace"], pod["applicationName"]) == (linked.house.destination, "web")
+    assert (pod["namespace"], pod["applicationName"]) == (linked_agent.agent.destination, "web")
     assert pod["startedAt"]
-    await deliver(linked, deployment("shop:2", broken=True))
+    await deliver(linked_agent, deployment("shop:2", broken=True))
     await until_running(admin, v1=(2, 2), v2=(1, 0))
     (service,) = await admin.items("/services")
     assert (service["name"], service["environment"]) == ("shop", "production")
     assert {it["image"]: it["ready"] for it in service["images"]} == {"shop:1": 2, "shop:2": 0}
     assert (service["instances"], service["ready"]) == (3, 2)
-    last = await deliver(linked, deployment("shop:3"))
+    last = await deliver(linked_agent, deployment("shop:3"))
     await until_running(admin, v3=(2, 2))
     await eventually(lambda: revisions(admin, [last]), what="the commit that runs")
 
 
-async def revisions(admin: Administrator, wanted: list[str]) -> bool:
+async def revisions(admin: Administrator, expected: list[str]) -> bool:
     (service,) = await admin.items("/services")
-    return bool(service["revisions"] == wanted)
+    return bool(service["revisions"] == expected)
 
 
-async def test_instances_that_the_service_lost_are_asked_for_again(linked: Linked) -> None:
-    await start(linked)
-    async with linked.world.service.parts.engine.begin() as connection:
+async def test_instances_that_the_service_lost_are_asked_for_again(
+    linked_agent: LinkedAgent,
+) -> None:
+    await start(linked_agent)
+    async with linked_agent.running_service.service.dependencies.engine.begin() as connection:
         await connection.execute(delete(instances))
         await connection.execute(delete(objects).where(objects.c.kind == "Instances"))
-    await until_running(linked.admin, v1=(2, 2))
+    await until_running(linked_agent.admin, v1=(2, 2))
 
 
-async def test_instances_go_with_their_application(linked: Linked) -> None:
-    await start(linked)
-    admin = linked.admin
+async def test_instances_go_with_their_application(linked_agent: LinkedAgent) -> None:
+    await start(linked_agent)
+    admin = linked_agent.admin
     (app,) = await admin.items("/applications")
     ended = await admin.order("DELETE", f"/applications/{app['id']}?cascade=true")
     assert ended["phase"] == "succeeded", ended

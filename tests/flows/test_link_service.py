@@ -9,67 +9,74 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from bus.link import TaskKind, TaskPhase
-from service.app import Service, now
+from bus.link import (
+    DiffArguments,
+    ManifestsArguments,
+    RefreshArguments,
+    SyncArguments,
+    TaskArguments,
+    TaskPhase,
+    TreeArguments,
+)
 from service.gateway.enrolment import revoke
-from service.gateway.tasks import Ended, NewTask
+from service.gateway.task_store import QueuedTask, TaskEnd
+from service.lifecycle import Service, now
 from service.store.tables import agents, applications, epochs, facts, metadata
-from tests.flows.house import House, config_map, is_synced
-from tests.flows.near import allow
-from tests.service.world import World, open_service, settings
+from tests.flows.agent_fixture import AgentFixture, config_map, is_synced
+from tests.flows.fake_service_link import allow
+from tests.service.service_fixture import RunningService, open_service, settings
 from tests.support import eventually
 
-pytestmark = pytest.mark.flow
-
 
 @pytest.fixture
-async def world(database_url: str) -> AsyncIterator[World]:
+async def running_service(database_url: str) -> AsyncIterator[RunningService]:
     quick = settings(database_url, roots_seconds=1.0, session_seconds=6.0)
     async with open_service(quick) as service:
-        yield World(service)
+        yield RunningService(service)
 
 
 @pytest.fixture
-async def linked(quiet_house: House, world: World, tmp_path: Path) -> House:
+async def linked_agent(
+    stopped_agent: AgentFixture, running_service: RunningService, tmp_path: Path
+) -> AgentFixture:
     token = tmp_path / "token"
-    token.write_text(await world.token(await world.agent()))
-    await allow(quiet_house)
-    return at(quiet_house, world.service, token)
+    token.write_text(await running_service.token(await running_service.agent()))
+    await allow(stopped_agent)
+    return at(stopped_agent, running_service.service, token)
 
 
-def at(house: House, service: Service, token: Path) -> House:
-    link = house.settings.link.model_copy(update={"url": service.url, "token_file": token})
-    house.settings = house.settings.model_copy(update={"link": link})
-    return house
+def at(agent: AgentFixture, service: Service, token: Path) -> AgentFixture:
+    link = agent.settings.link.model_copy(update={"url": service.url, "token_file": token})
+    agent.settings = agent.settings.model_copy(update={"link": link})
+    return agent
 
 
-async def done(world: World, kind: TaskKind, subject: str, **arguments: Any) -> Ended:
-    (agent,) = await world.rows(agents)
-    new = NewTask(
+async def done(running_service: RunningService, arguments: TaskArguments, subject: str) -> TaskEnd:
+    (agent,) = await running_service.rows(agents)
+    new = QueuedTask(
         account_id=agent.account_id,
         agent_id=agent.id,
-        kind=kind,
         subject=subject,
         actor="ann",
         arguments=arguments,
         not_after=now() + timedelta(minutes=5),
     )
-    tasks = world.service.parts.tasks
-    async with world.service.parts.engine.begin() as connection:
+    tasks = running_service.service.dependencies.tasks
+    async with running_service.service.dependencies.engine.begin() as connection:
         task = await tasks.submit(connection, new)
     ended = await tasks.result(task, within=40)
     assert ended is not None
     return ended
 
 
-async def in_step(world: World) -> bool:
-    return bool([row for row in await world.rows(agents) if row.roots_in_step])
+async def in_step(running_service: RunningService) -> bool:
+    return bool([row for row in await running_service.rows(agents) if row.roots_in_step])
 
 
-async def everything(world: World) -> str:
+async def everything(running_service: RunningService) -> str:
     """All that the database holds, as one text."""
     found = []
-    async with world.service.parts.engine.connect() as connection:
+    async with running_service.service.dependencies.engine.connect() as connection:
         for table in metadata.sorted_tables:
             whole = text(f'SELECT t::text FROM "{table.name}" t')  # noqa: S608  our own tables
             rows = await connection.execute(whole)
@@ -78,100 +85,106 @@ async def everything(world: World) -> str:
 
 
 async def test_what_the_agent_knows_is_in_the_service_and_no_secret_with_it(
-    linked: House, world: World
+    linked_agent: AgentFixture, running_service: RunningService
 ) -> None:
     canary = "c4nary-" + uuid.uuid4().hex
     secret = f"apiVersion: v1\nkind: Secret\nmetadata: {{name: db}}\nstringData: {{p: {canary}}}\n"
     leak = config_map("leak", note=f"the password is {canary}")
-    linked.commit({"web/secret.yaml": secret, "web/leak.yaml": leak})
-    async with linked.running():
+    linked_agent.commit({"web/secret.yaml": secret, "web/leak.yaml": leak})
+    async with linked_agent.running():
         note = {"annotations": {"team/x": canary}}
         parameters = {"helm": {"parameters": [{"name": "p", "value": canary}]}}
-        await linked.apply_app("web", "web", syncPolicy={"automated": {}}, metadata=note)
-        await linked.until_synced("web")
-        await linked.apply_app("other", "web", source=parameters)
-        subject = f"{linked.namespace}/web"
-        for kind in (TaskKind.TREE, TaskKind.MANIFESTS, TaskKind.DIFF):
-            ended = await done(world, kind, subject)
-            assert ended.phase is TaskPhase.SUCCEEDED, (kind, ended)
-        await eventually(lambda: in_step(world), what="roots in step")
-        rows = await world.rows(applications)
+        await linked_agent.apply_app("web", "web", syncPolicy={"automated": {}}, metadata=note)
+        await linked_agent.until_synced("web")
+        await linked_agent.apply_app("other", "web", source=parameters)
+        subject = f"{linked_agent.namespace}/web"
+        for arguments in (TreeArguments(), ManifestsArguments(), DiffArguments()):
+            ended = await done(running_service, arguments, subject)
+            assert ended.phase is TaskPhase.SUCCEEDED, (arguments, ended)
+        await eventually(lambda: in_step(running_service), what="roots in step")
+        rows = await running_service.rows(applications)
         assert {(row.name, row.sync) for row in rows if row.name == "web"} == {("web", "Synced")}
-        told = {row.type for row in await world.rows(facts)}
-    assert "fact.operation.finished.v1" in told
-    held = await everything(world)
+        is_reported = {row.type for row in await running_service.rows(facts)}
+    assert "fact.operation.finished.v1" in is_reported
+    held = await everything(running_service)
     assert canary not in held
     assert "db" in held
 
 
-async def test_a_sync_ordered_at_the_service_is_done_here(linked: House, world: World) -> None:
-    linked.commit({"web/config.yaml": config_map("web", a="1")})
-    async with linked.running():
-        await linked.apply_app("web", "web")
-        await linked.until(lambda app: app.get("status", {}).get("resources"), app="web")
-        ended = await done(world, TaskKind.SYNC, f"{linked.namespace}/web")
-        app = await linked.app("web")
+async def test_a_sync_ordered_at_the_service_is_done_here(
+    linked_agent: AgentFixture, running_service: RunningService
+) -> None:
+    linked_agent.commit({"web/config.yaml": config_map("web", a="1")})
+    async with linked_agent.running():
+        await linked_agent.apply_app("web", "web")
+        await linked_agent.until(lambda app: app.get("status", {}).get("resources"), app="web")
+        ended = await done(running_service, SyncArguments(), f"{linked_agent.namespace}/web")
+        app = await linked_agent.app("web")
     assert ended.phase is TaskPhase.SUCCEEDED, ended
     assert is_synced(app)
     assert app["status"]["history"][-1]["initiatedBy"] == {"username": "ann"}
 
 
-async def test_a_session_is_renewed_while_the_link_stays(linked: House, world: World) -> None:
-    async with linked.running():
-        (row,) = await eventually(lambda: enrolled(world))
+async def test_a_session_is_renewed_while_the_link_stays(
+    linked_agent: AgentFixture, running_service: RunningService
+) -> None:
+    async with linked_agent.running():
+        (row,) = await eventually(lambda: enrolled(running_service))
         began = row.fence
         until = now() + timedelta(seconds=10)
-        await eventually(lambda: past(until), within=30)
-        ended = await done(world, TaskKind.REFRESH, f"{linked.namespace}/nothing")
-        (row,) = await world.rows(agents)
+        await eventually(lambda: has_passed(until), within=30)
+        ended = await done(running_service, RefreshArguments(), f"{linked_agent.namespace}/nothing")
+        (row,) = await running_service.rows(agents)
     assert ended.code == "not_found"
     assert row.fence == began
 
 
-async def past(moment: Any) -> bool:
-    return bool(now() > moment)
+async def has_passed(time: Any) -> bool:
+    return bool(now() > time)
 
 
-async def enrolled(world: World) -> list[Any]:
-    return [row for row in await world.rows(agents) if row.fence]
+async def enrolled(running_service: RunningService) -> list[Any]:
+    return [row for row in await running_service.rows(agents) if row.fence]
 
 
 async def test_a_revoked_agent_is_cut_off_and_goes_on_with_its_work(
-    linked: House, world: World
+    linked_agent: AgentFixture, running_service: RunningService
 ) -> None:
-    linked.commit({"web/config.yaml": config_map("web", a="1")})
-    async with linked.running():
-        (row,) = await eventually(lambda: enrolled(world))
-        async with world.service.parts.engine.begin() as connection:
+    linked_agent.commit({"web/config.yaml": config_map("web", a="1")})
+    async with linked_agent.running():
+        (row,) = await eventually(lambda: enrolled(running_service))
+        async with running_service.service.dependencies.engine.begin() as connection:
             await revoke(connection, row.id, now())
-        await linked.apply_app("web", "web", syncPolicy={"automated": {}})
-        await linked.until_synced("web")
-    assert not [row for row in await world.rows(applications) if row.sync == "Synced"]
+        await linked_agent.apply_app("web", "web", syncPolicy={"automated": {}})
+        await linked_agent.until_synced("web")
+    assert not [row for row in await running_service.rows(applications) if row.sync == "Synced"]
 
 
 async def test_a_service_that_was_away_hears_everything_when_it_is_back(
-    quiet_house: House, database_url: str, tmp_path: Path
+    stopped_agent: AgentFixture, database_url: str, tmp_path: Path
 ) -> None:
-    quiet_house.commit({"web/config.yaml": config_map("web", a="1")})
+    stopped_agent.commit({"web/config.yaml": config_map("web", a="1")})
     token = tmp_path / "token"
     quick = settings(database_url, roots_seconds=1.0)
     async with open_service(quick) as service:
-        world = World(service)
-        token.write_text(await world.token(await world.agent()))
+        running_service = RunningService(service)
+        token.write_text(await running_service.token(await running_service.agent()))
         port = service.port
-        linked = at(quiet_house, service, token)
-        async with linked.running():
-            await eventually(lambda: enrolled(world))
-    async with linked.running():
-        await linked.apply_app("web", "web", syncPolicy={"automated": {}})
-        await linked.until_synced("web")
+        linked_agent = at(stopped_agent, service, token)
+        async with linked_agent.running():
+            await eventually(lambda: enrolled(running_service))
+    async with linked_agent.running():
+        await linked_agent.apply_app("web", "web", syncPolicy={"automated": {}})
+        await linked_agent.until_synced("web")
         again = quick.model_copy(update={"port": port})
         async with open_service(again) as service:
-            world = World(service)
-            await eventually(lambda: told(world, "fact.operation.finished.v1"), within=90)
-            await eventually(lambda: in_step(world))
-            assert len(await world.rows(epochs)) == 1
+            running_service = RunningService(service)
+            await eventually(
+                lambda: is_reported(running_service, "fact.operation.finished.v1"), within=90
+            )
+            await eventually(lambda: in_step(running_service))
+            assert len(await running_service.rows(epochs)) == 1
 
 
-async def told(world: World, kind: str) -> bool:
-    return any(row.type == kind for row in await world.rows(facts))
+async def is_reported(running_service: RunningService, kind: str) -> bool:
+    return any(row.type == kind for row in await running_service.rows(facts))

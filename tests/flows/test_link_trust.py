@@ -10,11 +10,11 @@ import pytest
 
 from playground.kubeapi import KubeApiError
 from service.store.tables import agents
-from tests.flows.house import House
-from tests.flows.linked import Linked, linked_house
+from tests.flows.agent_fixture import AgentFixture
+from tests.flows.linked_agent import LinkedAgent, open_linked_agent
 from tests.flows.test_link_service import everything
 from tests.support import eventually
-from tests.trust.samples import (
+from tests.unit.handlers.trust.samples import (
     ED25519,
     ED25519_ID,
     RSA,
@@ -24,56 +24,60 @@ from tests.trust.samples import (
     other_ssh_key,
 )
 
-pytestmark = pytest.mark.flow
-
 TLS, HOSTS, KEYS = "argocd-tls-certs-cm", "argocd-ssh-known-hosts-cm", "argocd-gpg-keys-cm"
 PRIVATE = "-----BEGIN PRIVATE KEY-----\nc4narymaterialofaprivatekey\n-----END PRIVATE KEY-----\n"
 
 
 @pytest.fixture
-async def linked(quiet_house: House, database_url: str, tmp_path: Path) -> AsyncIterator[Linked]:
-    async with linked_house(quiet_house, database_url, tmp_path) as linked:
-        yield linked
+async def linked_agent(
+    stopped_agent: AgentFixture, database_url: str, tmp_path: Path
+) -> AsyncIterator[LinkedAgent]:
+    async with open_linked_agent(stopped_agent, database_url, tmp_path) as linked_agent:
+        yield linked_agent
 
 
-async def hold(house: House, name: str, data: dict[str, str | None]) -> None:
+async def hold(agent: AgentFixture, name: str, data: dict[str, str | None]) -> None:
     """As somebody with kubectl would."""
-    path = f"/api/v1/namespaces/{house.namespace}/configmaps"
+    path = f"/api/v1/namespaces/{agent.namespace}/configmaps"
     try:
-        await house.api.patch(f"{path}/{name}", {"data": data})
+        await agent.api.patch(f"{path}/{name}", {"data": data})
     except KubeApiError:
         body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
-        await house.api.create(path, body)
+        await agent.api.create(path, body)
 
 
-async def held(house: House, name: str) -> dict[str, str]:
-    found = await house.api.get(f"/api/v1/namespaces/{house.namespace}/configmaps/{name}")
+async def held(agent: AgentFixture, name: str) -> dict[str, str]:
+    found = await agent.api.get(f"/api/v1/namespaces/{agent.namespace}/configmaps/{name}")
     data: dict[str, str] = found.get("data", {})
     return data
 
 
-async def listed(linked: Linked, path: str, count: int) -> list[dict[str, Any]]:
+async def listed(linked_agent: LinkedAgent, path: str, count: int) -> list[dict[str, Any]]:
     async def all_there() -> Any:
-        found = await linked.admin.items(path)
+        found = await linked_agent.admin.items(path)
         return (found,) if len(found) == count else None
 
     return list((await eventually(all_there, what=f"{count} of {path}"))[0])
 
 
-async def agent_of(linked: Linked) -> str:
-    return str((await linked.world.rows(agents))[0].id)
+async def agent_of(linked_agent: LinkedAgent) -> str:
+    return str((await linked_agent.running_service.rows(agents))[0].id)
 
 
-async def put(linked: Linked, path: str, **said: str) -> dict[str, Any]:
-    return await linked.admin.order("POST", path, {"agent": await agent_of(linked), **said})
+async def put(linked_agent: LinkedAgent, path: str, **logged: str) -> dict[str, Any]:
+    return await linked_agent.admin.order(
+        "POST", path, {"agent": await agent_of(linked_agent), **logged}
+    )
 
 
-async def test_what_the_cluster_trusts_is_listed_and_goes_when_it_goes(linked: Linked) -> None:
-    house = linked.house
-    await hold(house, TLS, {"git.example": certificate("git.example")})
-    await hold(house, HOSTS, {"ssh_known_hosts": f"git.example {SSH_KEY}\n"})
-    await hold(house, KEYS, {ED25519_ID: ED25519})
-    https, ssh = sorted(await listed(linked, "/certificates", 2), key=lambda it: it["type"])
+async def test_what_the_cluster_trusts_is_listed_and_goes_when_it_goes(
+    linked_agent: LinkedAgent,
+) -> None:
+    agent = linked_agent.agent
+    await hold(agent, TLS, {"git.example": certificate("git.example")})
+    await hold(agent, HOSTS, {"ssh_known_hosts": f"git.example {SSH_KEY}\n"})
+    await hold(agent, KEYS, {ED25519_ID: ED25519})
+    https, ssh = sorted(await listed(linked_agent, "/certificates", 2), key=lambda it: it["type"])
     assert (https["name"], https["type"], https["info"]) == (
         "git.example",
         "https",
@@ -82,72 +86,76 @@ async def test_what_the_cluster_trusts_is_listed_and_goes_when_it_goes(linked: L
     assert https["expiresAt"].startswith("2040-")
     assert (ssh["name"], ssh["type"], ssh["subType"]) == ("git.example", "ssh", "ssh-ed25519")
     assert ssh["fingerprint"] == SSH_FINGERPRINT
-    (key,) = await listed(linked, "/keys", 1)
+    (key,) = await listed(linked_agent, "/keys", 1)
     assert (key["name"], key["info"]) == (ED25519_ID, "Release Robot (ed25519)")
-    await hold(house, TLS, {"git.example": None})
-    (left,) = await listed(linked, "/certificates", 1)
+    await hold(agent, TLS, {"git.example": None})
+    (left,) = await listed(linked_agent, "/certificates", 1)
     assert left["type"] == "ssh"
     for name in (HOSTS, KEYS):
-        await house.api.delete(f"/api/v1/namespaces/{house.namespace}/configmaps/{name}")
-    await listed(linked, "/certificates", 0)
-    await listed(linked, "/keys", 0)
+        await agent.api.delete(f"/api/v1/namespaces/{agent.namespace}/configmaps/{name}")
+    await listed(linked_agent, "/certificates", 0)
+    await listed(linked_agent, "/keys", 0)
 
 
 async def test_what_went_while_nobody_watched_is_found_gone(
-    quiet_house: House, database_url: str, tmp_path: Path
+    stopped_agent: AgentFixture, database_url: str, tmp_path: Path
 ) -> None:
-    await hold(quiet_house, KEYS, {ED25519_ID: ED25519})
-    async with linked_house(quiet_house, database_url, tmp_path) as linked:
-        await listed(linked, "/keys", 1)
-        quiet_house.agent.stop.set()
-        await eventually(lambda: not quiet_house.agent.acting.is_set())
-        await hold(quiet_house, KEYS, {ED25519_ID: None})
-        async with quiet_house.running():
-            await listed(linked, "/keys", 0)
+    await hold(stopped_agent, KEYS, {ED25519_ID: ED25519})
+    async with open_linked_agent(stopped_agent, database_url, tmp_path) as linked_agent:
+        await listed(linked_agent, "/keys", 1)
+        stopped_agent.agent.stop.set()
+        await eventually(lambda: not stopped_agent.agent.acting.is_set())
+        await hold(stopped_agent, KEYS, {ED25519_ID: None})
+        async with stopped_agent.running():
+            await listed(linked_agent, "/keys", 0)
 
 
-async def test_they_are_put_and_deleted_by_tasks_and_the_others_stay(linked: Linked) -> None:
-    house = linked.house
-    await hold(house, HOSTS, {"ssh_known_hosts": f"# ours\nold.example {SSH_KEY}\n"})
+async def test_they_are_put_and_deleted_by_tasks_and_the_others_stay(
+    linked_agent: LinkedAgent,
+) -> None:
+    agent = linked_agent.agent
+    await hold(agent, HOSTS, {"ssh_known_hosts": f"# ours\nold.example {SSH_KEY}\n"})
     done = [
-        await put(linked, "/certificates", url="https://git.example", text=certificate()),
-        await put(linked, "/certificates", type="ssh", name="a", text=f"new.example {SSH_KEY}"),
-        await put(linked, "/keys", text=ED25519),
+        await put(linked_agent, "/certificates", url="https://git.example", text=certificate()),
+        await put(
+            linked_agent, "/certificates", type="ssh", name="a", text=f"new.example {SSH_KEY}"
+        ),
+        await put(linked_agent, "/keys", text=ED25519),
     ]
     assert [it["phase"] for it in done] == ["succeeded"] * 3, done
-    lines = (await held(house, HOSTS))["ssh_known_hosts"].splitlines()
+    lines = (await held(agent, HOSTS))["ssh_known_hosts"].splitlines()
     assert lines == ["# ours", f"old.example {SSH_KEY}", f"new.example {SSH_KEY}"]
-    assert set(await held(house, TLS)) == {"git.example"}
+    assert set(await held(agent, TLS)) == {"git.example"}
     again = await put(
-        linked, "/certificates", type="ssh", name="a", text=f"new.example {other_ssh_key()}"
+        linked_agent, "/certificates", type="ssh", name="a", text=f"new.example {other_ssh_key()}"
     )
     assert again["phase"] == "succeeded"
-    assert (await held(house, HOSTS))["ssh_known_hosts"].count("new.example") == 1
-    found = await listed(linked, "/certificates", 3) + await listed(linked, "/keys", 1)
+    assert (await held(agent, HOSTS))["ssh_known_hosts"].count("new.example") == 1
+    found = await listed(linked_agent, "/certificates", 3) + await listed(linked_agent, "/keys", 1)
     for one in found:
         if one["name"] != "old.example":
             path = "keys" if one["name"] == ED25519_ID else "certificates"
-            ended = await linked.admin.order("DELETE", f"/{path}/{one['id']}")
+            ended = await linked_agent.admin.order("DELETE", f"/{path}/{one['id']}")
             assert ended["phase"] == "succeeded", ended
-    (left,) = await listed(linked, "/certificates", 1)
+    (left,) = await listed(linked_agent, "/certificates", 1)
     assert left["name"] == "old.example"
-    assert await held(house, KEYS) == {}
-    assert (await held(house, HOSTS))["ssh_known_hosts"].startswith("# ours\nold.example")
+    assert await held(agent, KEYS) == {}
+    assert (await held(agent, HOSTS))["ssh_known_hosts"].startswith("# ours\nold.example")
 
 
-async def test_nothing_private_is_stored_or_told(linked: Linked) -> None:
+async def test_nothing_private_is_stored_or_told(linked_agent: LinkedAgent) -> None:
     """Neither by a task, nor where somebody put a private key beside the certificates."""
     refused = [
-        await put(linked, "/keys", text=ED25519.replace("PUBLIC", "SECRET")),
-        await put(linked, "/keys", name=ED25519_ID, text=RSA),
-        await put(linked, "/certificates", name="git.example", text="no certificate"),
-        await put(linked, "/certificates", type="ssh", name="a", text="git.example nonsense"),
+        await put(linked_agent, "/keys", text=ED25519.replace("PUBLIC", "SECRET")),
+        await put(linked_agent, "/keys", name=ED25519_ID, text=RSA),
+        await put(linked_agent, "/certificates", name="git.example", text="no certificate"),
+        await put(linked_agent, "/certificates", type="ssh", name="a", text="git.example nonsense"),
     ]
     assert [it["code"] for it in refused] == ["invalid"] * 4, refused
-    await hold(linked.house, TLS, {"git.example": PRIVATE})
-    await hold(linked.house, KEYS, {ED25519_ID: PRIVATE})
-    (certificate_,) = await listed(linked, "/certificates", 1)
-    (key,) = await listed(linked, "/keys", 1)
+    await hold(linked_agent.agent, TLS, {"git.example": PRIVATE})
+    await hold(linked_agent.agent, KEYS, {ED25519_ID: PRIVATE})
+    (certificate_,) = await listed(linked_agent, "/certificates", 1)
+    (key,) = await listed(linked_agent, "/keys", 1)
     for one in (certificate_, key):
         assert (one["status"], one["fingerprint"]) == ("Failed", "")
-    assert "c4nary" not in await everything(linked.world)
+    assert "c4nary" not in await everything(linked_agent.running_service)

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import delete
 
-from tests.flows.house import House, config_map
-from tests.flows.linked import Linked, linked_house
-from tests.flows.near import AUTOMATED
+from service.store.tables import facts
+from tests.flows.agent_fixture import AgentFixture, config_map
+from tests.flows.fake_service_link import AUTOMATED
+from tests.flows.linked_agent import LinkedAgent, open_linked_agent
 from tests.support import eventually
-
-pytestmark = pytest.mark.flow
 
 RETRIED = {
     "syncPolicy": {"automated": {}, "retry": {"limit": 5, "backoff": {"duration": "60s"}}},
@@ -21,9 +21,11 @@ RETRIED = {
 
 
 @pytest.fixture
-async def linked(quiet_house: House, database_url: str, tmp_path: Path) -> AsyncIterator[Linked]:
-    async with linked_house(quiet_house, database_url, tmp_path) as linked:
-        yield linked
+async def linked_agent(
+    stopped_agent: AgentFixture, database_url: str, tmp_path: Path
+) -> AsyncIterator[LinkedAgent]:
+    async with open_linked_agent(stopped_agent, database_url, tmp_path) as linked_agent:
+        yield linked_agent
 
 
 def deployment(replicas: str = "1") -> str:
@@ -42,69 +44,90 @@ spec:
 """
 
 
-async def seen(linked: Linked, **wanted: Any) -> dict[str, Any]:
+async def seen(linked_agent: LinkedAgent, **expected: Any) -> dict[str, Any]:
     """The application as the list of the service has it, once its fields are as wanted."""
     last: list[dict[str, Any]] = []
 
     async def holds() -> bool:
-        last[:] = await linked.admin.items("/applications")
-        return any(all(it[name] == value for name, value in wanted.items()) for it in last)
+        last[:] = await linked_agent.admin.items("/applications")
+        return any(all(it[name] == value for name, value in expected.items()) for it in last)
 
-    await eventually(holds, within=40, what=f"{wanted} in {last}")
+    await eventually(holds, within=40, what=f"{expected} in {last}")
     return last[0]
 
 
-async def test_the_pod_that_cannot_start_is_the_cause(linked: Linked) -> None:
-    linked.house.commit({"web/deployment.yaml": deployment()})
-    await linked.house.apply_app("web", "web", **AUTOMATED)
-    found = await seen(linked, attention="Stuck")
+async def test_the_pod_that_cannot_start_is_the_cause(linked_agent: LinkedAgent) -> None:
+    linked_agent.agent.commit({"web/deployment.yaml": deployment()})
+    await linked_agent.agent.apply_app("web", "web", **AUTOMATED)
+    found = await seen(linked_agent, attention="Stuck")
     cause = found["cause"]
     group, kind, namespace, name = cause["object"].split("/")
-    assert (group, kind, namespace) == ("", "Pod", linked.house.destination)
+    assert (group, kind, namespace) == ("", "Pod", linked_agent.agent.destination)
     assert name.startswith("web-")
     assert cause["reason"] == "ImagePullBackOff"
     assert "asked to fail this pod" in cause["message"]
-    (need,) = (await linked.admin.call("GET", "/fleet"))["needYou"]
+    (need,) = (await linked_agent.admin.call("GET", "/fleet"))["needYou"]
     assert need["cause"].startswith(f"Pod {name}: ImagePullBackOff: ")
 
 
-async def test_a_failing_sync_is_seen_while_it_is_retried(linked: Linked) -> None:
-    good = linked.house.commit(settings("1"))
-    await linked.house.apply_app("web", "web", **RETRIED)
-    await linked.house.until_synced("web")
-    bad = linked.house.commit({"web/deployment.yaml": deployment(replicas="three")})
-    await linked.house.patch_app("web", refreshed())
-    found = await seen(linked, attention="SyncFailed")
+async def test_commits_are_shown_where_no_fact_told_of_them(linked_agent: LinkedAgent) -> None:
+    """As after a fresh enrolment: the agent reads them in its mirror."""
+    sha = linked_agent.agent.commit(settings("1"))
+    await linked_agent.agent.apply_app("web", "web", **AUTOMATED)
+    await linked_agent.agent.until_synced("web")
+    await seen(linked_agent, sync="Synced")
+    async with linked_agent.running_service.service.dependencies.engine.begin() as connection:
+        await connection.execute(delete(facts))
+    last: list[dict[str, Any]] = []
+
+    async def shown() -> bool:
+        last[:] = await linked_agent.admin.items("/applications")
+        commits = [it["commit"] for it in (last[0]["running"], last[0]["wanted"])]
+        return all(it["id"] == sha and it["author"] and it["message"] for it in commits)
+
+    await eventually(shown, within=40, what=f"both commits in {last}")
+    assert last[0]["running"]["commit"]["time"]
+
+
+async def test_a_failing_sync_is_seen_while_it_is_retried(linked_agent: LinkedAgent) -> None:
+    good = linked_agent.agent.commit(settings("1"))
+    await linked_agent.agent.apply_app("web", "web", **RETRIED)
+    await linked_agent.agent.until_synced("web")
+    bad = linked_agent.agent.commit({"web/deployment.yaml": deployment(replicas="three")})
+    await linked_agent.agent.patch_app("web", refreshed())
+    found = await seen(linked_agent, attention="SyncFailed")
     failure = found["syncFailure"]
     assert failure["retrying"]
     assert failure["object"].endswith("/web") or "replicas" in failure["message"]
     assert found["health"] == "Healthy"
     assert (found["running"]["revision"], found["wanted"]["revision"]) == (good, bad)
-    (need,) = (await linked.admin.call("GET", "/fleet"))["needYou"]
+    (need,) = (await linked_agent.admin.call("GET", "/fleet"))["needYou"]
     assert need["commit"] == bad
 
 
-async def test_an_application_that_cannot_be_rendered_needs_a_person(linked: Linked) -> None:
-    linked.house.commit({"web/broken.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: [\n"})
-    await linked.house.apply_app("web", "web", **AUTOMATED)
-    await seen(linked, attention="Unreadable")
-    (need,) = (await linked.admin.call("GET", "/fleet"))["needYou"]
+async def test_an_application_that_cannot_be_rendered_needs_a_person(
+    linked_agent: LinkedAgent,
+) -> None:
+    linked_agent.agent.commit({"web/broken.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: [\n"})
+    await linked_agent.agent.apply_app("web", "web", **AUTOMATED)
+    await seen(linked_agent, attention="Unreadable")
+    (need,) = (await linked_agent.admin.call("GET", "/fleet"))["needYou"]
     assert "broken.yaml" in need["cause"]
 
 
-async def test_a_rollback_says_so_until_it_ends(linked: Linked) -> None:
-    house, admin = linked.house, linked.admin
-    first = house.repository.commit(settings("1"), message="one")
-    await house.apply_app("web", "web")
-    id_ = (await seen(linked, sync="OutOfSync"))["id"]
+async def test_a_rollback_says_so_until_it_ends(linked_agent: LinkedAgent) -> None:
+    agent, admin = linked_agent.agent, linked_agent.admin
+    first = agent.repository.commit(settings("1"), message="one")
+    await agent.apply_app("web", "web")
+    id_ = (await seen(linked_agent, sync="OutOfSync"))["id"]
     await admin.order("POST", f"/applications/{id_}/refresh", {})
     await admin.order("POST", f"/applications/{id_}/sync", {})
-    await seen(linked, sync="Synced")
-    second = house.repository.commit(settings("2"), message="two")
+    await seen(linked_agent, sync="Synced")
+    second = agent.repository.commit(settings("2"), message="two")
     await admin.order("POST", f"/applications/{id_}/refresh", {})
-    await seen(linked, sync="OutOfSync", revision=second)
+    await seen(linked_agent, sync="OutOfSync", revision=second)
     await admin.order("POST", f"/applications/{id_}/sync", {})
-    await seen(linked, sync="Synced", revision=second)
+    await seen(linked_agent, sync="Synced", revision=second)
     history = await admin.items(f"/applications/{id_}/history")
     back = next(one for one in history if one["revision"] == first)
     await admin.order("POST", f"/applications/{id_}/rollback", {"historyId": back["id"]})
@@ -114,23 +137,25 @@ async def test_a_rollback_says_so_until_it_ends(linked: Linked) -> None:
         return bool(found["running"]["rolledBack"])
 
     await eventually(rolled_back, within=40)
-    await eventually(lambda: apart(linked, (first, "one"), (second, "two")), within=40)
+    await eventually(lambda: apart(linked_agent, (first, "one"), (second, "two")), within=40)
     await admin.order("POST", f"/applications/{id_}/sync", {})
-    await eventually(lambda: ended(linked), within=40)
+    await eventually(lambda: ended(linked_agent), within=40)
 
 
-async def apart(linked: Linked, running: tuple[str, str], wanted: tuple[str, str]) -> bool:
+async def apart(
+    linked_agent: LinkedAgent, running: tuple[str, str], expected: tuple[str, str]
+) -> bool:
     """Each revision with its own commit, as soon as the agent told of both."""
-    (found,) = await linked.admin.items("/applications")
-    told = [
+    (found,) = await linked_agent.admin.items("/applications")
+    reported = [
         (one["revision"], one["commit"]["message"]) for one in (found["running"], found["wanted"])
     ]
-    assert told == [running, wanted], told
+    assert reported == [running, expected], reported
     return bool(found["running"]["by"])
 
 
-async def ended(linked: Linked) -> bool:
-    (found,) = await linked.admin.items("/applications")
+async def ended(linked_agent: LinkedAgent) -> bool:
+    (found,) = await linked_agent.admin.items("/applications")
     return not found["running"]["rolledBack"]
 
 

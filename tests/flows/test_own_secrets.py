@@ -9,23 +9,21 @@ from collections.abc import AsyncIterator
 import pytest
 import structlog
 
+from agent.agent_secrets import AGENT_KEYS, SERVER_PART, AgentSecretError, AgentSecrets
 from agent.kube.client import kube_client
-from agent.kube.config import connect
-from agent.own_secrets import AGENT_KEYS, SERVER_PART, OwnSecretError, OwnSecrets
-from bus.logins import Login
-from bus.subjects import Scope
+from agent.kube.connection_config import connect
+from bus.logins import BusLogin
+from bus.subjects import AgentScope
 from playground.kubeapi import KubeApi
 from playground.kubernetes import ControlPlane
 
-pytestmark = pytest.mark.flow
-
-SCOPE = Scope("acme", "prod1")
+SCOPE = AgentScope("acme", "prod1")
 
 
 @pytest.fixture
-async def own(control_plane: ControlPlane, namespace: str) -> AsyncIterator[OwnSecrets]:
+async def own(control_plane: ControlPlane, namespace: str) -> AsyncIterator[AgentSecrets]:
     async with kube_client(await connect(control_plane.kubeconfig)) as client:
-        yield OwnSecrets(client=client, namespace=namespace)
+        yield AgentSecrets(client=client, namespace=namespace)
 
 
 @pytest.fixture
@@ -34,32 +32,32 @@ async def api(control_plane: ControlPlane) -> AsyncIterator[KubeApi]:
         yield api
 
 
-def path_of(own: OwnSecrets, name: str) -> str:
+def path_of(own: AgentSecrets, name: str) -> str:
     return f"/api/v1/namespaces/{own.namespace}/secrets/{name}"
 
 
-async def test_replicas_that_start_at_once_have_the_same_keys_and_logins(own: OwnSecrets) -> None:
+async def test_replicas_that_start_at_once_have_the_same_keys_and_logins(own: AgentSecrets) -> None:
     keys = await asyncio.gather(*(own.agent_keys() for _ in range(5)))
     logins = await asyncio.gather(*(own.nats_logins("logins", SCOPE) for _ in range(5)))
     assert len({(one.commands, one.artifacts) for one in keys}) == 1
     assert len({tuple(sorted(one.items())) for one in logins}) == 1
-    assert set(logins[0]) == set(Login)
+    assert set(logins[0]) == set(BusLogin)
 
 
 async def test_subscribers_have_a_secret_of_their_own_and_the_server_no_seed(
-    own: OwnSecrets, api: KubeApi
+    own: AgentSecrets, api: KubeApi
 ) -> None:
     seeds = await own.nats_logins("logins", SCOPE)
     reader = (await api.get(path_of(own, "logins-subscriber")))["data"]
     server = base64.b64decode((await api.get(path_of(own, "logins")))["data"][SERVER_PART]).decode()
     assert reader.keys() == {"subscriber.nk"}
-    assert base64.b64decode(reader["subscriber.nk"]).decode() == seeds[Login.SUBSCRIBER]
+    assert base64.b64decode(reader["subscriber.nk"]).decode() == seeds[BusLogin.SUBSCRIBER]
     assert not any(seed in server for seed in seeds.values())
     assert f"$JS.API.DIRECT.GET.{SCOPE.name('FACT')}" in server
 
 
 async def test_what_an_older_version_left_is_completed_and_keeps_its_keys(
-    own: OwnSecrets, api: KubeApi
+    own: AgentSecrets, api: KubeApi
 ) -> None:
     first = await own.agent_keys()
     seeds = await own.nats_logins("logins", SCOPE)
@@ -75,7 +73,7 @@ async def test_what_an_older_version_left_is_completed_and_keeps_its_keys(
 
 
 async def test_the_password_of_redis_is_the_one_that_its_server_reads(
-    own: OwnSecrets, api: KubeApi
+    own: AgentSecrets, api: KubeApi
 ) -> None:
     password = await own.redis_password("redis-password")
     assert await own.redis_password("redis-password") == password
@@ -83,18 +81,18 @@ async def test_the_password_of_redis_is_the_one_that_its_server_reads(
     assert base64.b64decode(data["redis.conf"]).decode() == f"requirepass {password}\n"
 
 
-async def test_no_secret_is_said_in_the_log(own: OwnSecrets) -> None:
+async def test_no_secret_is_said_in_the_log(own: AgentSecrets) -> None:
     with structlog.testing.capture_logs() as log:
         keys = await own.agent_keys()
         seeds = await own.nats_logins("logins", SCOPE)
         password = await own.redis_password("redis-password")
-    said = f"{log} {keys!r}"
+    logged = f"{log} {keys!r}"
     encoded = [base64.b64encode(one).decode() for one in (keys.commands, keys.artifacts)]
-    assert not any(one in said for one in (*seeds.values(), password, *encoded))
+    assert not any(one in logged for one in (*seeds.values(), password, *encoded))
 
 
 async def test_a_secret_with_other_content_is_refused_with_what_to_do(
-    own: OwnSecrets, api: KubeApi
+    own: AgentSecrets, api: KubeApi
 ) -> None:
     secret = {
         "apiVersion": "v1",
@@ -103,5 +101,5 @@ async def test_a_secret_with_other_content_is_refused_with_what_to_do(
         "stringData": {"commands": "c2hvcnQ=", "artifacts": "c2hvcnQ="},
     }
     await api.create(f"/api/v1/namespaces/{own.namespace}/secrets", secret)
-    with pytest.raises(OwnSecretError, match=r"has 5 bytes, expected 32: delete the Secret"):
+    with pytest.raises(AgentSecretError, match=r"has 5 bytes, expected 32: delete the Secret"):
         await own.agent_keys()

@@ -4,72 +4,69 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from tests.flows.house import SERVER, House, conditions, config_map
-
-pytestmark = pytest.mark.flow
+from tests.flows.agent_fixture import SERVER, AgentFixture, conditions, config_map
+from tests.support import eventually
 
 AUTOMATED = {"automated": {"prune": True}}
 SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n"
 
 
-async def limit(house: House, **rules: Any) -> None:
+async def limit(agent: AgentFixture, **rules: Any) -> None:
     """Make or change the project `limited`."""
     open_ = {"sourceRepos": ["*"], "destinations": [{"server": SERVER, "namespace": "*"}]}
-    await house.api.apply(
-        f"/apis/argoproj.io/v1alpha1/namespaces/{house.namespace}/appprojects/limited",
+    await agent.api.apply(
+        f"/apis/argoproj.io/v1alpha1/namespaces/{agent.namespace}/appprojects/limited",
         {
             "apiVersion": "argoproj.io/v1alpha1",
             "kind": "AppProject",
-            "metadata": {"name": "limited", "namespace": house.namespace},
+            "metadata": {"name": "limited", "namespace": agent.namespace},
             "spec": {**open_, **rules},
         },
     )
 
 
 async def test_a_source_that_the_project_does_not_list_is_refused_until_it_does(
-    house: House,
+    agent: AgentFixture,
 ) -> None:
-    await limit(house, sourceRepos=["https://git.example/*"])
-    house.commit({"web/a.yaml": config_map("a")})
-    await house.apply_app("web", "web", project="limited", syncPolicy=AUTOMATED)
-    app = await house.until(conditions, app="web")
+    await limit(agent, sourceRepos=["https://git.example/*"])
+    agent.commit({"web/a.yaml": config_map("a")})
+    await agent.apply_app("web", "web", project="limited", syncPolicy=AUTOMATED)
+    app = await agent.until(conditions, app="web")
     assert conditions(app).keys() == {"InvalidSpecError"}
     assert "limited" in conditions(app)["InvalidSpecError"]
-    assert await house.get("configmaps/a") is None
-    await limit(house)  # nobody asks for anything: the project's change is heard
-    assert conditions(await house.until_synced("web")) == {}
+    assert await agent.get("configmaps/a") is None
+    await limit(agent)  # nobody asks for anything: the project's change is heard
+    assert conditions(await agent.until_synced("web")) == {}
 
 
 async def test_a_kind_that_is_denied_fails_at_once_and_recovers_with_its_project(
-    house: House,
+    agent: AgentFixture,
 ) -> None:
     """Nothing beside it is applied either, and no try is wasted on it."""
-    await limit(house, namespaceResourceBlacklist=[{"group": "", "kind": "Secret"}])
-    house.commit({"web/a.yaml": config_map("a"), "web/s.yaml": SECRET})
-    await house.apply_app("web", "web", project="limited", syncPolicy=AUTOMATED)
-    app = await house.until(conditions, app="web")
+    await limit(agent, namespaceResourceBlacklist=[{"group": "", "kind": "Secret"}])
+    agent.commit({"web/a.yaml": config_map("a"), "web/s.yaml": SECRET})
+    await agent.apply_app("web", "web", project="limited", syncPolicy=AUTOMATED)
+    app = await agent.until(conditions, app="web")
     state = app["status"]["operationState"]
     assert (state["phase"], state.get("retryCount", 0)) == ("Failed", 0)
-    said = "remove it from spec.namespaceResourceBlacklist"
-    assert said in conditions(app)["SyncError"]
-    assert said in state["message"]
-    assert await house.get("configmaps/a") is None
-    assert await house.get("secrets/s") is None
-    await limit(house)
-    app = await house.until_synced("web")
+    logged = "remove it from spec.namespaceResourceBlacklist"
+    assert logged in conditions(app)["SyncError"]
+    assert logged in state["message"]
+    assert await agent.get("configmaps/a") is None
+    assert await agent.get("secrets/s") is None
+    await limit(agent)
+    app = await agent.until_synced("web")
     assert conditions(app) == {}
     assert len(app["status"]["history"]) == 1
 
 
-async def test_a_sync_by_hand_to_a_place_that_is_denied_ends_at_once(house: House) -> None:
-    await limit(house, destinations=[{"server": SERVER, "namespace": "elsewhere"}])
-    house.commit({"web/a.yaml": config_map("a")})
-    await house.apply_app("web", "web", project="limited")
-    await house.until(conditions, app="web")
-    await house.patch_app("web", {"operation": {"sync": {}, "retry": {"limit": 5}}})
-    app = await house.until(has_ended, app="web")
+async def test_a_sync_by_hand_to_a_place_that_is_denied_ends_at_once(agent: AgentFixture) -> None:
+    await limit(agent, destinations=[{"server": SERVER, "namespace": "elsewhere"}])
+    agent.commit({"web/a.yaml": config_map("a")})
+    await agent.apply_app("web", "web", project="limited")
+    await agent.until(conditions, app="web")
+    await agent.patch_app("web", {"operation": {"sync": {}, "retry": {"limit": 5}}})
+    app = await agent.until(has_ended, app="web")
     state = app["status"]["operationState"]
     assert (state["phase"], state.get("retryCount", 0)) == ("Error", 0)
     assert "spec.destinations" in state["message"]
@@ -77,3 +74,31 @@ async def test_a_sync_by_hand_to_a_place_that_is_denied_ends_at_once(house: Hous
 
 def has_ended(app: dict[str, Any]) -> bool:
     return app["status"].get("operationState", {}).get("phase") in ("Error", "Failed")
+
+
+async def test_an_application_removes_nothing_that_its_project_does_not_permit(
+    agent: AgentFixture,
+) -> None:
+    """Names come again, and an object says itself whose it is."""
+    agent.commit({"web/a.yaml": config_map("a"), "own/b.yaml": config_map("b")})
+    await agent.apply_app("web", "web", syncPolicy=AUTOMATED)
+    await agent.until_synced("web")
+    await agent.delete_app("web")  # without its objects
+    await eventually(lambda: agent.known("web") is None, what="the end of the application")
+    elsewhere = {"server": SERVER, "namespace": agent.namespace}
+    await limit(agent, destinations=[elsewhere])
+    await agent.apply_app(
+        "web",
+        "own",
+        project="limited",
+        destination=elsewhere,
+        metadata={"finalizers": ["resources-finalizer.argocd.argoproj.io"]},
+    )
+    await eventually(lambda: agent.known("web"), what="the tenant's application")
+    await agent.delete_app("web")
+    app = await agent.until(lambda app: "DeletionError" in conditions(app), app="web")
+    assert "limited" in conditions(app)["DeletionError"]
+    assert await agent.get("configmaps/a") is not None
+    await limit(agent)
+    await eventually(lambda: agent.known("web") is None, within=60, what="the end of it")
+    assert await agent.get("configmaps/a") is None

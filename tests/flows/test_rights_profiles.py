@@ -16,10 +16,10 @@ import pytest
 
 from playground.kubeapi import KubeApi, kube_api
 from playground.kubernetes import ControlPlane
-from tests.flows.house import House, config_map
-from tests.flows.limited import access_of_the_account, limited_to
+from tests.flows.agent_fixture import AgentFixture, config_map
+from tests.flows.restricted_agent import access_of_the_account, limited_to
 
-pytestmark = pytest.mark.flow
+pytestmark = pytest.mark.usefixtures("whole_cluster")
 
 _RBAC = "rbac.authorization.k8s.io"
 ROLE = """
@@ -114,20 +114,20 @@ _ELSEWHERE = "default"
 
 
 class Installing(Protocol):
-    async def __call__(self, **values: Any) -> House: ...
+    async def __call__(self, **values: Any) -> AgentFixture: ...
 
 
 @pytest.fixture
 async def installing(
-    quiet_house: House, control_plane: ControlPlane, sandbox_binary: Path, tmp_path: Path
+    stopped_agent: AgentFixture, control_plane: ControlPlane, sandbox_binary: Path, tmp_path: Path
 ) -> AsyncIterator[Installing]:
     """Values of the chart -> the agent with these rights."""
-    house, token = quiet_house, quiet_house.namespace
+    agent, token = stopped_agent, stopped_agent.namespace
 
     async with AsyncExitStack() as stack:
 
-        async def install(**values: Any) -> House:
-            limited = limited_to(house, values, control_plane, sandbox_binary, tmp_path)
+        async def install(**values: Any) -> AgentFixture:
+            limited = limited_to(agent, values, control_plane, sandbox_binary, tmp_path)
             return await stack.enter_async_context(limited)
 
         yield install
@@ -137,27 +137,27 @@ async def installing(
         f"apis/apiextensions.k8s.io/v1/customresourcedefinitions/boxes.{token}.example",
         f"api/v1/persistentvolumes/{token}-volume",
     ):
-        if await house.api.exists(f"/{path}"):
-            await house.api.delete(f"/{path}")
+        if await agent.api.exists(f"/{path}"):
+            await agent.api.delete(f"/{path}")
 
 
-def within(house: House) -> Mapping[str, Any]:
-    return {"scope": "namespaces", "namespaces": [house.destination]}
+def within(agent: AgentFixture) -> Mapping[str, Any]:
+    return {"scope": "namespaces", "namespaces": [agent.destination]}
 
 
-def carts(house: House) -> Mapping[str, Any]:
-    return {"apiGroups": [f"{house.namespace}.example"], "resources": ["carts"]}
+def carts(agent: AgentFixture) -> Mapping[str, Any]:
+    return {"apiGroups": [f"{agent.namespace}.example"], "resources": ["carts"]}
 
 
-async def synced(house: House, *manifests: str) -> dict[str, tuple[str, str]]:
+async def synced(agent: AgentFixture, *manifests: str) -> dict[str, tuple[str, str]]:
     """Kind -> status and message, once the sync has ended."""
     files = {f"web/{number}.yaml": text for number, text in enumerate(manifests)}
-    house.commit({name: text.replace("TOKEN", house.namespace) for name, text in files.items()})
+    agent.commit({name: text.replace("TOKEN", agent.namespace) for name, text in files.items()})
     policy = {"automated": {}, "retry": {"limit": 0}}
-    app_name = house.namespace  # in the whole cluster, apps of other tests are seen too
-    await house.apply_app(app_name, "web", syncPolicy=policy)
-    async with house.running():
-        app = await house.until(_has_ended, app=app_name)
+    app_name = agent.namespace  # in the whole cluster, apps of other tests are seen too
+    await agent.apply_app(app_name, "web", syncPolicy=policy)
+    async with agent.running():
+        app = await agent.until(_has_ended, app=app_name)
     results = app["status"]["operationState"]["syncResult"]["resources"]
     return {one["kind"]: (one["status"], one["message"]) for one in results}
 
@@ -172,10 +172,10 @@ def statuses(results: Mapping[str, tuple[str, str]]) -> dict[str, str]:
 
 
 async def test_namespaced_deploys_workloads_and_names_right_and_profile_for_the_rest(
-    installing: Installing, quiet_house: House
+    installing: Installing, stopped_agent: AgentFixture
 ) -> None:
-    house = await installing(destinations=within(quiet_house))
-    results = await synced(house, config_map("a"), ROLE, CARTS, VOLUME)
+    agent = await installing(destinations=within(stopped_agent))
+    results = await synced(agent, config_map("a"), ROLE, CARTS, VOLUME)
     assert statuses(results) == {
         "ConfigMap": "Synced",
         "Role": "SyncFailed",
@@ -198,41 +198,41 @@ async def test_namespaced_deploys_workloads_and_names_right_and_profile_for_the_
 
 
 async def test_namespaced_deploys_roles_where_chosen_that_grant_what_the_agent_holds(
-    installing: Installing, quiet_house: House
+    installing: Installing, stopped_agent: AgentFixture
 ) -> None:
-    house = await installing(destinations=within(quiet_house), rights={"roles": True})
-    assert statuses(await synced(house, ROLE)) == {"Role": "Synced"}
+    agent = await installing(destinations=within(stopped_agent), rights={"roles": True})
+    assert statuses(await synced(agent, ROLE)) == {"Role": "Synced"}
 
 
 @pytest.mark.parametrize("manifest", [ROLE_BEYOND, BINDING_BEYOND], ids=["role", "binding"])
 async def test_a_role_that_grants_more_than_the_agent_holds_is_refused_in_words(
-    installing: Installing, quiet_house: House, manifest: str
+    installing: Installing, stopped_agent: AgentFixture, manifest: str
 ) -> None:
-    house = await installing(destinations=within(quiet_house), rights={"roles": True})
-    ((status, message),) = (await synced(house, manifest)).values()
+    agent = await installing(destinations=within(stopped_agent), rights={"roles": True})
+    ((status, message),) = (await synced(agent, manifest)).values()
     assert status == "SyncFailed"
     assert "can grant only rights that it holds itself" in message
     assert "profile 'namespaced'" in message
 
 
 async def test_cluster_deploys_role_definition_custom_resource_and_volume_in_one_sync(
-    installing: Installing, quiet_house: House
+    installing: Installing, stopped_agent: AgentFixture
 ) -> None:
-    house = await installing(rights={"profile": "cluster", "kinds": [carts(quiet_house)]})
-    results = await synced(house, ROLE, CLUSTER_ROLE, CARTS, CART, VOLUME)
+    agent = await installing(rights={"profile": "cluster", "kinds": [carts(stopped_agent)]})
+    results = await synced(agent, ROLE, CLUSTER_ROLE, CARTS, CART, VOLUME)
     kinds = ("Role", "ClusterRole", "CustomResourceDefinition", "Cart", "PersistentVolume")
     assert statuses(results) == dict.fromkeys(kinds, "Synced")
-    assert await house.get(f"{house.namespace}.example/v1/carts/cart") is not None
+    assert await agent.get(f"{agent.namespace}.example/v1/carts/cart") is not None
 
 
 async def test_a_custom_resource_that_was_not_named_is_refused_in_words(
     installing: Installing,
 ) -> None:
-    house = await installing(rights={"profile": "cluster"})
-    results = await synced(house, BOXES, BOX)
+    agent = await installing(rights={"profile": "cluster"})
+    results = await synced(agent, BOXES, BOX)
     assert statuses(results) == {"CustomResourceDefinition": "Synced", "Box": "SyncFailed"}
     _, message = results["Box"]
-    assert f"no right to patch boxes.{house.namespace}.example" in message
+    assert f"no right to patch boxes.{agent.namespace}.example" in message
     assert "profile 'cluster'" in message
     assert "rights.kinds" in message
 
@@ -241,21 +241,21 @@ async def test_kinds_deploys_the_chosen_kinds_and_no_other(
     installing: Installing,
 ) -> None:
     chosen = {"apiGroups": [""], "resources": ["persistentvolumes"]}
-    house = await installing(rights={"profile": "kinds", "kinds": [chosen]})
-    results = await synced(house, VOLUME, config_map("a"))
+    agent = await installing(rights={"profile": "kinds", "kinds": [chosen]})
+    results = await synced(agent, VOLUME, config_map("a"))
     assert statuses(results) == {"PersistentVolume": "Synced", "ConfigMap": "SyncFailed"}
     _, message = results["ConfigMap"]
-    assert f"no right to patch configmaps in namespace '{house.destination}'" in message
+    assert f"no right to patch configmaps in namespace '{agent.destination}'" in message
     assert "profile 'kinds'" in message
 
 
 @pytest.mark.parametrize("profile", ["namespaced", "roles", "cluster", "kinds", "read-only"])
 async def test_the_account_of_a_profile_may_write_its_kinds_and_nothing_else(
-    installing: Installing, quiet_house: House, control_plane: ControlPlane, profile: str
+    installing: Installing, stopped_agent: AgentFixture, control_plane: ControlPlane, profile: str
 ) -> None:
     """Asked with the agent's own token, of every kind and subresource that the cluster serves."""
     chosen = {"apiGroups": [""], "resources": ["persistentvolumes"]}
-    here, anywhere = within(quiet_house), {"createNamespaces": False}
+    here, anywhere = within(stopped_agent), {"createNamespaces": False}
     values, kinds, everywhere = {
         "namespaced": ({"destinations": here}, NAMESPACED, False),
         "roles": ({"destinations": here, "rights": {"roles": True}}, NAMESPACED | ROLES, False),
@@ -271,12 +271,12 @@ async def test_the_account_of_a_profile_may_write_its_kinds_and_nothing_else(
         ),
         "read-only": ({"destinations": {**here, "write": False}}, set(), False),
     }[profile]
-    house = await installing(**values)
-    access = await access_of_the_account(house, control_plane)
+    agent = await installing(**values)
+    access = await access_of_the_account(agent, control_plane)
     async with kube_api(access) as api:
         served = await served_resources(api)
         asked = {*((verb, *it) for verb, it in product(_WRITES, served)), *_GRANTS}
-        held = await allowed(api, asked, house.destination)
+        held = await allowed(api, asked, agent.destination)
         elsewhere = await allowed(api, asked, _ELSEWHERE)
     expected = {*((verb, *it) for verb, it in product(_WRITES, kinds)), *_OPEN_TO_ALL}
     assert kinds <= served

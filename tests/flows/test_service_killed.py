@@ -10,12 +10,12 @@ from typing import Any
 import aiohttp
 import pytest
 
-from playground.demo.far_end import FarEnd, open_far_end
-from tests.flows.house import House, config_map
-from tests.flows.near import allow, linked_by
+from playground.demo.control_plane import DemoService, open_demo_service
+from tests.flows.agent_fixture import AgentFixture, config_map
+from tests.flows.fake_service_link import allow, linked_by
 from tests.support import eventually
 
-pytestmark = [pytest.mark.flow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 SEED = 20260102
 ROUNDS = 5
@@ -23,27 +23,33 @@ _ENDED = ("succeeded", "failed", "expired", "cancelled", "unknown")
 
 
 @pytest.fixture
-async def far(database_url: str, tmp_path: Path) -> AsyncIterator[FarEnd]:
+async def fake_service(database_url: str, tmp_path: Path) -> AsyncIterator[DemoService]:
     """The service as a process of its own, and its administrator."""
-    async with open_far_end(tmp_path / "far", database_url) as far:
-        yield far
+    async with open_demo_service(tmp_path / "fake_service", database_url) as fake_service:
+        yield fake_service
 
 
 @pytest.fixture
-async def linked(quiet_house: House, far: FarEnd, tmp_path: Path) -> House:
-    await allow(quiet_house)
-    token = await far.new_agent("prod", "production", "eu")
-    return linked_by(token, far.url, quiet_house, tmp_path)
+async def linked_agent(
+    stopped_agent: AgentFixture, fake_service: DemoService, tmp_path: Path
+) -> AgentFixture:
+    await allow(stopped_agent)
+    token = await fake_service.new_agent("prod", "production", "eu")
+    return linked_by(token, fake_service.url, stopped_agent, tmp_path)
 
 
-async def order(far: FarEnd, application: str, key: str) -> str:
+async def order(fake_service: DemoService, application: str, key: str) -> str:
     """The id of the task; asked again with the same key until there is an answer, as people do."""
-    headers = {"X-CSRF-Token": far.csrf, "Origin": far.url, "Idempotency-Key": key}
+    headers = {
+        "X-CSRF-Token": fake_service.csrf,
+        "Origin": fake_service.url,
+        "Idempotency-Key": key,
+    }
     path = f"/api/v1/applications/{application}/sync"
 
     async def answered() -> str:
         try:
-            async with far.session.post(path, json={}, headers=headers) as answer:
+            async with fake_service.session.post(path, json={}, headers=headers) as answer:
                 body = await answer.json()
         except aiohttp.ClientError:
             return ""
@@ -53,38 +59,40 @@ async def order(far: FarEnd, application: str, key: str) -> str:
     return await eventually(answered, within=60, what="an answer to the command")
 
 
-async def ended(far: FarEnd, task: str) -> dict[str, Any]:
+async def ended(fake_service: DemoService, task: str) -> dict[str, Any]:
     async def end() -> dict[str, Any]:
         try:
-            told = await far.get(f"/tasks/{task}")
+            answer = await fake_service.get(f"/tasks/{task}")
         except aiohttp.ClientError:
             return {}
-        return told if told["phase"] in _ENDED else {}
+        return answer if answer["phase"] in _ENDED else {}
 
     return await eventually(end, within=90, what="an end of the command")
 
 
 async def test_a_killed_service_loses_no_command_and_has_none_done_twice(
-    linked: House, far: FarEnd
+    linked_agent: AgentFixture, fake_service: DemoService
 ) -> None:
     chance = random.Random(SEED)  # noqa: S311  a test repeats itself
-    linked.commit({"web/config.yaml": config_map("web", n="0")})
-    async with linked.running():
-        await linked.apply_app("web", "web")
-        found = await eventually(lambda: far.application("prod", "web"), what="it is shown")
+    linked_agent.commit({"web/config.yaml": config_map("web", n="0")})
+    async with linked_agent.running():
+        await linked_agent.apply_app("web", "web")
+        found = await eventually(
+            lambda: fake_service.application("prod", "web"), what="it is shown"
+        )
         ends, keys = [], [uuid.uuid4().hex for _ in range(ROUNDS)]
         for number, key in enumerate(keys, 1):
-            linked.commit({"web/config.yaml": config_map("web", n=str(number))})
-            asking = asyncio.create_task(order(far, found["id"], key), name="ask")
+            linked_agent.commit({"web/config.yaml": config_map("web", n=str(number))})
+            request = asyncio.create_task(order(fake_service, found["id"], key), name="ask")
             await asyncio.sleep(chance.uniform(0, 0.4))  # where in its work the kill hits it
-            far.server.kill()
-            await far.server.start()
-            ends.append(await ended(far, await asking))
-        app = await linked.app("web")
-        told = await far.get("/tasks?limit=100")
-        verdict = await far.get("/audit/verify")
+            fake_service.server.kill()
+            await fake_service.server.start()
+            ends.append(await ended(fake_service, await request))
+        app = await linked_agent.app("web")
+        answer = await fake_service.get("/tasks?limit=100")
+        verdict = await fake_service.get("/audit/verify")
     assert {one["phase"] for one in ends} == {"succeeded"}, ends
     assert len({one["id"] for one in ends}) == ROUNDS
-    assert len([one for one in told["items"] if one["kind"] == "sync"]) == ROUNDS
+    assert len([one for one in answer["items"] if one["kind"] == "sync"]) == ROUNDS
     assert len(app["status"]["history"]) == ROUNDS
     assert verdict["ok"], verdict

@@ -1,4 +1,4 @@
-"""Pushes become live objects: the rooms of sync on real parts."""
+"""Pushes become live objects: the handlers of sync on real parts."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import pytest
 
 from bus.events import SyncApp, TerminateOperation
 from bus.identity import AppKey
-from tests.flows.house import House, conditions, config_map, is_synced
+from tests.flows.agent_fixture import AgentFixture, conditions, config_map, is_synced
 from tests.support import eventually
-
-pytestmark = pytest.mark.flow
 
 HEALING = {"automated": {"prune": True, "selfHeal": True}}
 TRACKING = "argocd.argoproj.io/tracking-id"
@@ -47,8 +45,8 @@ def in_wave(manifest: str, wave: int) -> str:
     return manifest.replace("metadata: {name:", f"metadata: {{{annotation}, name:")
 
 
-def key(house: House, name: str) -> AppKey:
-    return AppKey(house.namespace, name)
+def key(agent: AgentFixture, name: str) -> AppKey:
+    return AppKey(agent.namespace, name)
 
 
 def healed(times: int) -> Callable[[dict[str, Any]], bool]:
@@ -59,112 +57,114 @@ def healed(times: int) -> Callable[[dict[str, Any]], bool]:
     return holds
 
 
-async def data_of(house: House, name: str) -> dict[str, Any] | None:
-    found = await house.get(f"configmaps/{name}")
+async def data_of(agent: AgentFixture, name: str) -> dict[str, Any] | None:
+    found = await agent.get(f"configmaps/{name}")
     return None if found is None else dict(found.get("data", {}))
 
 
-async def test_a_new_application_becomes_live_objects(house: House) -> None:
-    sha = house.commit({"web/a.yaml": config_map("a", key="1"), "web/b.yaml": config_map("b")})
-    await house.apply_app("web", "web", syncPolicy=HEALING)
-    app = await house.until_synced("web")
+async def test_a_new_application_becomes_live_objects(agent: AgentFixture) -> None:
+    sha = agent.commit({"web/a.yaml": config_map("a", key="1"), "web/b.yaml": config_map("b")})
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    app = await agent.until_synced("web")
     assert app["status"]["sync"]["revision"] == sha
     assert [one["revision"] for one in app["status"]["history"]] == [sha]
     assert (phase(app), results(app)) == ("Succeeded", {"a": "created", "b": "created"})
-    live = await house.get("configmaps/a")
+    live = await agent.get("configmaps/a")
     assert live is not None
     assert live["metadata"]["annotations"][TRACKING].startswith("web:/ConfigMap:")
 
 
-async def test_a_push_applies_what_it_changes_and_prunes_what_it_removes(house: House) -> None:
-    house.commit({f"web/{name}.yaml": config_map(name, key="1") for name in "abc"})
-    await house.apply_app("web", "web", syncPolicy=HEALING)
-    await house.until_synced("web")
-    untouched = await house.get("configmaps/c")
-    sha = house.commit({"web/a.yaml": config_map("a", key="2"), "web/b.yaml": None})
-    app = await house.until(synced_to(sha), app="web")
+async def test_a_push_applies_what_it_changes_and_prunes_what_it_removes(
+    agent: AgentFixture,
+) -> None:
+    agent.commit({f"web/{name}.yaml": config_map(name, key="1") for name in "abc"})
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    await agent.until_synced("web")
+    untouched = await agent.get("configmaps/c")
+    sha = agent.commit({"web/a.yaml": config_map("a", key="2"), "web/b.yaml": None})
+    app = await agent.until(synced_to(sha), app="web")
     assert results(app) == {"a": "configured", "b": "pruned", "c": "unchanged"}
-    assert await data_of(house, "a") == {"key": "2"}
-    assert await house.get("configmaps/c") == untouched
+    assert await data_of(agent, "a") == {"key": "2"}
+    assert await agent.get("configmaps/c") == untouched
 
 
-async def test_an_edit_in_the_cluster_is_healed(house: House) -> None:
-    house.commit({"web/a.yaml": config_map("a", key="1"), "web/b.yaml": config_map("b")})
-    await house.apply_app("web", "web", syncPolicy=HEALING)
-    await house.until_synced("web")
-    path = f"/api/v1/namespaces/{house.destination}/configmaps/a"
-    await house.api.patch(path, {"data": {"key": "edited"}})
+async def test_an_edit_in_the_cluster_is_healed(agent: AgentFixture) -> None:
+    agent.commit({"web/a.yaml": config_map("a", key="1"), "web/b.yaml": config_map("b")})
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    await agent.until_synced("web")
+    path = f"/api/v1/namespaces/{agent.destination}/configmaps/a"
+    await agent.api.patch(path, {"data": {"key": "edited"}})
 
     async def is_healed() -> bool:
-        return await data_of(house, "a") == {"key": "1"}
+        return await data_of(agent, "a") == {"key": "1"}
 
     await eventually(is_healed)
-    app = await house.until(lambda app: is_synced(app) and results(app).keys() == {"a"}, app="web")
+    app = await agent.until(lambda app: is_synced(app) and results(app).keys() == {"a"}, app="web")
     assert len(app["status"]["history"]) == 1
 
 
-async def test_an_edit_soon_after_is_healed_after_a_back_off(house: House) -> None:
-    house.commit({"web/a.yaml": config_map("a", key="1")})
-    await house.apply_app("web", "web", syncPolicy=HEALING)
-    await house.until_synced("web")
-    path = f"/api/v1/namespaces/{house.destination}/configmaps/a"
+async def test_an_edit_soon_after_is_healed_after_a_back_off(agent: AgentFixture) -> None:
+    agent.commit({"web/a.yaml": config_map("a", key="1")})
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    await agent.until_synced("web")
+    path = f"/api/v1/namespaces/{agent.destination}/configmaps/a"
     for heals in (1, 2):
-        await house.api.patch(path, {"data": {"key": "edited"}})
-        await house.until(healed(heals), app="web")
-    assert await data_of(house, "a") == {"key": "1"}
+        await agent.api.patch(path, {"data": {"key": "edited"}})
+        await agent.until(healed(heals), app="web")
+    assert await data_of(agent, "a") == {"key": "1"}
 
 
-async def test_without_self_heal_an_edit_is_only_shown(house: House) -> None:
-    house.commit({"web/a.yaml": config_map("a", key="1")})
-    await house.apply_app("web", "web", syncPolicy={"automated": {}})
-    await house.until_synced("web")
-    path = f"/api/v1/namespaces/{house.destination}/configmaps/a"
-    await house.api.patch(path, {"data": {"key": "edited"}})
-    await house.until(lambda app: app["status"]["sync"]["status"] == "OutOfSync", app="web")
-    assert await data_of(house, "a") == {"key": "edited"}
+async def test_without_self_heal_an_edit_is_only_shown(agent: AgentFixture) -> None:
+    agent.commit({"web/a.yaml": config_map("a", key="1")})
+    await agent.apply_app("web", "web", syncPolicy={"automated": {}})
+    await agent.until_synced("web")
+    path = f"/api/v1/namespaces/{agent.destination}/configmaps/a"
+    await agent.api.patch(path, {"data": {"key": "edited"}})
+    await agent.until(lambda app: app["status"]["sync"]["status"] == "OutOfSync", app="web")
+    assert await data_of(agent, "a") == {"key": "edited"}
 
 
-async def test_without_auto_sync_a_person_starts_it(house: House) -> None:
-    first = house.commit({"web/a.yaml": config_map("a", key="1")})
-    house.commit({"web/a.yaml": config_map("a", key="2")})
-    await house.apply_app("web", "web")
-    app = await house.until(lambda app: app.get("status", {}).get("sync"), app="web")
+async def test_without_auto_sync_a_person_starts_it(agent: AgentFixture) -> None:
+    first = agent.commit({"web/a.yaml": config_map("a", key="1")})
+    agent.commit({"web/a.yaml": config_map("a", key="2")})
+    await agent.apply_app("web", "web")
+    app = await agent.until(lambda app: app.get("status", {}).get("sync"), app="web")
     assert app["status"]["sync"]["status"] == "OutOfSync"
-    await house.patch_app("web", {"operation": {"sync": {"revision": first}}})
-    app = await house.until(
+    await agent.patch_app("web", {"operation": {"sync": {"revision": first}}})
+    app = await agent.until(
         lambda app: ended(app) and app["status"]["sync"]["status"] == "OutOfSync", app="web"
     )
     assert "operation" not in app
     assert state(app)["syncResult"]["revision"] == first
-    assert await data_of(house, "a") == {"key": "1"}
+    assert await data_of(agent, "a") == {"key": "1"}
 
 
 @pytest.mark.parametrize(
-    ("sync", "said"),
+    ("sync", "logged"),
     [({"revision": "no-such-branch"}, "no-such-branch"), ({"manifests": ["x"]}, "manifests")],
 )
 async def test_a_sync_that_cannot_be_done_says_why(
-    house: House, sync: dict[str, Any], said: str
+    agent: AgentFixture, sync: dict[str, Any], logged: str
 ) -> None:
-    house.commit({"web/a.yaml": config_map("a", key="1")})
-    await house.apply_app("web", "web")
-    await house.until(lambda app: app.get("status", {}).get("sync"), app="web")
-    await house.patch_app("web", {"operation": {"sync": sync}})
-    app = await house.until(ended, app="web")
+    agent.commit({"web/a.yaml": config_map("a", key="1")})
+    await agent.apply_app("web", "web")
+    await agent.until(lambda app: app.get("status", {}).get("sync"), app="web")
+    await agent.patch_app("web", {"operation": {"sync": sync}})
+    app = await agent.until(ended, app="web")
     assert (phase(app), "operation" in app) == ("Error", False)
-    assert said in state(app)["message"]
-    assert await house.get("configmaps/a") is None
+    assert logged in state(app)["message"]
+    assert await agent.get("configmaps/a") is None
 
 
-async def test_a_command_syncs_once_however_often_it_comes(house: House) -> None:
-    house.commit({"web/a.yaml": config_map("a", key="1")})
-    await house.apply_app("web", "web")
-    await house.until(lambda app: app.get("status", {}).get("sync"), app="web")
-    command = SyncApp(app=key(house, "web"), id="c1", actor="anna")
-    await house.publish(command)
-    app = await house.until(lambda app: ended(app) and is_synced(app), app="web")
-    await house.publish(command, SyncApp(app=key(house, "web"), id="c2", actor="anna"))
-    app = await house.until(
+async def test_a_command_syncs_once_however_often_it_comes(agent: AgentFixture) -> None:
+    agent.commit({"web/a.yaml": config_map("a", key="1")})
+    await agent.apply_app("web", "web")
+    await agent.until(lambda app: app.get("status", {}).get("sync"), app="web")
+    command = SyncApp(app=key(agent, "web"), id="c1", actor="anna")
+    await agent.publish(command)
+    app = await agent.until(lambda app: ended(app) and is_synced(app), app="web")
+    await agent.publish(command, SyncApp(app=key(agent, "web"), id="c2", actor="anna"))
+    app = await agent.until(
         lambda app: (
             ended(app) and {"name": "commandId", "value": "c2"} in state(app)["operation"]["info"]
         ),
@@ -174,26 +174,26 @@ async def test_a_command_syncs_once_however_often_it_comes(house: House) -> None
     assert len(app["status"]["history"]) == 2
 
 
-async def test_a_dry_run_changes_nothing_and_says_so(house: House) -> None:
-    house.commit({"web/a.yaml": config_map("a", key="1")})
-    await house.apply_app("web", "web")
-    await house.until(lambda app: app.get("status", {}).get("sync"), app="web")
-    await house.patch_app("web", {"operation": {"sync": {"dryRun": True}}})
-    app = await house.until(ended, app="web")
+async def test_a_dry_run_changes_nothing_and_says_so(agent: AgentFixture) -> None:
+    agent.commit({"web/a.yaml": config_map("a", key="1")})
+    await agent.apply_app("web", "web")
+    await agent.until(lambda app: app.get("status", {}).get("sync"), app="web")
+    await agent.patch_app("web", {"operation": {"sync": {"dryRun": True}}})
+    app = await agent.until(ended, app="web")
     assert results(app) == {"a": "created (dry run)"}
     assert app["status"]["sync"]["status"] == "OutOfSync"
-    assert await house.get("configmaps/a") is None
+    assert await agent.get("configmaps/a") is None
 
 
-async def test_only_the_named_objects_are_synced(house: House) -> None:
-    house.commit({"web/a.yaml": config_map("a"), "web/b.yaml": config_map("b")})
-    await house.apply_app("web", "web")
-    await house.until(lambda app: app.get("status", {}).get("sync"), app="web")
+async def test_only_the_named_objects_are_synced(agent: AgentFixture) -> None:
+    agent.commit({"web/a.yaml": config_map("a"), "web/b.yaml": config_map("b")})
+    await agent.apply_app("web", "web")
+    await agent.until(lambda app: app.get("status", {}).get("sync"), app="web")
     named = {"kind": "ConfigMap", "name": "a"}
-    await house.patch_app("web", {"operation": {"sync": {"resources": [named]}}})
-    app = await house.until(ended, app="web")
+    await agent.patch_app("web", {"operation": {"sync": {"resources": [named]}}})
+    app = await agent.until(ended, app="web")
     assert (results(app), app["status"]["sync"]["status"]) == ({"a": "created"}, "OutOfSync")
-    assert await house.get("configmaps/b") is None
+    assert await agent.get("configmaps/b") is None
 
 
 WORKLOAD = """
@@ -210,17 +210,17 @@ spec:
 
 
 async def test_a_wave_waits_for_the_health_of_the_one_before_and_can_be_terminated(
-    house: House,
+    agent: AgentFixture,
 ) -> None:
-    house.commit({"web/a.yaml": WORKLOAD, "web/b.yaml": in_wave(config_map("b"), 1)})
-    await house.apply_app("web", "web", syncPolicy=HEALING)
-    app = await house.until(lambda app: "healthy state" in state(app).get("message", ""), app="web")
+    agent.commit({"web/a.yaml": WORKLOAD, "web/b.yaml": in_wave(config_map("b"), 1)})
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    app = await agent.until(lambda app: "healthy state" in state(app).get("message", ""), app="web")
     assert (phase(app), results(app)) == ("Running", {"first": "created"})
-    assert await house.get("configmaps/b") is None
-    await house.publish(TerminateOperation(app=key(house, "web"), id="t1", actor="anna"))
-    app = await house.until(ended, app="web")
+    assert await agent.get("configmaps/b") is None
+    await agent.publish(TerminateOperation(app=key(agent, "web"), id="t1", actor="anna"))
+    app = await agent.until(ended, app="web")
     assert (phase(app), state(app)["message"]) == ("Failed", "Operation terminated")
-    assert await house.get("configmaps/b") is None
+    assert await agent.get("configmaps/b") is None
 
 
 SLOW = WORKLOAD.replace("  minReadySeconds: 500\n", "").replace(
@@ -228,20 +228,20 @@ SLOW = WORKLOAD.replace("  minReadySeconds: 500\n", "").replace(
 )
 
 
-async def test_a_wave_follows_when_the_one_before_is_healthy(house: House) -> None:
-    house.commit({"web/a.yaml": SLOW, "web/b.yaml": in_wave(config_map("b"), 1)})
-    await house.apply_app("web", "web", syncPolicy=HEALING)
-    await house.until(lambda app: "healthy state" in state(app).get("message", ""), app="web")
-    assert await house.get("configmaps/b") is None
-    app = await house.until(ended, app="web")
+async def test_a_wave_follows_when_the_one_before_is_healthy(agent: AgentFixture) -> None:
+    agent.commit({"web/a.yaml": SLOW, "web/b.yaml": in_wave(config_map("b"), 1)})
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    await agent.until(lambda app: "healthy state" in state(app).get("message", ""), app="web")
+    assert await agent.get("configmaps/b") is None
+    app = await agent.until(ended, app="web")
     assert (phase(app), results(app)) == ("Succeeded", {"first": "created", "b": "created"})
 
 
-async def test_the_namespace_is_created_where_that_is_asked_for(house: House) -> None:
-    house.commit({"web/a.yaml": config_map("a")})
+async def test_the_namespace_is_created_where_that_is_asked_for(agent: AgentFixture) -> None:
+    agent.commit({"web/a.yaml": config_map("a")})
     policy = {**HEALING, "syncOptions": ["CreateNamespace=true"]}
-    await house.apply_app("web", "web", syncPolicy=policy)
-    app = await house.until_synced("web")
+    await agent.apply_app("web", "web", syncPolicy=policy)
+    app = await agent.until_synced("web")
     assert "a" in results(app)
 
 
@@ -253,83 +253,122 @@ spec: {ports: [{port: 700000}]}
 """
 
 
-async def test_a_rejected_object_says_why_and_the_others_are_applied(house: House) -> None:
-    house.commit({"web/a.yaml": REFUSED, "web/b.yaml": config_map("b")})
+async def test_a_rejected_object_says_why_and_the_others_are_applied(agent: AgentFixture) -> None:
+    agent.commit({"web/a.yaml": REFUSED, "web/b.yaml": config_map("b")})
     policy = {"automated": {}, "retry": {"limit": 0}}
-    await house.apply_app("web", "web", syncPolicy=policy)
-    app = await house.until(ended, app="web")
+    await agent.apply_app("web", "web", syncPolicy=policy)
+    app = await agent.until(ended, app="web")
     assert phase(app) == "Failed"
     assert results(app)["b"] == "created"
     assert "700000" in results(app)["bad"]
     assert "bad" in conditions(app)["SyncError"]
 
 
-async def test_a_failed_sync_is_tried_again_after_its_back_off(house: House) -> None:
-    house.commit({"web/a.yaml": REFUSED})
+async def test_a_failed_sync_is_tried_again_after_its_back_off(agent: AgentFixture) -> None:
+    agent.commit({"web/a.yaml": REFUSED})
     backoff = {"duration": "10ms", "factor": 1, "maxDuration": "20ms"}
     policy = {"automated": {}, "retry": {"limit": 2, "backoff": backoff}}
-    await house.apply_app("web", "web", syncPolicy=policy)
-    app = await house.until(ended, app="web")
+    await agent.apply_app("web", "web", syncPolicy=policy)
+    app = await agent.until(ended, app="web")
     assert (phase(app), state(app)["retryCount"]) == ("Failed", 2)
 
 
-async def test_a_fix_does_not_wait_for_the_next_try_of_what_it_mends(house: House) -> None:
-    house.commit({"web/a.yaml": REFUSED, "web/b.yaml": config_map("b")})
+async def test_a_fix_does_not_wait_for_the_next_try_of_what_it_mends(agent: AgentFixture) -> None:
+    agent.commit({"web/a.yaml": REFUSED, "web/b.yaml": config_map("b")})
     backoff = {"duration": "1h", "factor": 1, "maxDuration": "1h"}
     policy = {**HEALING, "retry": {"limit": 2, "backoff": backoff}}
-    await house.apply_app("web", "web", syncPolicy=policy)
-    await house.until(lambda app: "; retry 1 of 2" in state(app).get("message", ""), app="web")
-    sha = house.commit({"web/a.yaml": None})
-    app = await house.until(synced_to(sha), app="web")
+    await agent.apply_app("web", "web", syncPolicy=policy)
+    await agent.until(lambda app: "; retry 1 of 2" in state(app).get("message", ""), app="web")
+    sha = agent.commit({"web/a.yaml": None})
+    app = await agent.until(synced_to(sha), app="web")
     assert [one["revision"] for one in app["status"]["history"]] == [sha]
 
 
-async def test_a_conflict_names_the_other_manager_and_git_wins(house: House) -> None:
-    path = f"/api/v1/namespaces/{house.destination}/configmaps/a"
+PAUSE = {"metadata": {"annotations": {"argocd.argoproj.io/skip-reconcile": "true"}}}
+GO_ON = {"metadata": {"annotations": {"argocd.argoproj.io/skip-reconcile": None}}}
+OFF = {"spec": {"syncPolicy": {"automated": {"enabled": False}}}}
+ON = {"spec": {"syncPolicy": {"automated": {"enabled": None}}}}
+IGNORED = [{"kind": "Service", "jsonPointers": ["/spec"]}]
+
+
+@pytest.mark.parametrize(
+    ("holding", "lifting"),
+    [
+        pytest.param(PAUSE, GO_ON, id="paused"),
+        pytest.param(OFF, ON, id="auto-sync off"),
+        pytest.param(
+            {"spec": {"ignoreDifferences": IGNORED}},
+            {"spec": {"ignoreDifferences": None}},
+            id="a field that is not acted on",
+        ),
+    ],
+)
+async def test_a_hold_also_stops_the_next_try_of_a_failed_sync(
+    agent: AgentFixture, holding: dict[str, Any], lifting: dict[str, Any]
+) -> None:
+    agent.commit({"web/a.yaml": REFUSED})
+    backoff = {"duration": "1h", "factor": 1, "maxDuration": "1h"}
+    policy = {**HEALING, "retry": {"limit": 2, "backoff": backoff}}
+    await agent.apply_app("web", "web", syncPolicy=policy)
+    await agent.until(waits_for_its_next_try, app="web")
+    await agent.patch_app("web", holding)
+    app = await agent.until(ended, app="web")
+    assert phase(app) == "Failed"
+    assert "not tried again while it is held" in state(app)["message"]
+    await agent.patch_app("web", lifting)
+    await agent.until(waits_for_its_next_try, app="web")
+
+
+def waits_for_its_next_try(app: dict[str, Any]) -> bool:
+    return "; retry 1 of 2" in state(app).get("message", "")
+
+
+async def test_a_conflict_names_the_other_manager_and_git_wins(agent: AgentFixture) -> None:
+    path = f"/api/v1/namespaces/{agent.destination}/configmaps/a"
     theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
-    await house.api.apply(path, {**theirs, "data": {"key": "theirs"}})
-    house.commit({"web/a.yaml": config_map("a", key="ours")})
-    await house.apply_app("web", "web", syncPolicy=HEALING)
-    app = await house.until_synced("web")
+    await agent.api.apply(path, {**theirs, "data": {"key": "theirs"}})
+    agent.commit({"web/a.yaml": config_map("a", key="ours")})
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    app = await agent.until_synced("web")
     assert "took fields over" in results(app)["a"]
     assert ".data.key" in results(app)["a"]
-    assert await data_of(house, "a") == {"key": "ours"}
+    assert await data_of(agent, "a") == {"key": "ours"}
 
 
-async def test_nothing_is_pruned_where_git_renders_to_nothing(house: House) -> None:
-    house.commit({"web/a.yaml": config_map("a"), "web/readme.md": "x"})
-    await house.apply_app("web", "web", syncPolicy=HEALING)
-    await house.until_synced("web")
-    house.commit({"web/a.yaml": None})
-    app = await house.until(lambda app: "SyncError" in conditions(app), app="web")
+async def test_nothing_is_pruned_where_git_renders_to_nothing(agent: AgentFixture) -> None:
+    agent.commit({"web/a.yaml": config_map("a"), "web/readme.md": "x"})
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    await agent.until_synced("web")
+    agent.commit({"web/a.yaml": None})
+    app = await agent.until(lambda app: "SyncError" in conditions(app), app="web")
     assert "wipe out all resources" in conditions(app)["SyncError"]
-    assert await house.get("configmaps/a") is not None
+    assert await agent.get("configmaps/a") is not None
 
 
-async def test_what_is_broken_is_refused_while_the_old_objects_stay(house: House) -> None:
-    house.commit({"web/a.yaml": config_map("a", key="1")})
-    await house.apply_app("web", "web", syncPolicy=HEALING)
-    await house.until_synced("web")
-    house.commit({"web/a.yaml": config_map("a") + "broken: [", "web/b.yaml": config_map("b")})
-    app = await house.until(lambda app: "ComparisonError" in conditions(app), app="web")
+async def test_what_is_broken_is_refused_while_the_old_objects_stay(agent: AgentFixture) -> None:
+    agent.commit({"web/a.yaml": config_map("a", key="1")})
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    await agent.until_synced("web")
+    agent.commit({"web/a.yaml": config_map("a") + "broken: [", "web/b.yaml": config_map("b")})
+    app = await agent.until(lambda app: "ComparisonError" in conditions(app), app="web")
     assert "a.yaml" in conditions(app)["ComparisonError"]
-    assert (await data_of(house, "a"), await house.get("configmaps/b")) == ({"key": "1"}, None)
-    sha = house.commit({"web/a.yaml": config_map("a", key="2")})
-    app = await house.until(synced_to(sha), app="web")
+    assert (await data_of(agent, "a"), await agent.get("configmaps/b")) == ({"key": "1"}, None)
+    sha = agent.commit({"web/a.yaml": config_map("a", key="2")})
+    app = await agent.until(synced_to(sha), app="web")
     assert conditions(app) == {}
 
 
-async def test_deleting_the_application_deletes_what_it_deployed(house: House) -> None:
+async def test_deleting_the_application_deletes_what_it_deployed(agent: AgentFixture) -> None:
     keep = config_map("kept").replace(
         "{name:", "{annotations: {argocd.argoproj.io/sync-options: Delete=false}, name:"
     )
-    house.commit({"web/a.yaml": config_map("a"), "web/b.yaml": keep})
-    await house.apply_app("web", "web", syncPolicy=HEALING, metadata={"finalizers": [FINALIZER]})
-    await house.until_synced("web")
-    await house.delete_app("web")
-    await eventually(lambda: house.known("web") is None)
-    assert await house.get("configmaps/a") is None
-    assert await house.get("configmaps/kept") is not None
+    agent.commit({"web/a.yaml": config_map("a"), "web/b.yaml": keep})
+    await agent.apply_app("web", "web", syncPolicy=HEALING, metadata={"finalizers": [FINALIZER]})
+    await agent.until_synced("web")
+    await agent.delete_app("web")
+    await eventually(lambda: agent.known("web") is None)
+    assert await agent.get("configmaps/a") is None
+    assert await agent.get("configmaps/kept") is not None
 
 
 DEFINITION = """
@@ -353,39 +392,39 @@ metadata: {name: one}
 """
 
 
-async def test_a_definition_and_its_object_come_in_one_sync(house: House) -> None:
-    token = house.namespace
-    house.commit(
+async def test_a_definition_and_its_object_come_in_one_sync(agent: AgentFixture) -> None:
+    token = agent.namespace
+    agent.commit(
         {
             "web/a.yaml": CART.replace("TOKEN", token),
             "web/b.yaml": DEFINITION.replace("TOKEN", token),
         }
     )
-    await house.apply_app("web", "web", syncPolicy=HEALING)
-    app = await house.until_synced("web")
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    app = await agent.until_synced("web")
     assert phase(app) == "Succeeded"
-    assert await house.get(f"{token}.example/v1/carts/one") is not None
-    await house.api.delete(
+    assert await agent.get(f"{token}.example/v1/carts/one") is not None
+    await agent.api.delete(
         f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/carts.{token}.example"
     )
 
 
 async def test_a_sync_of_four_objects_costs_four_applies_and_one_status_write(
-    house: House,
+    agent: AgentFixture,
 ) -> None:
-    house.commit({f"web/{name}.yaml": config_map(name) for name in "abcd"})
-    before = written(house)
-    await house.apply_app("web", "web", syncPolicy=HEALING)
-    await house.until_synced("web")
-    assert written(house) - before == 5
-    house.commit({"web/a.yaml": config_map("a", key="2")})
-    await house.until(lambda app: results(app).get("a") == "configured", app="web")
-    assert written(house) - before == 7
+    agent.commit({f"web/{name}.yaml": config_map(name) for name in "abcd"})
+    before = written(agent)
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    await agent.until_synced("web")
+    assert written(agent) - before == 5
+    agent.commit({"web/a.yaml": config_map("a", key="2")})
+    await agent.until(lambda app: results(app).get("a") == "configured", app="web")
+    assert written(agent) - before == 7
 
 
-def written(house: House) -> float:
+def written(agent: AgentFixture) -> float:
     """Requests of the agent that are no reads."""
-    (metric,) = house.parts.metrics.kube_requests.collect()
+    (metric,) = agent.parts.metrics.kube_requests.collect()
     reads = ("GET", "get", "list", "watch")
     return sum(
         sample.value

@@ -10,8 +10,8 @@ import pytest
 from bus.http.forwarded import HEADER, Network, caller_address
 from service.settings import InvalidServiceSettingsError, load
 from service.store.tables import audit
-from tests.service.client import connect
-from tests.service.world import World, open_service, settings
+from tests.service.fake_agent import connect
+from tests.service.service_fixture import RunningService, open_service, settings
 
 INSIDE: tuple[Network, ...] = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
 
@@ -62,11 +62,11 @@ async def address_in_audit(service_settings: dict[str, str], database_url: str) 
             http.post(f"{service.url}/api/v1/login", json=body) as answer,
         ):
             assert answer.status == 401
-        (record,) = await World(service).rows(audit)
+        (record,) = await RunningService(service).rows(audit)
     return str(record.address)
 
 
-async def test_who_is_no_trusted_proxy_cannot_choose_its_address(database_url: str) -> None:
+async def test_an_untrusted_proxy_cannot_choose_its_address(database_url: str) -> None:
     assert await address_in_audit({}, database_url) == "127.0.0.1"
 
 
@@ -77,13 +77,13 @@ async def test_a_trusted_proxy_names_the_caller(database_url: str) -> None:
 
 async def test_an_agent_links_through_a_trusted_proxy(database_url: str) -> None:
     async with open_service(settings(database_url, trusted_proxies="127.0.0.0/8")) as service:
-        world = World(service)
-        identity = await world.enrolled()
+        running_service = RunningService(service)
+        identity = await running_service.enrolled()
         async with connect(identity, headers={HEADER: "203.0.113.9"}) as link:
             await link.hello(identity, "e")
 
 
-async def test_who_guesses_behind_a_proxy_does_not_lock_out_the_others(database_url: str) -> None:
+async def test_guesses_behind_a_proxy_do_not_lock_out_others(database_url: str) -> None:
     async with open_service(settings(database_url, trusted_proxies="127.0.0.0/8")) as service:
 
         async def guess(address: str, name: str) -> int:
@@ -94,9 +94,9 @@ async def test_who_guesses_behind_a_proxy_does_not_lock_out_the_others(database_
             ):
                 return answer.status
 
-        said = [await guess("203.0.113.9", f"person-{n}") for n in range(28)]
-        assert said[0] == 401
-        assert 429 in said
+        statuses = [await guess("203.0.113.9", f"person-{n}") for n in range(28)]
+        assert statuses[0] == 401
+        assert 429 in statuses
         assert await guess("203.0.113.10", "somebody") == 401
 
 

@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 from alembic import command
 
-from bus.ids import new_id
+from bus.identity import new_id
 from service.store.migrate import alembic_config, check, migrate
 from tests.databases import new_database
 

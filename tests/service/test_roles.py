@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import date
-from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 import pytest
 
-from bus.ids import new_id
-from service.retention import partitions
+from bus.identity import new_id
+from service.retention import policy
 from service.retention.policy import RecordClass
-from service.store.roles import grant
-from tests.service.client import Outbox, application, connect
-from tests.service.world import World, open_service, settings
+from service.store.migrate import grant
+from tests.paths import REPOSITORY
+from tests.service.fake_agent import FakeOutbox, application, connect
+from tests.service.service_fixture import RunningService, open_service, settings
 
 
 @pytest.fixture
@@ -33,26 +33,28 @@ async def role_url(database_url: str) -> AsyncIterator[str]:
     await owner.close()
 
 
-async def test_the_service_does_all_of_its_work_as_that_role(role_url: str) -> None:
+async def test_the_service_does_all_of_its_work_as_a_role_that_owns_nothing(role_url: str) -> None:
     async with open_service(settings(role_url)) as service:
-        world = World(service)
-        identity, outbox = await world.enrolled(), Outbox()
+        running_service = RunningService(service)
+        identity, outbox = await running_service.enrolled(), FakeOutbox()
         async with connect(identity) as link:
             await link.hello(identity, outbox.epoch)
             await link.put([outbox.state(application("shop"))])
-        assert (await world.call("GET", "/audit/verify"))[1]["ok"]
-        status, listed = await world.call("GET", "/applications")
+        assert (await running_service.call("GET", "/audit/verify"))[1]["ok"]
+        status, listed = await running_service.call("GET", "/applications")
     assert (status, len(listed["items"])) == (200, 1)
 
 
-async def test_that_role_makes_and_drops_partitions_by_the_owners_functions(role_url: str) -> None:
+async def test_the_services_role_makes_and_drops_partitions_by_the_owners_functions(
+    role_url: str,
+) -> None:
     async with open_service(settings(role_url)) as service:
         old = date(2020, 5, 1)
-        async with service.parts.engine.begin() as connection:
-            assert await partitions.add_month(connection, RecordClass.FACTS, old)
-        async with service.parts.engine.begin() as connection:
-            await partitions.drop_month(connection, RecordClass.FACTS, old)
-            assert old not in await partitions.months(connection, RecordClass.FACTS)
+        async with service.dependencies.engine.begin() as connection:
+            assert await policy.add_month(connection, RecordClass.FACTS, old)
+        async with service.dependencies.engine.begin() as connection:
+            await policy.drop_month(connection, RecordClass.FACTS, old)
+            assert old not in await policy.months(connection, RecordClass.FACTS)
 
 
 @pytest.mark.parametrize(
@@ -70,9 +72,9 @@ async def test_that_role_makes_and_drops_partitions_by_the_owners_functions(role
         "ALTER TABLE audit OWNER TO CURRENT_USER",
     ],
 )
-async def test_that_role_cannot_change_what_was_recorded(role_url: str, statement: str) -> None:
+async def test_the_services_role_cannot_change_the_record(role_url: str, statement: str) -> None:
     async with open_service(settings(role_url)) as service:
-        await World(service).enrolled()
+        await RunningService(service).enrolled()
     connection = await asyncpg.connect(role_url, timeout=10)
     try:
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
@@ -83,7 +85,7 @@ async def test_that_role_cannot_change_what_was_recorded(role_url: str, statemen
 
 def test_whoever_records_something_has_the_keys_that_sign_it() -> None:
     """One unsigned record, and the service vouches for none that follows."""
-    root = Path(__file__).parents[2]
+    root = REPOSITORY
     files = [it for part in ("service", "cli") for it in (root / part).rglob("*.py")]
     calls = [
         (file.name, line.strip())
@@ -92,4 +94,4 @@ def test_whoever_records_something_has_the_keys_that_sign_it() -> None:
         for line in file.read_text().splitlines()
         if "open_engine(" in line and "keys=" not in line
     ]
-    assert [name for name, _ in calls] == ["roles.py"], calls
+    assert [name for name, _ in calls] == ["migrate.py"], calls

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from service.settings_document import document
+from tests.paths import REPOSITORY
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "service-settings.md"
+PAGE = REPOSITORY / "docs" / "service-settings.md"
 
 
 def test_the_page_is_as_the_types_are() -> None:

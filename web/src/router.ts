@@ -153,5 +153,5 @@ router.onError((_, to) => {
 
 router.afterEach((to) => {
   useNavigation().failed = "";
-  document.title = `${to.meta.title ?? "GitOps"} · GitOps`;
+  document.title = `${to.meta.title ?? "Fleet"} · plumbline`;
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { sayHop } from "@/model/hops";
+import { hopWord } from "@/model/hops";
 import { began } from "@/model/lanes";
-import { fact } from "./given";
+import { fact } from "./samples";
 
 const HOUR = 3_600_000;
 const until = Date.parse("2026-01-01T12:00:00Z");
@@ -23,5 +23,5 @@ describe("a hop in words", () => {
     ["manifests.rendered.v1", "rendered"],
     ["webhook", "webhook"],
     ["some.thing.v2", "some thing"],
-  ])("%s", (name, words) => expect(sayHop(name)).toBe(words));
+  ])("%s", (name, words) => expect(hopWord(name)).toBe(words));
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { build, isFiltered, matches, NO_FILTERS, parse, type Filters } from "@/model/filters";
-import { application } from "./given";
+import { application } from "./samples";
 
 const filters = (part: Partial<Filters>): Filters => ({ ...NO_FILTERS, ...part });
 

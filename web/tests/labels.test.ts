@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { carries, parseLabels, sayLabels } from "@/model/labels";
+import { matchesLabels, parseLabels, labelsText } from "@/model/labels";
 
 describe("labels as people type them", () => {
   it.each([
@@ -11,13 +11,14 @@ describe("labels as people type them", () => {
 
   it("come back as they were said", () => {
     const labels = { team: "core", "example.org/tier": "" };
-    expect(parseLabels(sayLabels(labels))).toEqual(labels);
+    expect(parseLabels(labelsText(labels))).toEqual(labels);
   });
 });
 
 describe("a group of labels", () => {
   it("fits what carries all of them", () =>
-    expect(carries({ team: "core", a: "b" }, { team: "core" })).toBe(true));
-  it("does not fit another value", () => expect(carries({ team: "web" }, { team: "core" })).toBe(false));
-  it("fits nothing while it is empty", () => expect(carries({ team: "web" }, {})).toBe(false));
+    expect(matchesLabels({ team: "core", a: "b" }, { team: "core" })).toBe(true));
+  it("does not fit another value", () =>
+    expect(matchesLabels({ team: "web" }, { team: "core" })).toBe(false));
+  it("fits nothing while it is empty", () => expect(matchesLabels({ team: "web" }, {})).toBe(false));
 });

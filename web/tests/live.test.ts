@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { apply } from "@/model/live";
-import { application, change } from "./given";
+import { application, change } from "./samples";
 
 const known = (...apps: ReturnType<typeof application>[]) => new Map(apps.map((app) => [app.id, app]));
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { extended, renewed } from "@/model/pages";
 
 const id = (row: string) => row;
-const page = (items: string[], next: string | null = "more") => ({ items, next });
+const page = (items: string[], next: string | null = "more") => ({ items, next, total: null });
 
 describe("a list in pages", () => {
   it("keeps what a newer row has pushed off the first page", () =>

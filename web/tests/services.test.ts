@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { ServiceCell } from "@/api/types";
-import { cellTone, serviceTable, tellsOfInstances } from "@/model/services";
+import type { ServiceSummary } from "@/api/schema";
+import { cellTone, serviceTable, concernsInstances } from "@/model/services";
 
-function cell(name: string, environment: string, part: Partial<ServiceCell> = {}): ServiceCell {
+function cell(name: string, environment: string, part: Partial<ServiceSummary> = {}): ServiceSummary {
   const counts = { applications: 1, instances: 2, ready: 2, healthy: 1, outOfSync: 0, leftOut: 0 };
-  return { name, environment, regions: [], images: [], revisions: [], ...counts, ...part };
+  return { name, environment, regions: [], images: [], revisions: [], of: [], ...counts, ...part };
 }
 
 describe("services by environment", () => {
@@ -39,5 +39,5 @@ describe("what makes the page of services old", () => {
     ["object.changed", { kind: "Instances" }, true],
     ["object.changed", { kind: "Repository" }, false],
     ["fact", {}, false],
-  ])("%s %o: %s", (event, body, old) => expect(tellsOfInstances({ event, body })).toBe(old));
+  ])("%s %o: %s", (type, body, old) => expect(concernsInstances({ type, body })).toBe(old));
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AGENT, HEALTH, isAway, isCalm, PHASE, severity, SYNC } from "@/model/status";
-import { application } from "./given";
+import { application } from "./samples";
 
 describe("a status", () => {
   it.each([

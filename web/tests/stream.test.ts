@@ -3,12 +3,13 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { follow, type LinkState } from "@/api/stream";
 
 let states: LinkState[];
+let gaps: number;
 let stop: AbortController;
 let send: (text: string) => void;
 
 beforeEach(() => {
   vi.useFakeTimers();
-  [states, stop] = [[], new AbortController()];
+  [states, gaps, stop] = [[], 0, new AbortController()];
   vi.stubGlobal("fetch", (_: string, { signal }: RequestInit) => {
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -19,7 +20,7 @@ beforeEach(() => {
     return Promise.resolve(new Response(body));
   });
   const ignore = () => undefined;
-  void follow({ change: ignore, gap: ignore, state: (state) => states.push(state) }, stop.signal);
+  void follow({ change: ignore, gap: () => (gaps += 1), state: (state) => states.push(state) }, stop.signal);
 });
 afterEach(() => {
   stop.abort();
@@ -49,5 +50,25 @@ describe("a service that accepts the stream", () => {
     send('event: hello\ndata: {"beat": 10}\n\n');
     await vi.advanceTimersByTimeAsync(15_000);
     expect(states).toEqual(["live"]);
+  });
+});
+
+describe("a page that was read before its stream began", () => {
+  it("is told to read again, once: what changed in between was told to nobody", async () => {
+    await vi.advanceTimersByTimeAsync(10);
+    expect(gaps).toBe(0);
+    send('id: 7\nevent: hello\ndata: {"resume": 7, "beat": 2}\n\n');
+    await vi.advanceTimersByTimeAsync(10);
+    expect(gaps).toBe(1);
+  });
+
+  it("misses nothing when its stream resumes where it was cut", async () => {
+    await vi.advanceTimersByTimeAsync(10);
+    send('id: 7\nevent: hello\ndata: {"resume": 7, "beat": 2}\n\n');
+    await vi.advanceTimersByTimeAsync(5500);
+    send('id: 7\nevent: hello\ndata: {"resume": 7, "beat": 2}\n\n');
+    await vi.advanceTimersByTimeAsync(10);
+    expect(states).toEqual(["live", "broken", "live"]);
+    expect(gaps).toBe(1);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { age, ago, duration, sayClockError, sayRoundTrip } from "@/model/time";
+import { age, ago, duration, clockErrorText, roundTripText } from "@/model/time";
 
 const NOW = Date.parse("2026-01-02T12:00:00Z");
 const before = (seconds: number) => new Date(NOW - seconds * 1000).toISOString();
@@ -38,10 +38,10 @@ describe("two clocks", () => {
     ["2026-01-01T12:00:00Z", null, ""],
     ["2026-01-01T12:00:00Z", "2026-01-01T11:57:00Z", "the agent's clock was 3 min behind"],
     ["2026-01-01T12:00:00Z", "2026-01-01T12:00:40Z", "the agent's clock was 40 s ahead"],
-  ])("at %s and %s are told apart", (time, agent, text) => expect(sayClockError(time, agent)).toBe(text));
+  ])("at %s and %s are told apart", (time, agent, text) => expect(clockErrorText(time, agent)).toBe(text));
 
   it("are joined by a round trip, of which less than a millisecond is said so", () => {
-    expect([null, 0, 0.4, 12].map(sayRoundTrip)).toEqual([
+    expect([null, 0, 0.4, 12].map(roundTripText)).toEqual([
       "not connected",
       "round trip < 1 ms",
       "round trip < 1 ms",

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { keyOf } from "@/model/keys";
-import { BOX, place } from "@/model/layout";
+import { BOX, layoutOf } from "@/model/layout";
 import { drawn, ROOT, type Folding } from "@/model/tree";
-import { neighbour } from "@/model/walk";
-import { node } from "./given";
+import { neighbour } from "@/model/neighbours";
+import { node } from "./samples";
 
 const OPEN: Folding = { opened: new Set(), closed: new Set() };
 const deployment = node("Deployment", "web", { group: "apps" });
@@ -50,7 +50,7 @@ describe("the tree", () => {
 
 describe("the layout", () => {
   const objects = drawn([deployment, ...sets.slice(0, 3), node("Service", "web")], OPEN);
-  const layout = place(objects);
+  const layout = layoutOf(objects);
 
   it("puts children right of their parent", () => {
     for (const object of objects) {

@@ -1,22 +1,22 @@
 /* What is said of things, in words. */
 import { describe, expect, it } from "vitest";
-import { sayAllowed } from "@/model/allowed";
+import { policySentence } from "@/model/allowed";
 import { connectionMark } from "@/model/connectionMark";
 import { sealedFields } from "@/model/connections";
 import { inWords } from "@/model/conditions";
 import { hourly } from "@/model/drifts";
-import { say } from "@/model/facts";
+import { markOf, sentenceOf } from "@/model/facts";
 import { bars } from "@/model/hops";
-import { keyOf, parseKey, sayKey } from "@/model/keys";
+import { keyOf, parseKey, keyText } from "@/model/keys";
 import { lanes, ticks } from "@/model/lanes";
 import { byNoun, PERMISSIONS } from "@/model/permissions";
 import { withoutAutoSync } from "@/model/spec";
-import { reported } from "@/model/reported";
-import { count, sayCounts, shortImage, shortRepository, shortRevision } from "@/model/text";
+import { reported } from "@/model/reportedTree";
+import { count, countsText, shortImage, shortRepository, shortRevision } from "@/model/text";
 import { besides } from "@/model/status";
-import { inShort, otherConditions, reasons } from "@/model/why";
-import type { JsonObject } from "@/api/types";
-import { application, fact } from "./given";
+import { firstReason, otherConditions, reasons } from "@/model/reasons";
+import type { JsonObject } from "@/api/schema";
+import { application, fact } from "./samples";
 
 describe("short forms", () => {
   it("of a commit are seven characters, of a tag all", () => {
@@ -37,7 +37,7 @@ describe("short forms", () => {
   });
 
   it("of an object are kind and name", () => {
-    expect(sayKey("apps/Deployment/shop/web")).toBe("Deployment web");
+    expect(keyText("apps/Deployment/shop/web")).toBe("Deployment web");
     expect(keyOf(parseKey("/Namespace//shop"))).toBe("/Namespace//shop");
   });
 });
@@ -52,7 +52,7 @@ describe("plural forms", () => {
   ])("of %d %s are right", (n, one, text) => expect(count(n, one)).toBe(text));
 
   it("of kinds are right in a list", () => {
-    expect(sayCounts({ Repository: 1, Application: 31 })).toBe("31 Applications, 1 Repository");
+    expect(countsText({ Repository: 1, Application: 31 })).toBe("31 Applications, 1 Repository");
   });
 });
 
@@ -95,7 +95,7 @@ describe("why an application needs a person", () => {
   it("is a source that cannot be rendered, and is not said twice", () => {
     const conditions = [{ type: "ComparisonError", message: "a.yaml:3: no mapping", since: "" }];
     const app = application({ attention: "Unreadable", conditions });
-    expect(inShort(app)).toBe("a.yaml:3: no mapping");
+    expect(firstReason(app)).toBe("a.yaml:3: no mapping");
     expect(otherConditions(app)).toEqual([]);
   });
 
@@ -115,37 +115,29 @@ describe("why an application needs a person", () => {
 
 describe("a condition that is new to this page", () => {
   it("has words all the same", () => {
-    expect(inWords("SomethingNewWarning")).toMatchObject({ says: "Something New Warning", bad: false });
+    expect(inWords("SomethingNewWarning")).toMatchObject({ title: "Something New Warning", bad: false });
   });
 });
 
 describe("facts", () => {
   it.each([
-    [fact("operation.finished.v1", { phase: "Succeeded" }), "good", "Sync succeeded"],
-    [fact("operation.finished.v1", { phase: "Failed", message: "no" }), "bad", "Sync failed: no"],
-    [
-      fact("health.assessed.v1", { status: "Degraded", before: "Healthy", message: "m" }),
-      "bad",
-      "Healthy → Degraded: m",
-    ],
-    [
-      fact("revision.resolved.v2", { target_revision: "main", revision: "b".repeat(40) }),
-      "calm",
-      "Push: main is now bbbbbbb",
-    ],
-    [
-      fact("resources.applied.v1", { failed: [{ resource: "apps/Deployment/shop/web", message: "no" }] }),
-      "bad",
-      "1 object failed: Deployment web: no",
-    ],
-    [
-      fact("operation.started.v1", { operation_kind: "self-heal", revision: "v1" }),
-      "busy",
-      "Self-heal to v1 started",
-    ],
-    [fact("app.compared.v1", { status: "OutOfSync", missing: 1 }), "warn", "OutOfSync: 1 missing"],
-    [fact("something.new.v1"), "calm", "something new"],
-  ])("are said in a sentence: %#", (one, tone, text) => expect(say(one)).toMatchObject({ tone, text }));
+    [fact("operation.finished.v1", { phase: "Succeeded" }), "sync", "good"],
+    [fact("operation.finished.v1", { phase: "Failed", message: "no" }), "sync", "bad"],
+    [fact("operation.started.v1", { initiated_by: "mira" }), "person", "busy"],
+    [fact("operation.started.v1", { automated: true }), "sync", "busy"],
+    [fact("health.assessed.v1", { status: "Degraded", before: "Healthy" }), "health", "bad"],
+    [fact("revision.resolved.v2", { revision: "b".repeat(40) }), "push", "calm"],
+    [fact("resources.applied.v1", { failed: [{ resource: "apps/Deployment/shop/web" }] }), "sync", "bad"],
+    [fact("resources.applied.v1", { applied: 2 }), "sync", "busy"],
+    [fact("app.compared.v1", { status: "OutOfSync", missing: 1 }), "drift", "warn"],
+    [fact("something.new.v1"), "person", "calm"],
+  ])("have a kind and a tone: %#", (one, kind, tone) => expect(markOf(one)).toEqual({ kind, tone }));
+
+  it("are said as the service says them, as sentences of their own", () => {
+    expect(sentenceOf(fact("app.compared.v1", {}, { sentence: "no sync: a window" }))).toBe(
+      "No sync: a window",
+    );
+  });
 
   const span = {
     since: Date.parse("2026-01-01T11:00:00Z"),
@@ -188,14 +180,19 @@ describe("numbers as shapes", () => {
     const drift = {
       id: "",
       agent: "",
+      agentName: "",
+      application: "",
       subject: "",
       project: "",
+      environment: "",
+      region: "",
       object: "",
       fields: [],
       actor: "",
       beganAt: "2026-01-01T11:40:00Z",
       endedAt: null,
       endedHow: "" as const,
+      seconds: 0,
     };
     expect(hourly([drift], now, 2).map((bar) => bar.minutes)).toEqual([20, 30]);
   });
@@ -211,7 +208,7 @@ describe("limits, connections and permissions", () => {
     ],
     [{ problem: "unknown key" }, "Read-only: its policy cannot be parsed (unknown key)."],
     [{ configMaps: ["*"] }, "Everything in every namespace. It may show the contents of ConfigMaps."],
-  ])("are said in one sentence: %j", (allowed, text) => expect(sayAllowed(allowed)).toBe(text));
+  ])("are said in one sentence: %j", (allowed, text) => expect(policySentence(allowed)).toBe(text));
 
   it("of a connection that was never used are not called broken", () => {
     expect(connectionMark({ status: "", message: "" }).word).toBe("Not used yet");

@@ -1,1 +1,1 @@
-"""One pure parser per Git host; what they have in common is a Push."""
+"""Webhooks of Git hosts: each host is a value in `providers/`, each delivery becomes a Push."""

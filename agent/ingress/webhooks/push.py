@@ -1,26 +1,27 @@
-"""Push: what every Git host means by "commits arrived", whatever its payload looks like.
+"""Push: the commits that arrived at a Git host, and the repositories in use that they touch. Pure.
 
-Parsers (one module per host) return it. `paths` is None wherever the payload does not name every
-changed file for certain: a forced push, a new ref, a shortened commit list. Nobody decides
-anything by `paths` alone; the refresh room compares trees.
+The parser of each provider returns a Push, whatever the host's payload looks like. `paths` is None
+wherever the payload does not name every changed file for certain: a forced push, a new ref, a
+shortened commit list. No decision rests on `paths` alone: the refresh handler compares trees.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from enum import StrEnum
+from typing import Protocol, TypeVar
 
 import msgspec
 
-from bus.identity import NO_REVISION, Revision
+from bus.events import RefreshRepository
+from bus.identity import NO_REVISION, RepositoryKey, Revision
 from bus.repository_url import RepositoryUrl, RepositoryUrlError
+from handlers.application.application import Application
 
+_T = TypeVar("_T")
 _BRANCH = "refs/heads/"
 _TAG = "refs/tags/"
-
-
 _REF = re.compile(r"refs/[^\x00-\x20\x7f]{1,1000}")
 _BRANCH_NAME = re.compile(r"[^\x00-\x20\x7f]{0,1000}")
 _COMMIT = re.compile(r"([0-9a-f]{40}|[0-9a-f]{64})?")
@@ -28,17 +29,13 @@ _DELIVERY = re.compile(r"[\x21-\x7e]{0,200}")
 _LONGEST_URL = 2000
 
 
-class Provider(StrEnum):
-    GITHUB = "github"
-    GITLAB = "gitlab"
-
-
 class MalformedPayloadError(ValueError):
     """The body is not what the host documents: the message names the field and what it expected."""
 
 
 class Push(msgspec.Struct, frozen=True, kw_only=True):
-    provider: Provider
+    provider: str
+    """The name of the webhook provider."""
     event: str
     repositories: tuple[str, ...]
     """Every spelling of the repository's URL that the payload gives, in canonical form."""
@@ -73,18 +70,26 @@ class Push(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.provider}:{self.delivery}:{self.ref}:{self.after}"
 
 
-class Commit(msgspec.Struct, frozen=True, kw_only=True):
-    """The changed files of one commit; both hosts spell them alike."""
+class PushedCommit(msgspec.Struct, frozen=True, kw_only=True):
+    """The changed files of one commit, as the hosts spell them."""
 
     added: tuple[str, ...] = ()
     modified: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
 
 
-def checked(push: Push) -> Push:
-    """The push, if Git could have made it: it becomes part of subjects, headers and marks.
+def decoded(body: bytes, kind: type[_T], title: str) -> _T:
+    """Decode a body of the provider `title`. Raises MalformedPayloadError."""
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as e:
+        raise MalformedPayloadError(f"not a {title} push: {e}") from e
 
-    Raises MalformedPayloadError, which shows nothing of what was sent.
+
+def checked(push: Push) -> Push:
+    """Return the push if Git could have made it: its values go into subjects and headers.
+
+    Raises MalformedPayloadError, whose message shows nothing of the values.
     """
     for name, value, form in (
         ("ref", push.ref, _REF),
@@ -94,21 +99,21 @@ def checked(push: Push) -> Push:
         ("the default branch", push.default_branch, _BRANCH_NAME),
     ):
         if not form.fullmatch(value):
-            raise MalformedPayloadError(f"{name} is none that Git has: expected {form.pattern}")
+            raise MalformedPayloadError(f"{name} is not one that Git has: expected {form.pattern}")
     if any(len(url) > _LONGEST_URL for url in push.repositories):
         raise MalformedPayloadError(f"a URL is longer than {_LONGEST_URL} characters")
     return push
 
 
-def paths_of(commits: Iterable[Commit]) -> tuple[str, ...]:
-    """All paths that any of `commits` names, sorted."""
+def paths_of(commits: Iterable[PushedCommit]) -> tuple[str, ...]:
+    """Return all paths that any of `commits` names, sorted."""
     named = {path for c in commits for path in (*c.added, *c.modified, *c.removed)}
     return tuple(sorted(named))
 
 
 def spellings(*urls: str) -> tuple[str, ...]:
-    """The given URLs in canonical form, without repetitions and those that name no repository."""
-    return tuple(dict.fromkeys(one for url in urls for one in _canonical(url)))
+    """Return the URLs in canonical form, without repetitions and without what is no repository."""
+    return tuple(dict.fromkeys(form for url in urls for form in _canonical(url)))
 
 
 def _canonical(url: str) -> Iterator[str]:
@@ -117,5 +122,51 @@ def _canonical(url: str) -> Iterator[str]:
 
 
 def revision(text: str) -> Revision:
-    """A commit id; the all-zero id by which hosts mean "none" is NO_REVISION."""
+    """Return a commit id; the all-zero id, by which hosts mean "none", is NO_REVISION."""
     return Revision(text) if text.strip("0") else NO_REVISION
+
+
+class AppsOfRepository(Protocol):
+    def repositories(self, delivery_key: str) -> Sequence[RepositoryKey]:
+        """Return the repositories in use that a delivery with this key may be about."""
+        ...
+
+    def of_repository(self, repository: RepositoryKey) -> Sequence[Application]: ...
+
+
+def touched(push: Push, apps: AppsOfRepository) -> tuple[RefreshRepository, ...]:
+    """Make an ask per repository in use whose Applications follow the pushed ref.
+
+    An Application may spell its repository differently from the payload (scheme, port, case,
+    suffix), and several repositories may look the same to a delivery: each of them is
+    refreshed, by its own URL. A tag may satisfy any version range, so tags always count; a
+    branch counts where it is the target revision or the default branch of an application that
+    follows HEAD.
+    """
+    keys = dict.fromkeys(_delivery_keys(push))
+    found = dict.fromkeys(url for key in keys for url in apps.repositories(key))
+    return tuple(
+        RefreshRepository(repository=repository, ref=push.ref)
+        for repository in found
+        if any(_follows(app, push) for app in apps.of_repository(repository))
+    )
+
+
+def _delivery_keys(push: Push) -> Iterator[str]:
+    for url in push.repositories:
+        with suppress(RepositoryUrlError):
+            yield RepositoryUrl.parse(url).delivery_key
+
+
+def _follows(app: Application, push: Push) -> bool:
+    return push.is_tag or any(
+        _means(source.target_revision, push)
+        for source in (app.spec.sources or (app.spec.source,))
+        if source is not None
+    )
+
+
+def _means(target: str, push: Push) -> bool:
+    if target in {"", "HEAD"}:
+        return push.default_branch in {"", push.branch}
+    return target in {push.branch, push.ref}

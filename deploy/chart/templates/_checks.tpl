@@ -1,5 +1,5 @@
 {{- /* What a schema cannot say in words: values that do not go together. */ -}}
-{{- define "house.checks" -}}
+{{- define "plumbline.checks" -}}
 {{- if and (eq .Values.destinations.scope "namespaces") (not .Values.destinations.namespaces) }}
 {{- fail "destinations.scope is \"namespaces\": expected at least one name in destinations.namespaces" }}
 {{- end }}

@@ -1,6 +1,6 @@
 {{- /* The kinds that each profile lets the agent write. No rule has a `*`, and none has `escalate`
        or `bind`: what the agent grants with a Role, it holds itself. */ -}}
-{{- define "house.namespaced-kinds" }}
+{{- define "plumbline.namespaced-kinds" }}
 - apiGroups: [""]
   resources: [configmaps, secrets, services, serviceaccounts, persistentvolumeclaims, limitranges, resourcequotas]
 - apiGroups: [apps]
@@ -14,11 +14,11 @@
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]
 {{- end }}
-{{- define "house.role-kinds" }}
+{{- define "plumbline.role-kinds" }}
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [roles, rolebindings]
 {{- end }}
-{{- define "house.cluster-kinds" }}
+{{- define "plumbline.cluster-kinds" }}
 - apiGroups: [""]
   resources: [namespaces, persistentvolumes]
 - apiGroups: [apiextensions.k8s.io]
@@ -38,11 +38,11 @@
 - apiGroups: [apiregistration.k8s.io]
   resources: [apiservices]
 {{- end }}
-{{- define "house.managed-kinds" }}
+{{- define "plumbline.managed-kinds" }}
 {{- $profile := .Values.rights.profile }}
-{{- if ne $profile "kinds" }}{{ include "house.namespaced-kinds" . }}{{ end }}
-{{- if or .Values.rights.roles (eq $profile "cluster") }}{{ include "house.role-kinds" . }}{{ end }}
-{{- if eq $profile "cluster" }}{{ include "house.cluster-kinds" . }}{{ end }}
+{{- if ne $profile "kinds" }}{{ include "plumbline.namespaced-kinds" . }}{{ end }}
+{{- if or .Values.rights.roles (eq $profile "cluster") }}{{ include "plumbline.role-kinds" . }}{{ end }}
+{{- if eq $profile "cluster" }}{{ include "plumbline.cluster-kinds" . }}{{ end }}
 {{- with .Values.rights.kinds }}
 {{ toYaml . }}
 {{- end }}

@@ -1,19 +1,19 @@
 {{- /* The verbs that the agent uses: apply is patch and, of what is not there yet, create;
        update is for Replace=true, delete for prune. */ -}}
-{{- define "house.read" -}}[get, list, watch]{{- end }}
-{{- define "house.write" -}}
-{{ if .Values.destinations.write }}[get, list, watch, create, update, patch, delete]{{ else }}{{ include "house.read" . }}{{ end }}
+{{- define "plumbline.read" -}}[get, list, watch]{{- end }}
+{{- define "plumbline.write" -}}
+{{ if .Values.destinations.write }}[get, list, watch, create, update, patch, delete]{{ else }}{{ include "plumbline.read" . }}{{ end }}
 {{- end }}
-{{- define "house.destination-rules" -}}
-{{- range include "house.managed-kinds" . | fromYamlArray }}
+{{- define "plumbline.destination-rules" -}}
+{{- range include "plumbline.managed-kinds" . | fromYamlArray }}
 - apiGroups: {{ toJson .apiGroups }}
   resources: {{ toJson .resources }}
-  verbs: {{ include "house.write" $ }}
+  verbs: {{ include "plumbline.write" $ }}
 {{- end }}
 {{- range .Values.observed }}
 - apiGroups: {{ toJson .apiGroups }}
   resources: {{ toJson .resources }}
-  verbs: {{ include "house.read" $ }}
+  verbs: {{ include "plumbline.read" $ }}
 {{- end }}
 {{- if .Values.link.url }}
 - apiGroups: [""]
@@ -27,9 +27,9 @@
 {{- end }}
 {{- end }}
 {{- /* The Secrets that the agent makes for itself. */ -}}
-{{- define "house.own-secrets" -}}
+{{- define "plumbline.own-secrets" -}}
 [gitops-agent-keys
-{{- if include "house.own-nats" . }}, {{ include "house.nats-logins" . }}, {{ include "house.nats-logins" . }}-subscriber{{ end }}
-{{- if include "house.own-redis" . }}, {{ include "house.redis-password" . }}{{ end }}
+{{- if include "plumbline.own-nats" . }}, {{ include "plumbline.nats-logins" . }}, {{ include "plumbline.nats-logins" . }}-subscriber{{ end }}
+{{- if include "plumbline.own-redis" . }}, {{ include "plumbline.redis-password" . }}{{ end }}
 {{- if .Values.link.url }}, gitops-agent-link{{ end }}]
 {{- end }}

@@ -1,6 +1,6 @@
 // The API server, its controllers, the scheduler and etcd, built from their own sources.
 // The versions here are the versions the playground runs; a change makes a new cache folder.
-module gitops-house/playground/cluster
+module plumbline/playground/cluster
 
 go 1.26.0
 

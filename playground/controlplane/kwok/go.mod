@@ -1,5 +1,5 @@
 // kwok plays the nodes: its module graph does not fit the one of kubernetes, so it has its own.
-module gitops-house/playground/kwok
+module plumbline/playground/kwok
 
 go 1.26.0
 

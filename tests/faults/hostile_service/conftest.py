@@ -12,23 +12,25 @@ from pathlib import Path
 
 import pytest
 
-from tests.bridge.farend import FarEnd
 from tests.faults.hostile_service.hostile import Hostile
-from tests.flows.conftest import definitions, far, quiet_house
-from tests.flows.house import House
-from tests.flows.near import acting, allow, linked_to
+from tests.flows.agent_fixture import AgentFixture
+from tests.flows.conftest import definitions, fake_service, stopped_agent
+from tests.flows.fake_service_link import acting, allow, linked_to
+from tests.unit.agent.bridge.fake_service import FakeService
 
-__all__ = ["definitions", "far", "quiet_house"]
+__all__ = ["definitions", "fake_service", "stopped_agent"]
 
 
 @pytest.fixture
-async def hostile(quiet_house: House, far: FarEnd, tmp_path: Path) -> AsyncIterator[Hostile]:
+async def hostile(
+    stopped_agent: AgentFixture, fake_service: FakeService, tmp_path: Path
+) -> AsyncIterator[Hostile]:
     victim = f"victim-{uuid.uuid4().hex[:8]}"
-    house = quiet_house
-    await house.api.create_namespace(victim)
-    watched = (house.namespace, house.destination, victim)
-    house.settings = house.settings.model_copy(update={"destination_namespaces": watched})
-    await allow(house, namespaces=house.destination)
-    async with acting(linked_to(far, house, tmp_path), far) as near:
-        yield Hostile(near, victim)
-    await house.api.delete(f"/api/v1/namespaces/{victim}")
+    agent = stopped_agent
+    await agent.api.create_namespace(victim)
+    watched = (agent.namespace, agent.destination, victim)
+    agent.settings = agent.settings.model_copy(update={"destination_namespaces": watched})
+    await allow(agent, namespaces=agent.destination)
+    async with acting(linked_to(fake_service, agent, tmp_path), fake_service) as link:
+        yield Hostile(link, victim)
+    await agent.api.delete(f"/api/v1/namespaces/{victim}")

@@ -6,9 +6,9 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
-from bus.link import Offer, Task, TaskKind, TaskResult
-from tests.flows.house import SERVER, House
-from tests.flows.near import Near
+from bus.link import LinkTask, Offer, TaskKind, TaskResult
+from tests.flows.agent_fixture import SERVER, AgentFixture
+from tests.flows.fake_service_link import FakeServiceLink
 from tests.support import eventually
 
 
@@ -16,18 +16,18 @@ from tests.support import eventually
 class Hostile:
     """What it does to one agent, and what of it shows in the cluster."""
 
-    near: Near
+    link: FakeServiceLink
     victim: str
     """A namespace that the owner has not permitted."""
 
     @property
-    def house(self) -> House:
-        return self.near.house
+    def agent(self) -> AgentFixture:
+        return self.link.agent
 
     async def put_app(self, name: str, path: str, **spec: Any) -> TaskResult:
         """An Application that syncs by itself, with `namespace` in place of the permitted one."""
-        namespace = spec.pop("namespace", self.house.destination)
-        source = {"repoURL": self.house.repository.url, "path": path, "targetRevision": "main"}
+        namespace = spec.pop("namespace", self.agent.destination)
+        source = {"repoURL": self.agent.repository.url, "path": path, "targetRevision": "main"}
         body = {
             "project": "default",
             "source": source,
@@ -44,36 +44,36 @@ class Hostile:
             "metadata": {"name": name, **metadata},
             "spec": spec,
         }
-        return await self.near.do(TaskKind.PUT, self.subject(name), manifest=manifest)
+        return await self.link.do(TaskKind.PUT, self.subject(name), manifest=manifest)
 
     async def do(self, kind: TaskKind, name: str, /, **arguments: Any) -> TaskResult:
-        return await self.near.do(kind, self.subject(name), **arguments)
+        return await self.link.do(kind, self.subject(name), **arguments)
 
     async def insist(self, kind: TaskKind, name: str) -> TaskResult:
         """Offered until it is answered, over whichever link there is."""
-        task, results = self.task(kind, name), self.near.far.results
+        task, results = self.task(kind, name), self.link.fake_service.results
 
         async def ended() -> list[TaskResult]:
-            await self.near.far.say(Offer(task=task))
+            await self.link.fake_service.send(Offer(task=task))
             return results.get(task.id, [])
 
         return (await eventually(ended, within=60, what=f"end of {kind}"))[0]
 
-    def task(self, kind: TaskKind, name: str, /, **fields: Any) -> Task:
-        return Task(
+    def task(self, kind: TaskKind, name: str, /, **fields: Any) -> LinkTask:
+        return LinkTask(
             id=uuid.uuid4().hex, kind=kind, subject=self.subject(name), actor="mallory", **fields
         )
 
     def subject(self, name: str) -> str:
-        return f"{self.house.namespace}/{name}"
+        return f"{self.agent.namespace}/{name}"
 
     async def settled(self, name: str) -> dict[str, Any]:
         """The Application once it is there and an operation of it is over."""
-        await eventually(lambda: self.house.known(name), what=f"the application {name}")
-        return await self.house.until(has_ended, app=name)
+        await eventually(lambda: self.agent.known(name), what=f"the application {name}")
+        return await self.agent.until(has_ended, app=name)
 
     async def exists(self, path: str) -> bool:
-        return await self.house.api.exists(path)
+        return await self.agent.api.exists(path)
 
 
 def has_ended(app: dict[str, Any]) -> bool:

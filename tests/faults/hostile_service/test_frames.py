@@ -8,18 +8,16 @@ import pytest
 
 from bus.link import Offer, TaskKind, TaskPhase
 from tests.faults.hostile_service.hostile import Hostile
-from tests.flows.house import config_map
-
-pytestmark = pytest.mark.flow
+from tests.flows.agent_fixture import config_map
 
 FRAMES = {
     "no JSON": "{",
-    "another type": '{"t": "nonsense"}',
+    "another type": '{"frame": "nonsense"}',
     "a list": "[1, 2, 3]",
     "deep": "[" * 100_000,
-    "huge": '{"t": "beat", "sent_at": 1, "x": "' + "a" * (4 << 20) + '"}',
-    "wrong fields": '{"t": "offer", "task": {"id": 7}}',
-    "a number that is none": '{"t": "ack", "through": 1e999}',
+    "huge": '{"frame": "beat", "sent_at": 1, "x": "' + "a" * (4 << 20) + '"}',
+    "wrong fields": '{"frame": "offer", "task": {"id": 7}}',
+    "a number that is none": '{"frame": "ack", "through": 1e999}',
 }
 
 
@@ -28,16 +26,16 @@ async def test_a_frame_that_cannot_be_read_costs_a_link_and_no_more(
     hostile: Hostile, frame: str
 ) -> None:
     with suppress(ConnectionError):  # the agent may hang up before it has heard the whole of it
-        await hostile.near.far._sockets[-1].send_str(frame)
-    hostile.house.commit({"web/a.yaml": config_map("a")})
-    await hostile.house.apply_app("web", "web", syncPolicy={"automated": {}})
-    await hostile.house.until_synced("web")
+        await hostile.link.fake_service._sockets[-1].send_str(frame)
+    hostile.agent.commit({"web/a.yaml": config_map("a")})
+    await hostile.agent.apply_app("web", "web", syncPolicy={"automated": {}})
+    await hostile.agent.until_synced("web")
     answer = await hostile.insist(TaskKind.REFRESH, "web")
     assert answer.phase is TaskPhase.SUCCEEDED
 
 
 async def test_a_task_of_nonsense_is_refused_by_its_own_result(hostile: Hostile) -> None:
-    far = hostile.near.far
+    fake_service = hostile.link.fake_service
     nonsense = (
         hostile.task(TaskKind.SYNC, "../../kube-system/x"),
         hostile.task(TaskKind.PUT, "x", arguments={"manifest": "text"}),
@@ -46,16 +44,16 @@ async def test_a_task_of_nonsense_is_refused_by_its_own_result(hostile: Hostile)
         hostile.task(TaskKind.DELETE, "x", arguments={"kind": "Namespace"}),
     )
     for task in nonsense:
-        assert (await far.do(task)).phase is TaskPhase.FAILED
+        assert (await fake_service.do(task)).phase is TaskPhase.FAILED
 
 
 async def test_what_is_no_id_is_not_taken(hostile: Hostile) -> None:
     task = hostile.task(TaskKind.REFRESH, "web")
-    for id_ in ("", "x" * 10_000):
-        await hostile.near.far.say(Offer(task=type(task)(**{**fields(task), "id": id_})))
+    for id_ in ("", "x" * 10_000, "a b", ">", "*", "a.b", "../a", "a\nb", "ä"):
+        await hostile.link.fake_service.send(Offer(task=type(task)(**{**fields(task), "id": id_})))
     known = await hostile.do(TaskKind.REFRESH, "absent")
     assert known.phase is TaskPhase.FAILED
-    assert hostile.near.far.results.keys() == {known.id}
+    assert hostile.link.fake_service.results.keys() == {known.id}
 
 
 def fields(task: object) -> dict[str, object]:

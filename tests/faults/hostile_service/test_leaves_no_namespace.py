@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from agent.store.applications import Applications
 from bus.link import TaskKind, TaskPhase
-from handlers.control_plane.governed import GOVERNED
+from handlers.control_plane.governance import GOVERNED
 from tests.faults.hostile_service.hostile import Hostile, has_ended, messages
-from tests.flows.house import House, config_map
-from tests.flows.near import allow
-
-pytestmark = pytest.mark.flow
+from tests.flows.agent_fixture import AgentFixture, config_map
+from tests.flows.fake_service_link import allow
+from tests.support import eventually
 
 
 def in_namespace(name: str, namespace: str) -> str:
@@ -24,16 +24,16 @@ def in_namespace(name: str, namespace: str) -> str:
     )
 
 
-def application(house: House, name: str, path: str, namespace: str) -> str:
+def application(agent: AgentFixture, name: str, path: str, namespace: str) -> str:
     """A manifest for Git."""
     body = {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "Application",
-        "metadata": {"name": name, "namespace": house.namespace},
+        "metadata": {"name": name, "namespace": agent.namespace},
         "spec": {
             "project": "default",
             "source": {
-                "repoURL": house.repository.url,
+                "repoURL": agent.repository.url,
                 "path": path,
                 "targetRevision": "main",
             },
@@ -57,7 +57,7 @@ async def test_an_application_is_put_into_no_other_namespace(hostile: Hostile) -
 
 async def test_git_does_not_lead_out_of_the_permitted_namespace(hostile: Hostile) -> None:
     token = f"pwned-{uuid.uuid4().hex[:8]}"
-    hostile.house.commit(
+    hostile.agent.commit(
         {
             "evil/inside.yaml": config_map("inside"),
             "evil/outside.yaml": in_namespace("outside", hostile.victim),
@@ -82,37 +82,37 @@ async def test_git_does_not_lead_out_of_the_permitted_namespace(hostile: Hostile
 
 
 async def test_git_does_not_rewrite_the_owners_policy(hostile: Hostile) -> None:
-    house = hostile.house
-    house.commit(
-        {"evil/limits.yaml": in_namespace("gitops-agent-limits", house.namespace)},
+    agent = hostile.agent
+    agent.commit(
+        {"evil/limits.yaml": in_namespace("gitops-agent-limits", agent.namespace)},
     )
     await allow(
-        house, kinds="put, tree, live", namespaces=f"{house.destination}, {house.namespace}"
+        agent, kinds="put, tree, live", namespaces=f"{agent.destination}, {agent.namespace}"
     )
-    await hostile.near.far.connected(times=2)
+    await hostile.link.fake_service.connected(times=2)
     await hostile.put_app("evil", "evil")
     ended = await hostile.settled("evil")
-    path = f"/api/v1/namespaces/{house.namespace}/configmaps/gitops-agent-limits"
-    stands = (await house.api.get(path))["data"]
+    path = f"/api/v1/namespaces/{agent.namespace}/configmaps/gitops-agent-limits"
+    stands = (await agent.api.get(path))["data"]
     assert "a" not in stands
     assert stands["kinds"] == "put, tree, live"
     assert "no destination" in messages(ended)
-    assert hostile.near.far.hellos[-1].allowed["kinds"] == ["put", "tree", "live"]
+    assert hostile.link.fake_service.hellos[-1].allowed["kinds"] == ["put", "tree", "live"]
 
 
 async def test_an_application_of_applications_is_held_too(hostile: Hostile) -> None:
-    house = hostile.house
+    agent = hostile.agent
     kinds = frozenset({"Application"})
-    object.__setattr__(house.parts.governance, "control_kinds", kinds)
-    await allow(house, namespaces=f"{house.destination}, {house.namespace}")
-    await hostile.near.far.connected(times=2)
-    house.commit(
+    object.__setattr__(agent.parts.governance, "control_kinds", kinds)
+    await allow(agent, namespaces=f"{agent.destination}, {agent.namespace}")
+    await hostile.link.fake_service.connected(times=2)
+    agent.commit(
         {
-            "parent/child.yaml": application(house, "child", "child", house.destination),
+            "parent/child.yaml": application(agent, "child", "child", agent.destination),
             "child/outside.yaml": in_namespace("outside", hostile.victim),
         }
     )
-    await hostile.put_app("parent", "parent", namespace=house.namespace)
+    await hostile.put_app("parent", "parent", namespace=agent.namespace)
     child = await hostile.settled("child")
     assert GOVERNED in child["metadata"]["annotations"]
     assert not await hostile.exists(f"/api/v1/namespaces/{hostile.victim}/configmaps/outside")
@@ -122,37 +122,37 @@ async def test_an_application_of_applications_is_held_too(hostile: Hostile) -> N
 async def test_an_application_of_applications_brings_none_unless_the_owner_says_so(
     hostile: Hostile,
 ) -> None:
-    house = hostile.house
-    await allow(house, namespaces="*", clusterScoped="true")
-    await hostile.near.far.connected(times=2)
-    house.commit({"parent/child.yaml": application(house, "child", "web", house.destination)})
-    await hostile.put_app("parent", "parent", namespace=house.namespace)
+    agent = hostile.agent
+    await allow(agent, namespaces="*", clusterScoped="true")
+    await hostile.link.fake_service.connected(times=2)
+    agent.commit({"parent/child.yaml": application(agent, "child", "web", agent.destination)})
+    await hostile.put_app("parent", "parent", namespace=agent.namespace)
     ended = await hostile.settled("parent")
-    assert house.known("child") is None
+    assert agent.known("child") is None
     assert "GITOPS_CONTROL_NAMESPACE_KINDS" in messages(ended)
 
 
 async def test_kinds_that_the_owner_takes_out_are_not_deployed(hostile: Hostile) -> None:
-    house = hostile.house
-    await allow(house, namespaces=house.destination, objectKinds="*, !Secret")
-    await hostile.near.far.connected(times=2)
+    agent = hostile.agent
+    await allow(agent, namespaces=agent.destination, objectKinds="*, !Secret")
+    await hostile.link.fake_service.connected(times=2)
     secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: evil}\nstringData: {a: b}\n"
-    house.commit({"evil/a.yaml": config_map("a"), "evil/secret.yaml": secret})
+    agent.commit({"evil/a.yaml": config_map("a"), "evil/secret.yaml": secret})
     await hostile.put_app("evil", "evil")
     ended = await hostile.settled("evil")
-    assert await house.get("secrets/evil") is None
+    assert await agent.get("secrets/evil") is None
     assert "objectKinds" in messages(ended)
 
 
 async def test_a_project_put_over_the_link_widens_nothing(hostile: Hostile) -> None:
     """A person's application of that project becomes one that the policy holds for."""
-    house = hostile.house
-    await allow(house, namespaces=f"{house.destination}, {house.namespace}")
-    await hostile.near.far.connected(times=2)
-    house.commit({"web/outside.yaml": in_namespace("outside", hostile.victim)})
-    narrow = {"server": "*", "namespace": house.destination}
-    path = f"/apis/argoproj.io/v1alpha1/namespaces/{house.namespace}/appprojects"
-    await house.api.create(
+    agent = hostile.agent
+    await allow(agent, namespaces=f"{agent.destination}, {agent.namespace}")
+    await hostile.link.fake_service.connected(times=2)
+    agent.commit({"web/outside.yaml": in_namespace("outside", hostile.victim)})
+    narrow = {"server": "*", "namespace": agent.destination}
+    path = f"/apis/argoproj.io/v1alpha1/namespaces/{agent.namespace}/appprojects"
+    await agent.api.create(
         path,
         {
             "apiVersion": "argoproj.io/v1alpha1",
@@ -161,12 +161,12 @@ async def test_a_project_put_over_the_link_widens_nothing(hostile: Hostile) -> N
             "spec": {"sourceRepos": ["*"], "destinations": [narrow]},
         },
     )
-    await house.apply_app("web", "web", project="team", syncPolicy={"automated": {}})
+    await agent.apply_app("web", "web", project="team", syncPolicy={"automated": {}})
     await hostile.settled("web")
     everywhere = {"sourceRepos": ["*"], "destinations": [{"server": "*", "namespace": "*"}]}
     put = await hostile.put("team", "AppProject", everywhere)
     assert put.phase is TaskPhase.SUCCEEDED, put
-    ended = await house.until(
+    ended = await agent.until(
         lambda app: has_ended(app) and "gitops-agent-limits" in messages(app), app="web"
     )
     assert not await hostile.exists(f"/api/v1/namespaces/{hostile.victim}/configmaps/outside")
@@ -179,9 +179,9 @@ async def person_has(hostile: Hostile) -> Any:
         "web/inside.yaml": config_map("inside"),
         "web/outside.yaml": in_namespace("outside", hostile.victim),
     }
-    hostile.house.commit(files)
-    await hostile.house.apply_app("web", "web", syncPolicy={"automated": {}})
-    return await hostile.house.until_synced("web")
+    hostile.agent.commit(files)
+    await hostile.agent.apply_app("web", "web", syncPolicy={"automated": {}})
+    return await hostile.agent.until_synced("web")
 
 
 async def test_what_a_person_has_beyond_the_policy_is_neither_edited_nor_deleted(
@@ -194,13 +194,13 @@ async def test_what_a_person_has_beyond_the_policy_is_neither_edited_nor_deleted
     assert (edited.code, deleted.code) == ("not_allowed", "not_allowed")
     assert "outside" in edited.message
     assert await hostile.exists(outside)
-    assert GOVERNED not in (await hostile.house.app("web"))["metadata"].get("annotations", {})
+    assert GOVERNED not in (await hostile.agent.app("web"))["metadata"].get("annotations", {})
 
 
 async def test_an_ordered_sync_prunes_nothing_beyond_the_policy(hostile: Hostile) -> None:
     await person_has(hostile)
-    await hostile.house.apply_app("web", "web")
-    hostile.house.commit({"web/outside.yaml": None})
+    await hostile.agent.apply_app("web", "web")
+    hostile.agent.commit({"web/outside.yaml": None})
     await hostile.do(TaskKind.REFRESH, "web")
     pruned = await hostile.do(TaskKind.SYNC, "web", prune=True)
     assert pruned.phase is TaskPhase.SUCCEEDED, pruned
@@ -208,19 +208,19 @@ async def test_an_ordered_sync_prunes_nothing_beyond_the_policy(hostile: Hostile
 
 
 async def test_the_link_does_not_take_its_mark_away(hostile: Hostile) -> None:
-    hostile.house.commit({"evil/a.yaml": config_map("a")})
+    hostile.agent.commit({"evil/a.yaml": config_map("a")})
     await hostile.put_app("evil", "evil")
-    spec = (await hostile.house.app("evil"))["spec"]
+    spec = (await hostile.agent.app("evil"))["spec"]
     for notes in ({}, {GOVERNED: ""}, {"other": "x"}):
         await hostile.put("evil", "Application", spec, annotations=notes)
-        assert GOVERNED in (await hostile.house.app("evil"))["metadata"]["annotations"]
+        assert GOVERNED in (await hostile.agent.app("evil"))["metadata"]["annotations"]
 
 
 async def test_no_namespace_is_made_beyond_the_policy(hostile: Hostile) -> None:
-    house, made = hostile.house, f"made-{uuid.uuid4().hex[:8]}"
-    await allow(house, namespaces=f"{house.destination}")
-    house.commit({"web/a.yaml": in_namespace("a", made)})
-    await house.apply_app("web", "web", destination={"server": SERVER, "namespace": made})
+    agent, made = hostile.agent, f"made-{uuid.uuid4().hex[:8]}"
+    await allow(agent, namespaces=f"{agent.destination}")
+    agent.commit({"web/a.yaml": in_namespace("a", made)})
+    await agent.apply_app("web", "web", destination={"server": SERVER, "namespace": made})
     refused = await hostile.do(TaskKind.SYNC, "web", options=["CreateNamespace=true"])
     assert refused.phase is TaskPhase.FAILED
     assert not await hostile.exists(f"/api/v1/namespaces/{made}")
@@ -230,10 +230,10 @@ SERVER = "https://kubernetes.default.svc"
 
 
 async def test_without_a_policy_nothing_is_written(hostile: Hostile) -> None:
-    house = hostile.house
-    path = f"/api/v1/namespaces/{house.namespace}/configmaps/gitops-agent-limits"
-    await house.api.delete(path)
-    await hostile.near.far.connected(times=2)
+    agent = hostile.agent
+    path = f"/api/v1/namespaces/{agent.namespace}/configmaps/gitops-agent-limits"
+    await agent.api.delete(path)
+    await hostile.link.fake_service.connected(times=2)
     for refused in (
         await hostile.put_app("evil", "evil"),
         await hostile.do(TaskKind.SYNC, "evil"),
@@ -241,3 +241,64 @@ async def test_without_a_policy_nothing_is_written(hostile: Hostile) -> None:
     ):
         assert refused.code == "not_allowed"
         assert "its owner allows more by making one" in refused.message
+
+
+async def test_a_deletion_is_what_it_says_and_not_what_a_manifest_beside_it_says(
+    hostile: Hostile,
+) -> None:
+    """The agent's own namespace, with its projects and credentials, is not permitted."""
+    agent = hostile.agent
+    projects = f"/apis/argoproj.io/v1alpha1/namespaces/{agent.namespace}/appprojects"
+    secrets = f"/api/v1/namespaces/{agent.namespace}/secrets"
+    labels = {"argocd.argoproj.io/secret-type": "repository"}
+    await agent.api.create(
+        projects,
+        {
+            "apiVersion": "argoproj.io/v1alpha1",
+            "kind": "AppProject",
+            "metadata": {"name": "fence"},
+            "spec": {},
+        },
+    )
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login", "labels": labels}}
+    await agent.api.create(secrets, {**secret, "stringData": {"url": "https://git.example/a"}})
+    for kind, name in (("AppProject", "fence"), ("Repository", "login")):
+        disguise = {"kind": "Application", "spec": {"destination": {}}}
+        disguise["spec"] = {"destination": {"namespace": agent.destination}}
+        refused = await hostile.do(TaskKind.DELETE, name, kind=kind, manifest=disguise)
+        assert refused.code == "not_allowed", refused
+    assert await hostile.exists(f"{projects}/fence")
+    assert await hostile.exists(f"{secrets}/login")
+
+
+@pytest.mark.parametrize("subject", ["web", "elsewhere/web", "/web", "else/where/web"])
+async def test_an_application_is_deleted_by_no_other_spelling_of_its_name(
+    hostile: Hostile, subject: str
+) -> None:
+    """Without a cascade nothing of the application's objects stands in the way."""
+    hostile.agent.commit({"web/outside.yaml": in_namespace("outside", hostile.victim)})
+    there = {"server": SERVER, "namespace": hostile.victim}
+    await hostile.agent.apply_app("web", "web", destination=there)
+    await eventually(lambda: hostile.agent.known("web"))
+    refused = await hostile.link.do(TaskKind.DELETE, subject, kind="Application", cascade=False)
+    app = await hostile.agent.app("web")
+    assert refused.code == "not_allowed", refused
+    assert "deletionTimestamp" not in app["metadata"]
+    assert GOVERNED not in app["metadata"].get("annotations", {})
+
+
+async def test_an_application_that_the_agent_has_not_seen_yet_is_neither_deleted_nor_changed(
+    hostile: Hostile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The policy could not judge it: a watch event comes a moment after the object."""
+    monkeypatch.setattr(Applications, "_keep", lambda _apps, _app: None)
+    there = {"server": SERVER, "namespace": hostile.victim}
+    await hostile.agent.apply_app("web", "web", destination=there)
+    before = await hostile.agent.app("web")
+    spec = {**before["spec"], "destination": {**there, "namespace": hostile.agent.destination}}
+    manifest = {**before, "metadata": {"name": "web"}, "spec": spec}
+    deleted = await hostile.link.do(TaskKind.DELETE, kind="Application", cascade=False)
+    changed = await hostile.link.do(TaskKind.PUT, kind="Application", manifest=manifest)
+    assert (deleted.code, changed.code) == ("conflict", "conflict")
+    assert "try again" in deleted.message
+    assert await hostile.agent.app("web") == before

@@ -9,9 +9,7 @@ import pytest
 
 from bus.link import TaskKind, TaskResult
 from tests.faults.hostile_service.hostile import Hostile
-from tests.flows.house import config_map
-
-pytestmark = pytest.mark.flow
+from tests.flows.agent_fixture import config_map
 
 
 @pytest.fixture
@@ -27,30 +25,30 @@ async def spied(hostile: Hostile, canary: str) -> AsyncIterator[Hostile]:
         "apiVersion: v1\nkind: ConfigMap\n"
         f"metadata: {{name: other, namespace: {hostile.victim}}}\ndata: {{a: {canary}-too}}\n"
     )
-    hostile.house.commit({"web/db.yaml": secret, "web/other.yaml": other})
-    await hostile.house.apply_app("web", "web", syncPolicy={"automated": {}})
-    await hostile.house.until_synced("web")
+    hostile.agent.commit({"web/db.yaml": secret, "web/other.yaml": other})
+    await hostile.agent.apply_app("web", "web", syncPolicy={"automated": {}})
+    await hostile.agent.until_synced("web")
     yield hostile
-    assert not [frame for frame in hostile.near.far.raw if canary in frame]
+    assert not [frame for frame in hostile.link.fake_service.raw if canary in frame]
 
 
 async def test_live_shows_no_value_of_a_secret(spied: Hostile) -> None:
-    space = spied.house.destination
+    space = spied.agent.destination
     shown = await spied.do(TaskKind.LIVE, "web", kind="Secret", namespace=space, name="db")
     assert set(shown.body["data"]) == {"p"}
 
 
 @pytest.mark.parametrize("where", ["", "kube-system", "*"])
 async def test_no_object_of_another_namespace_is_named(spied: Hostile, where: str) -> None:
-    said = {"kind": "ConfigMap", "name": "other", "namespace": where or spied.victim}
-    refused = await spied.do(TaskKind.LIVE, "web", **said)
+    target = {"kind": "ConfigMap", "name": "other", "namespace": where or spied.victim}
+    refused = await spied.do(TaskKind.LIVE, "web", **target)
     assert refused.code in ("not_allowed", "not_found")
 
 
 async def test_the_agents_own_keys_are_not_shown(spied: Hostile) -> None:
     for name in ("gitops-agent-link", "argocd-secret"):
-        said = {"kind": "Secret", "namespace": spied.house.namespace, "name": name}
-        refused = await spied.do(TaskKind.LIVE, "web", **said)
+        target = {"kind": "Secret", "namespace": spied.agent.namespace, "name": name}
+        refused = await spied.do(TaskKind.LIVE, "web", **target)
         assert refused.code in ("not_allowed", "not_found")
 
 
@@ -71,7 +69,7 @@ async def test_an_object_named_in_git_is_not_read_from_another_namespace(
     spied: Hostile, canary: str
 ) -> None:
     """A manifest of the same name would have shown the live object beside it."""
-    spied.house.commit(
+    spied.agent.commit(
         {
             "evil/a.yaml": config_map("a"),
             "evil/other.yaml": (
@@ -82,7 +80,7 @@ async def test_an_object_named_in_git_is_not_read_from_another_namespace(
     )
     await spied.put_app("evil", "evil", syncPolicy={})
     await spied.do(TaskKind.REFRESH, "evil")
-    await spied.house.until(lambda app: app.get("status", {}).get("sync"), app="evil")
+    await spied.agent.until(lambda app: app.get("status", {}).get("sync"), app="evil")
     answer = await spied.do(TaskKind.DIFF, "evil")
     live = await spied.do(
         TaskKind.LIVE, "evil", kind="ConfigMap", namespace=spied.victim, name="other"

@@ -2,10 +2,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.service.api.world import World, open_world
+from tests.service.api.api_fixture import ApiFixture, open_api_fixture
 
 
 @pytest.fixture
-async def world(database_url: str) -> AsyncIterator[World]:
-    async with open_world(database_url) as opened:
+async def api(database_url: str) -> AsyncIterator[ApiFixture]:
+    async with open_api_fixture(database_url) as opened:
         yield opened

@@ -2,19 +2,18 @@
 
 from typing import Any
 
-import pytest
 from sqlalchemy import insert
 
 from service.store import tables
-from tests.service.api.world import Person, World
-
-pytestmark = pytest.mark.flow
+from tests.service.api.api_fixture import ApiFixture, ApiPerson
 
 SPEC = {"description": "the shop's", "sourceRepos": ["https://git.example/shop"]}
 MANIFEST = {"metadata": {"name": "shop"}, "spec": SPEC}
 
 
-async def told(world: World, agent: str, name: str = "shop", epoch: str = "active") -> None:
+async def report_app_project(
+    api: ApiFixture, agent: str, name: str = "shop", epoch: str = "active"
+) -> None:
     """The agent has reported an AppProject."""
     keys = {"agent_id": agent, "epoch": epoch}
     row = {
@@ -24,29 +23,35 @@ async def told(world: World, agent: str, name: str = "shop", epoch: str = "activ
         "project": name,
         "uid": "u1",
         "hash": "h1",
-        "as_of": world.clock(),
-        "body": {"kind": "AppProject", "namespace": "argocd", "name": name, "spec": SPEC},
+        "as_of": api.clock(),
+        "body": {
+            "kind": "AppProject",
+            "namespace": "argocd",
+            "name": name,
+            "spec": SPEC,
+            "editVersion": "v1",
+        },
     }
-    async with world.engine.begin() as connection:
+    async with api.engine.begin() as connection:
         known = tables.epochs.select().where(tables.epochs.c.agent_id == agent)
         if epoch not in {it.epoch for it in await connection.execute(known)}:
             await connection.execute(insert(tables.epochs).values(**keys, state=epoch))
         await connection.execute(insert(tables.objects).values(row))
 
 
-async def only(who: Person, path: str = "/appprojects") -> dict[str, Any]:
+async def only(who: ApiPerson, path: str = "/appprojects") -> dict[str, Any]:
     (found,) = (await who.get(path)).body["items"]
     return dict(found)
 
 
 async def test_projects_are_listed_with_their_agents_place_and_how_many_use_them(
-    world: World,
+    api: ApiFixture,
 ) -> None:
-    agent = await world.agent("prod", environment="production", region="eu")
-    await told(world, agent)
+    agent = await api.agent("prod", environment="production", region="eu")
+    await report_app_project(api, agent)
     for name in ("a", "b"):
-        await world.application(agent, name, project="shop")
-    found = await only(await world.person("viewer"))
+        await api.application(agent, name, project="shop")
+    found = await only(await api.person("viewer"))
     assert (found["name"], found["namespace"], found["description"]) == (
         "shop",
         "argocd",
@@ -60,66 +65,66 @@ async def test_projects_are_listed_with_their_agents_place_and_how_many_use_them
     assert found["applications"] == 2
 
 
-async def test_lists_are_narrowed_by_agent_environment_region_and_name(world: World) -> None:
-    one = await world.agent("prod", environment="production", region="eu")
-    other = await world.agent("dev", environment="development", region="us")
-    await told(world, one)
-    await told(world, other)
-    who = await world.person("viewer")
+async def test_lists_are_narrowed_by_agent_environment_region_and_name(api: ApiFixture) -> None:
+    one = await api.agent("prod", environment="production", region="eu")
+    other = await api.agent("dev", environment="development", region="us")
+    await report_app_project(api, one)
+    await report_app_project(api, other)
+    who = await api.person("viewer")
     for query in (f"agent={one}", "environment=production,x", "region=eu"):
         assert (await only(who, f"/appprojects?{query}"))["agent"]["id"] == one, query
     assert len((await who.get("/appprojects?search=SHO")).body["items"]) == 2
     assert (await who.get("/appprojects?search=none")).body["items"] == []
 
 
-async def test_what_is_not_believed_is_not_shown(world: World) -> None:
-    await told(world, await world.agent("prod"), epoch="quarantined")
-    assert (await (await world.person("viewer")).get("/appprojects")).body["items"] == []
+async def test_what_is_not_believed_is_not_shown(api: ApiFixture) -> None:
+    await report_app_project(api, await api.agent("prod"), epoch="quarantined")
+    assert (await (await api.person("viewer")).get("/appprojects")).body["items"] == []
 
 
-async def test_who_sees_the_applications_of_a_project_sees_its_rules_and_no_other(
-    world: World,
+async def test_viewers_of_the_applications_of_a_project_see_its_rules_and_no_others(
+    api: ApiFixture,
 ) -> None:
-    agent = await world.agent("prod")
-    await told(world, agent, "shop")
-    await told(world, agent, "bank")
-    mine = await world.put(
-        "projects", account_id=world.account, organisation_id=world.organisation, name="shop"
+    agent = await api.agent("prod")
+    await report_app_project(api, agent, "shop")
+    await report_app_project(api, agent, "bank")
+    mine = await api.put(
+        "projects", account_id=api.account, organisation_id=api.organisation, name="shop"
     )
-    narrow = await world.person("viewer", project_id=mine)
+    narrow = await api.person("viewer", project_id=mine)
     found = await only(narrow)
     assert found["name"] == "shop"
     assert (await narrow.get(f"/appprojects/{found['id']}")).body["spec"] == SPEC
-    everything = (await (await world.person("viewer")).get("/appprojects")).body["items"]
+    everything = (await (await api.person("viewer")).get("/appprojects")).body["items"]
     (bank,) = (it["id"] for it in everything if it["name"] == "bank")
     assert (await narrow.get(f"/appprojects/{bank}")).status == 404
-    stranger = await world.person("administrator", account=await world.make_account("other"))
+    stranger = await api.person("administrator", account=await api.make_account("other"))
     assert (await stranger.get("/appprojects")).body["items"] == []
     assert (await stranger.get(f"/appprojects/{bank}")).status == 404
 
 
-async def test_an_editor_of_a_project_cannot_widen_it(world: World) -> None:
+async def test_an_editor_of_a_project_cannot_widen_it(api: ApiFixture) -> None:
     """On an agent that others share, writing needs the right to edit the agent."""
-    agent = await world.agent("prod")
-    await told(world, agent)
-    mine = await world.put(
-        "projects", account_id=world.account, organisation_id=world.organisation, name="shop"
+    agent = await api.agent("prod")
+    await report_app_project(api, agent)
+    mine = await api.put(
+        "projects", account_id=api.account, organisation_id=api.organisation, name="shop"
     )
-    editor = await world.person("editor", project_id=mine)
+    editor = await api.person("editor", project_id=mine)
     path = f"/appprojects/{(await only(editor))['id']}"
     body = {"manifest": MANIFEST}
     assert (await editor.call("PUT", path, body, {"If-Match": "h1"})).status == 403
     assert (await editor.call("DELETE", path)).status == 403
     assert (await editor.call("POST", "/appprojects", {"agent": agent, **body})).status == 403
-    assert await world.rows("tasks") == []
+    assert await api.rows("tasks") == []
 
 
-async def test_a_project_is_made_by_a_task_of_its_agent(world: World) -> None:
-    agent = await world.agent("prod")
-    editor = await world.person("editor")
+async def test_a_project_is_made_by_a_task_of_its_agent(api: ApiFixture) -> None:
+    agent = await api.agent("prod")
+    editor = await api.person("editor")
     made = await editor.call("POST", "/appprojects", {"agent": agent, "manifest": MANIFEST})
     assert made.status == 202
-    (task,) = await world.rows("tasks")
+    (task,) = await api.rows("tasks")
     assert (task.kind, task.subject, task.project) == ("put", "argocd/shop", "shop")
     assert task.arguments["create"] is True
     assert task.arguments["manifest"]["kind"] == "AppProject"
@@ -127,30 +132,31 @@ async def test_a_project_is_made_by_a_task_of_its_agent(world: World) -> None:
     assert (nowhere.status, nowhere.body["field"]) == (422, "agent")
 
 
-async def test_a_project_is_replaced_and_deleted_on_what_was_seen(world: World) -> None:
-    await told(world, await world.agent("prod"))
-    editor = await world.person("editor")
+async def test_a_project_is_replaced_and_deleted_on_what_was_seen(api: ApiFixture) -> None:
+    await report_app_project(api, await api.agent("prod"))
+    editor = await api.person("editor")
     path = f"/appprojects/{(await only(editor))['id']}"
-    assert (await editor.get(path)).headers["ETag"] == '"h1"'
+    assert (await editor.get(path)).headers["ETag"] == '"v1"'
     body = {"manifest": MANIFEST}
     assert (await editor.call("PUT", path, body)).status == 428
     assert (await editor.call("PUT", path, body, {"If-Match": '"h0"'})).status == 412
     assert (await editor.call("DELETE", path, None, {"If-Match": '"h0"'})).status == 412
     other = {"manifest": {"metadata": {"name": "other"}, "spec": {}}}
-    assert (await editor.call("PUT", path, other, {"If-Match": "h1"})).status == 422
-    assert (await editor.call("PUT", path, body, {"If-Match": '"h1"'})).status == 202
+    assert (await editor.call("PUT", path, other, {"If-Match": "v1"})).status == 422
+    assert (await editor.call("PUT", path, body, {"If-Match": '"v1"'})).status == 202
     assert (await editor.call("DELETE", path)).status == 202
-    tasks = await world.rows("tasks")
-    assert {(it.kind, it.precondition["uid"]) for it in tasks} == {("put", "u1"), ("delete", "u1")}
-    actions = {it.action for it in await world.rows("audit")}
+    tasks = await api.rows("tasks")
+    assert [it.precondition for it in tasks] == [{"uid": "u1", "editVersion": "v1"}] * 2
+    assert {it.kind for it in tasks} == {"put", "delete"}
+    actions = {it.action for it in await api.rows("audit")}
     assert {"appproject.change", "appproject.delete"} <= actions
 
 
-async def test_a_credential_in_a_project_is_refused(world: World) -> None:
-    agent = await world.agent("prod")
+async def test_a_credential_in_a_project_is_refused(api: ApiFixture) -> None:
+    agent = await api.agent("prod")
     leak = {"description": "-----BEGIN RSA PRIVATE KEY-----"}
     manifest = {"metadata": {"name": "shop"}, "spec": leak}
-    editor = await world.person("editor")
+    editor = await api.person("editor")
     answer = await editor.call("POST", "/appprojects", {"agent": agent, "manifest": manifest})
     assert answer.status == 422
-    assert await world.rows("tasks") == []
+    assert await api.rows("tasks") == []

@@ -1,6 +1,5 @@
 """What is generated to install an agent: valid, least rights, without a secret."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,37 +8,44 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handlers.control_plane.policy import read_policy
-from service.api.install.objects import objects
-from service.api.install.options import Feature, KindName, Options, Profile, Scope
-from service.api.install.overlay import difference
-from service.api.install.render import as_kustomize, as_yaml, dump
-from tests.service.api.world import World
+from service.api.agents.install.objects import objects
+from service.api.agents.install.options import (
+    InstallFeature,
+    InstallOptions,
+    InstallScope,
+    KindName,
+    RightsProfile,
+)
+from service.api.agents.install.overlay import difference
+from service.api.agents.install.render import as_kustomize, as_yaml, dump
+from tests.paths import REPOSITORY
+from tests.service.api.api_fixture import ApiFixture
 
 _LIMITS = "gitops-agent-limits"
-_SHOP = {"scope": Scope.NAMESPACE, "destination": "shop"}
+_SHOP = {"scope": InstallScope.NAMESPACE, "destination": "shop"}
 _WIDGETS = KindName.parse("widgets.example.org")
-ROOT = Path(__file__).parents[3]
+ROOT = REPOSITORY
 
 
-def options(**more: object) -> Options:
+def options(**more: object) -> InstallOptions:
     plain = {
         "account": "acme",
         "agent": "prod",
         "service_url": "https://gitops.example",
         "version": "1.2.3",
     }
-    return Options(**{**plain, **more})  # type: ignore[arg-type]
+    return InstallOptions(**{**plain, **more})  # type: ignore[arg-type]
 
 
-def kinds(chosen: Options) -> set[str]:
+def kinds(chosen: InstallOptions) -> set[str]:
     return {it["kind"] for it in yaml.safe_load_all(as_yaml(chosen)) if it}
 
 
-def rules(chosen: Options) -> list[dict[str, list[str]]]:
+def rules(chosen: InstallOptions) -> list[dict[str, list[str]]]:
     return [rule for it in objects(chosen) for rule in it.get("rules", ())]
 
 
-def test_the_yaml_is_what_was_meant() -> None:
+def test_the_yaml_of_an_installation_reads_back_as_its_objects() -> None:
     assert [it for it in yaml.safe_load_all(as_yaml(options())) if it] == objects(options())
 
 
@@ -67,24 +73,28 @@ def test_workloads_have_a_namespace_of_their_own_and_the_agent_s_is_no_destinati
 
 @pytest.mark.parametrize("destination", ["", "argocd"])
 def test_a_destination_that_is_missing_or_the_agent_s_own_is_a_problem(destination: str) -> None:
-    chosen = options(scope=Scope.NAMESPACE, destination=destination)
+    chosen = options(scope=InstallScope.NAMESPACE, destination=destination)
     assert chosen.problem[0] == "destination"
 
 
 def test_a_profile_that_the_scope_cannot_grant_is_a_problem() -> None:
-    assert options(**_SHOP, profile=Profile.CLUSTER).problem[0] == "profile"
-    assert options(profile=Profile.KINDS).problem[0] == "kinds"
-    assert options(profile=Profile.CLUSTER).problem == ("", "")
+    assert options(**_SHOP, profile=RightsProfile.CLUSTER).problem[0] == "profile"
+    assert options(profile=RightsProfile.KINDS).problem[0] == "kinds"
+    assert options(profile=RightsProfile.CLUSTER).problem == ("", "")
 
 
-@pytest.mark.parametrize("scope", list(Scope))
+@pytest.mark.parametrize("scope", list(InstallScope))
 @pytest.mark.parametrize(
     "features",
-    [frozenset(), frozenset({Feature.SYNC}), frozenset(Feature) - {Feature.ROLES}],
-    ids=str,
+    [
+        frozenset(),
+        frozenset({InstallFeature.SYNC}),
+        frozenset(InstallFeature) - {InstallFeature.ROLES},
+    ],
+    ids=["no feature", "sync", "all but roles"],
 )
 def test_no_choice_gives_all_rights_or_lets_it_write_roles(
-    scope: Scope, features: frozenset[Feature]
+    scope: InstallScope, features: frozenset[InstallFeature]
 ) -> None:
     for rule in rules(options(scope=scope, destination="shop", features=features)):
         assert "*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"]
@@ -93,12 +103,12 @@ def test_no_choice_gives_all_rights_or_lets_it_write_roles(
 
 
 def test_without_sync_the_agent_writes_nothing_at_its_destinations() -> None:
-    looking = options(features=frozenset())
-    (role,) = [it for it in objects(looking) if it["kind"] == "ClusterRole"]
+    reconciliation = options(features=frozenset())
+    (role,) = [it for it in objects(reconciliation) if it["kind"] == "ClusterRole"]
     assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}
 
 
-def test_without_manage_the_agent_deletes_nothing_at_home() -> None:
+def test_without_manage_the_agent_deletes_nothing_in_its_own_namespace() -> None:
     (home, *_) = [it for it in objects(options(features=frozenset())) if it["kind"] == "Role"]
     verbs = {verb for rule in home["rules"] for verb in rule["verbs"]}
     assert "delete" not in verbs
@@ -111,19 +121,19 @@ def test_without_manage_the_agent_deletes_nothing_at_home() -> None:
     }
 
 
-def test_the_control_plane_that_may_only_look_is_told_so_in_the_cluster() -> None:
-    def limits(chosen: Options) -> list[dict[str, str]]:
+def test_a_read_only_control_plane_is_configured_in_the_cluster() -> None:
+    def limits(chosen: InstallOptions) -> list[dict[str, str]]:
         return [it["data"] for it in objects(chosen) if it["metadata"]["name"] == _LIMITS]
 
     assert limits(options(read_only=True)) == [{"readOnly": "true"}]
-    roles = frozenset({Feature.SYNC, Feature.ROLES})
+    roles = frozenset({InstallFeature.SYNC, InstallFeature.ROLES})
     without_roles = "*, !Role, !RoleBinding"
     for chosen, expected in (
         (options(), ("*", without_roles, "false")),
         (options(**_SHOP), ("shop", without_roles, "false")),
         (options(**_SHOP, features=roles), ("shop", "*", "false")),
-        (options(profile=Profile.CLUSTER), ("*", "*", "true")),
-        (options(profile=Profile.KINDS, kinds=(_WIDGETS,)), ("*", without_roles, "true")),
+        (options(profile=RightsProfile.CLUSTER), ("*", "*", "true")),
+        (options(profile=RightsProfile.KINDS, kinds=(_WIDGETS,)), ("*", without_roles, "true")),
         (options(**_SHOP, kinds=(_WIDGETS,)), ("shop", without_roles, "false")),
         (options(kinds=(KindName.parse("jobs.batch"),)), ("*", without_roles, "false")),
     ):
@@ -138,7 +148,7 @@ def test_definitions_are_left_to_an_argo_cd_that_brings_them() -> None:
     assert "$patch" in as_kustomize(options(definitions=False))
 
 
-def test_it_manages_the_kinds_that_the_chart_manages() -> None:
+def test_the_manifest_manages_the_kinds_that_the_chart_manages() -> None:
     base = yaml.safe_load_all((ROOT / "deploy/base/agent.yaml").read_text())
     assert written(list(base)) == written(objects(options()))
     assert ("apps", "deployments") in written(objects(options()))
@@ -150,10 +160,13 @@ def test_each_profile_lets_it_write_its_kinds_and_the_chosen_ones() -> None:
 
     namespaced, widgets = kinds_of(), {("example.org", "widgets")}
     roles = {("rbac.authorization.k8s.io", it) for it in ("roles", "rolebindings")}
-    assert kinds_of(features=frozenset({Feature.SYNC, Feature.ROLES})) == namespaced | roles
-    assert kinds_of(profile=Profile.KINDS, kinds=(_WIDGETS,)) == widgets
+    assert (
+        kinds_of(features=frozenset({InstallFeature.SYNC, InstallFeature.ROLES}))
+        == namespaced | roles
+    )
+    assert kinds_of(profile=RightsProfile.KINDS, kinds=(_WIDGETS,)) == widgets
     assert kinds_of(kinds=(_WIDGETS,)) == namespaced | widgets
-    cluster = kinds_of(profile=Profile.CLUSTER)
+    cluster = kinds_of(profile=RightsProfile.CLUSTER)
     assert cluster > namespaced | roles
     assert ("apiextensions.k8s.io", "customresourcedefinitions") in cluster
 
@@ -166,11 +179,11 @@ def written(found: list[Any]) -> set[tuple[str, str]]:
 
 
 def test_logs_are_a_right_of_their_own() -> None:
-    def readable(features: frozenset[Feature]) -> bool:
+    def readable(features: frozenset[InstallFeature]) -> bool:
         return any("pods/log" in it["resources"] for it in rules(options(features=features)))
 
-    assert readable(frozenset({Feature.LOGS}))
-    assert not readable(frozenset({Feature.SYNC}))
+    assert readable(frozenset({InstallFeature.LOGS}))
+    assert not readable(frozenset({InstallFeature.SYNC}))
 
 
 def test_registry_proxy_and_authorities_reach_the_pod() -> None:
@@ -185,7 +198,7 @@ def test_registry_proxy_and_authorities_reach_the_pod() -> None:
     pod = deployment["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     env = {it["name"]: it.get("value") for it in container["env"]}
-    assert container["image"] == "registry.example/mirror/gitops-house/agent:1.2.3"
+    assert container["image"] == "registry.example/mirror/plumbline/agent:1.2.3"
     assert pod["imagePullSecrets"] == [{"name": "pull"}]
     assert env["HTTPS_PROXY"] == "http://proxy:3128"
     assert env["GITOPS_LINK_CA"] == "/etc/gitops/link-ca/ca.crt"
@@ -231,25 +244,23 @@ def test_the_difference_leads_from_one_to_the_other(before: object, after: objec
 
 
 @given(JSON)
-def test_what_is_written_is_what_is_read(value: object) -> None:
+def test_a_value_written_as_yaml_is_read_back(value: object) -> None:
     assert yaml.safe_load(dump(value)) == value
 
 
 _IN_SHOP = "scope=namespace&destination=shop&kinds=widgets.example.org,configmaps"
 
 
-@pytest.mark.flow
-async def test_the_manifest_is_served_in_every_form(world: World) -> None:
-    viewer = await world.person("viewer")
-    path = f"/agents/{await world.agent('prod')}/manifest"
+async def test_the_manifest_is_served_in_every_form(api: ApiFixture) -> None:
+    viewer = await api.person("viewer")
+    path = f"/agents/{await api.agent('prod')}/manifest"
     for form in ("yaml", "helm", "kustomize"):
         answer = await viewer.get(f"{path}?format={form}&namespace=tools&{_IN_SHOP}")
         assert answer.status == 200
         assert any(yaml.safe_load_all(answer.raw))
-        assert f"http://{world.server.host}" in answer.raw.decode()
+        assert f"http://{api.server.host}" in answer.raw.decode()
 
 
-@pytest.mark.flow
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -269,9 +280,9 @@ async def test_the_manifest_is_served_in_every_form(world: World) -> None:
         "profile=all",
     ],
 )
-async def test_what_could_become_structure_is_refused(world: World, wrong: str) -> None:
-    viewer = await world.person("viewer")
-    answer = await viewer.get(f"/agents/{await world.agent('prod')}/manifest?{wrong}")
+async def test_what_could_become_structure_is_refused(api: ApiFixture, wrong: str) -> None:
+    viewer = await api.person("viewer")
+    answer = await viewer.get(f"/agents/{await api.agent('prod')}/manifest?{wrong}")
     assert answer.status == 422
     assert answer.body["field"] == wrong.partition("=")[0]
     assert "x7canary" not in answer.raw.decode()

@@ -7,10 +7,8 @@ import pytest
 from aiohttp import ClientTimeout
 
 from service.api.routes import table
-from service.rooms import application
-from tests.service.api.world import API, Person, World
-
-pytestmark = pytest.mark.flow
+from service.wiring import public_application
+from tests.service.api.api_fixture import API, ApiFixture, ApiPerson
 
 PUBLIC, ANY, VIEW, SYNC, EDIT, ADMIN = "public", "any", "viewer", "deployer", "editor", "admin"
 MAY = {
@@ -184,47 +182,47 @@ def test_the_table_names_every_route() -> None:
     assert own == here
 
 
-def test_the_service_has_no_route_beside_the_api_but_these(world: World) -> None:
-    served = {it.canonical for it in application(world.parts).router.resources()}
+def test_the_service_has_no_route_beside_the_api_but_these(api: ApiFixture) -> None:
+    served = {it.canonical for it in public_application(api.dependencies).router.resources()}
     assert served - {f"{API}{it.path}" for it in LISTED} == OUTSIDE
 
 
-def concrete(world: World, route: Route, application: str, agent: str) -> str:
+def concrete(api: ApiFixture, route: Route, application: str, agent: str) -> str:
     """Ids that exist where there can be one, so that 404 does not hide a 403."""
     first = route.path.split("/")[1]
     ids = {
         "applications": application,
         "agents": agent,
-        "organisations": world.organisation,
-        "projects": world.project,
-        "roles": world.roles[world.account + "viewer"],
+        "organisations": api.organisation,
+        "projects": api.project,
+        "roles": api.roles[api.account + "viewer"],
     }
     path = route.path.replace("{id}", ids.get(first, "none"))
     path = re.sub(r"{\w+}", "none", path)
     return path + QUERIES.get(route.path, "")
 
 
-async def statuses(world: World, person: Person) -> dict[tuple[str, str], int]:
+async def statuses(api: ApiFixture, person: ApiPerson) -> dict[tuple[str, str], int]:
     """Bodies that are refused (422) if they get that far: only who may gets that far."""
-    agent = await world.agent(f"agent-{person.name}"[:50], heard_at=None, state="created")
-    application = await world.application(agent, "shop")
+    agent = await api.agent(f"agent-{person.name}"[:50], heard_at=None, state="created")
+    application = await api.application(agent, "shop")
     found = {}
     for route in LISTED:
         if route.path == "/logout":
             continue
-        path = concrete(world, route, application, agent)
+        path = concrete(api, route, application, agent)
         body = {"unknown": 1} if route.method in ("POST", "PUT", "PATCH") else None
         if route.method == "DELETE":
             path = path.replace(application, "none").replace(agent, "none")
-            path = path.replace(world.project, "none").replace(world.organisation, "none")
+            path = path.replace(api.project, "none").replace(api.organisation, "none")
         answer = await person.call(route.method, path, body)
         found[route.method, route.path] = answer.status
     return found
 
 
 @pytest.mark.parametrize("role", ["viewer", "deployer", "editor", "administrator"])
-async def test_a_role_reaches_its_routes_and_no_other(world: World, role: str) -> None:
-    found = await statuses(world, await world.person(role))
+async def test_a_role_reaches_its_routes_and_no_other(api: ApiFixture, role: str) -> None:
+    found = await statuses(api, await api.person(role))
     for route in LISTED:
         status = found.get((route.method, route.path), 0)
         if role in MAY.get(route.needs, {role}):
@@ -233,57 +231,57 @@ async def test_a_role_reaches_its_routes_and_no_other(world: World, role: str) -
             assert status == 403, (route, status)
 
 
-async def test_who_has_no_role_reaches_nothing(world: World) -> None:
-    found = await statuses(world, await world.person(""))
+async def test_a_principal_without_a_role_reaches_nothing(api: ApiFixture) -> None:
+    found = await statuses(api, await api.person(""))
     for route in LISTED:
         if route.needs not in (PUBLIC, ANY):
             assert found[route.method, route.path] == 403, route
-    nobody = await world.person("")
+    nobody = await api.person("")
     for path in ("/organisations", "/projects", "/tasks", "/filters"):
         assert (await nobody.get(path)).body["items"] == []
 
 
-async def test_the_administrator_of_another_account_finds_nothing(world: World) -> None:
-    other = await world.make_account("other")
-    stranger = await world.person("administrator", account=other)
-    found = await statuses(world, stranger)
+async def test_the_administrator_of_another_account_finds_nothing(api: ApiFixture) -> None:
+    other = await api.make_account("other")
+    stranger = await api.person("administrator", account=other)
+    found = await statuses(api, stranger)
     for route in LISTED:
         if "{id}" in route.path and route.method == "GET":
             status = found[route.method, route.path]
             assert status == 404, (route, status)
-    await world.application(await world.agent("prod"), "shop")
+    await api.application(await api.agent("prod"), "shop")
     for path in ("/applications", "/agents", "/organisations", "/projects", "/tasks"):
         assert (await stranger.get(path)).body["items"] == []
 
 
 @pytest.mark.parametrize("how", ["none", "expired", "revoked", "unknown"])
-async def test_without_a_valid_token_no_route_answers(world: World, how: str) -> None:
-    admin = await world.person("administrator")
-    now = world.clock.now
+async def test_without_a_valid_token_no_route_answers(api: ApiFixture, how: str) -> None:
+    admin = await api.person("administrator")
+    now = api.clock.now
     admin.token = {
         "none": "",
-        "expired": await world.token(admin.id, expires_at=now),
-        "revoked": await world.token(admin.id, revoked_at=now),
+        "expired": await api.token(admin.id, expires_at=now),
+        "revoked": await api.token(admin.id, revoked_at=now),
         "unknown": "gt_nobody",
     }[how]
-    world.tools.buckets.burst = 10_000
-    found = await statuses(world, admin)
+    api.buckets.burst = 10_000
+    found = await statuses(api, admin)
     for route in LISTED:
         if route.needs != PUBLIC and route.path != "/logout":
             assert found[route.method, route.path] == 401, route
 
 
-async def test_a_limited_token_has_its_permissions_only(world: World) -> None:
-    admin = await world.person("administrator")
-    admin.token = await world.token(admin.id, permissions=["gitops_application_view"])
+async def test_a_limited_token_has_its_permissions_only(api: ApiFixture) -> None:
+    admin = await api.person("administrator")
+    admin.token = await api.token(admin.id, permissions=["gitops_application_view"])
     assert (await admin.get("/applications")).status == 200
     assert (await admin.get("/agents")).status == 403
     assert (await admin.call("POST", "/roles", {"name": "x", "permissions": []})).status == 403
 
 
-async def test_the_page_of_the_document_loads_nothing(world: World) -> None:
-    world.client._timeout = ClientTimeout(total=30)
-    viewer = await world.person("viewer")
+async def test_the_page_of_the_document_loads_nothing(api: ApiFixture) -> None:
+    api.client._timeout = ClientTimeout(total=30)
+    viewer = await api.person("viewer")
     page = (await viewer.get("/docs")).raw.decode()
     assert "/applications/{id}/sync" in page
     assert "http://" not in page.replace("http://json-schema", "")

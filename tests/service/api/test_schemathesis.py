@@ -13,9 +13,9 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.service.api.world import World
+from tests.service.api.api_fixture import ApiFixture
 
-pytestmark = [pytest.mark.flow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 ENDLESS = (
     "/api/v1/events",
@@ -32,16 +32,16 @@ AWAY = {502, 503, 504}
 EXAMPLES = 8
 
 
-async def seeded(world: World) -> dict[str, str]:
-    agent = await world.agent("prod", heard_at=None, state="created")
-    other = await world.person("viewer")
+async def seeded(api: ApiFixture) -> dict[str, str]:
+    agent = await api.agent("prod", heard_at=None, state="created")
+    other = await api.person("viewer")
     return {
         "agents": agent,
-        "applications": await world.application(agent, "shop"),
-        "organisations": world.organisation,
-        "projects": world.project,
+        "applications": await api.application(agent, "shop"),
+        "organisations": api.organisation,
+        "projects": api.project,
         "principals": other.id,
-        "roles": world.roles[world.account + "viewer"],
+        "roles": api.roles[api.account + "viewer"],
     }
 
 
@@ -71,15 +71,15 @@ def attack(operation: Any, ids: dict[str, str], base: str, token: str) -> int:
     return sent
 
 
-async def test_the_service_keeps_to_its_document(world: World) -> None:
-    world.tools.buckets.rate = world.tools.buckets.burst = 1e6
-    admin, ids = await world.person("administrator"), await seeded(world)
+async def test_the_service_keeps_to_its_document(api: ApiFixture) -> None:
+    api.buckets.rate = api.buckets.burst = 1e6
+    admin, ids = await api.person("administrator"), await seeded(api)
     document = (await admin.get("/openapi.json")).body
     schema = schemathesis.openapi.from_dict(document)
     sent = 0
     for found in schema.get_all_operations():
         operation = found.ok()
         if operation.path not in ENDLESS:
-            sent += await asyncio.to_thread(attack, operation, ids, world.origin, admin.token)
+            sent += await asyncio.to_thread(attack, operation, ids, api.origin, admin.token)
     assert sent > 100
     assert (await admin.get("/audit/verify")).body["ok"]

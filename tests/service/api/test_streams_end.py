@@ -18,11 +18,10 @@ import pytest
 from sqlalchemy import update
 
 from service.store.tables import api_tokens, projects
-from tests.service.api.world import API, PASSWORD, Person, World
-from tests.service.statements import Statements
+from tests.service.api.api_fixture import API, PASSWORD, ApiFixture, ApiPerson
+from tests.service.counted_statements import Statements
 from tests.support import eventually
 
-pytestmark = pytest.mark.flow
 _WITHIN = 15.0
 
 
@@ -30,9 +29,9 @@ _WITHIN = 15.0
 class Reader:
     """Somebody with a role of their own, and what their streams are opened with."""
 
-    world: World
-    admin: Person
-    who: Person
+    api: ApiFixture
+    admin: ApiPerson
+    who: ApiPerson
     application: str
     headers: dict[str, str] = field(default_factory=dict)
     csrf: str = ""
@@ -40,7 +39,7 @@ class Reader:
 
 @asynccontextmanager
 async def opened(reader: Reader, path: str) -> AsyncIterator[aiohttp.ClientResponse]:
-    url = reader.world.server.make_url(API + path.format(id=reader.application))
+    url = reader.api.server.make_url(API + path.format(id=reader.application))
     async with (
         aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as http,
         http.get(url, headers=reader.headers) as response,
@@ -62,29 +61,29 @@ async def end_of(response: aiohttp.ClientResponse) -> str:
 
 
 @pytest.fixture
-async def reader(world: World) -> Reader:
-    admin = await world.person("administrator")
+async def reader(api: ApiFixture) -> Reader:
+    admin = await api.person("administrator")
     views = ["gitops_application_view", "audit_view"]
-    role = await world.put("roles", account_id=world.account, name="reader", permissions=views)
-    world.roles[world.account + "reader"] = role
-    who = await world.person("reader")
-    application = await world.application(await world.agent("prod"), "shop")
+    role = await api.put("roles", account_id=api.account, name="reader", permissions=views)
+    api.roles[api.account + "reader"] = role
+    who = await api.person("reader")
+    application = await api.application(await api.agent("prod"), "shop")
     headers = {"Authorization": f"Bearer {who.token}"}
-    return Reader(world, admin, who, application, headers)
+    return Reader(api, admin, who, application, headers)
 
 
 async def log_in(reader: Reader) -> None:
     """From here on the streams are opened by cookie."""
-    given = {"name": reader.who.name, "password": PASSWORD}
-    answered = await reader.world.call("POST", "/login", given)
+    login = {"name": reader.who.name, "password": PASSWORD}
+    answered = await reader.api.call("POST", "/login", login)
     cookie = answered.headers["Set-Cookie"].partition(";")[0]
     reader.headers, reader.csrf = {"Cookie": cookie}, answered.body["csrf"]
-    reader.world.client.cookie_jar.clear()
+    reader.api.client.cookie_jar.clear()
 
 
 async def by_cookie(reader: Reader, method: str, path: str, body: object = None) -> int:
-    headers = {**reader.headers, "X-CSRF-Token": reader.csrf, "Origin": reader.world.origin}
-    return (await reader.world.call(method, path, body, headers)).status
+    headers = {**reader.headers, "X-CSRF-Token": reader.csrf, "Origin": reader.api.origin}
+    return (await reader.api.call(method, path, body, headers)).status
 
 
 async def end_session(reader: Reader) -> None:
@@ -93,44 +92,44 @@ async def end_session(reader: Reader) -> None:
 
 async def revoke_token(reader: Reader) -> None:
     (token,) = [
-        it for it in await reader.world.rows("api_tokens") if it.principal_id == reader.who.id
+        it for it in await reader.api.rows("api_tokens") if it.principal_id == reader.who.id
     ]
     path = f"/principals/{reader.who.id}/tokens/{token.id}"
     assert (await reader.admin.call("DELETE", path)).status == 204
 
 
 async def let_token_expire(reader: Reader) -> None:
-    async with reader.world.engine.begin() as connection:
+    async with reader.api.engine.begin() as connection:
         mine = api_tokens.c.principal_id == reader.who.id
-        until = reader.world.clock() + timedelta(seconds=1)
+        until = reader.api.clock() + timedelta(seconds=1)
         await connection.execute(update(api_tokens).where(mine).values(expires_at=until))
-    reader.world.clock.on(seconds=2)
+    reader.api.clock.on(seconds=2)
 
 
 async def let_session_idle(reader: Reader) -> None:
     """The stream knows when; a change of access makes it look at the clock of this test."""
-    reader.world.clock.on(hours=3)
+    reader.api.clock.on(hours=3)
     await take_binding_of(reader, "nobody else")
 
 
 async def take_binding_of(reader: Reader, _whose: str) -> None:
-    await reader.world.put(
+    await reader.api.put(
         "bindings",
-        account_id=reader.world.account,
+        account_id=reader.api.account,
         principal_id=reader.who.id,
-        role_id=reader.world.roles[reader.world.account + "viewer"],
+        role_id=reader.api.roles[reader.api.account + "viewer"],
     )
 
 
 async def take_binding(reader: Reader) -> None:
     (binding,) = [
-        it for it in await reader.world.rows("bindings") if it.principal_id == reader.who.id
+        it for it in await reader.api.rows("bindings") if it.principal_id == reader.who.id
     ]
     assert (await reader.admin.call("DELETE", f"/bindings/{binding.id}")).status == 204
 
 
 async def change_role(reader: Reader) -> None:
-    path = f"/roles/{reader.world.roles[reader.world.account + 'reader']}"
+    path = f"/roles/{reader.api.roles[reader.api.account + 'reader']}"
     change = {"permissions": ["access_view"], "version": 1}
     assert (await reader.admin.call("PATCH", path, change)).status == 200
 
@@ -183,7 +182,7 @@ async def test_a_stream_ends_with_what_opened_it(reader: Reader, kind: str, reas
 
 
 async def test_a_stream_goes_on_when_somebody_else_is_concerned(reader: Reader) -> None:
-    other = await reader.world.person("viewer")
+    other = await reader.api.person("viewer")
     async with opened(reader, KINDS["changes"]) as response:
         assert (await reader.admin.call("DELETE", f"/principals/{other.id}")).status == 204
         await revoke_token(reader)
@@ -191,13 +190,13 @@ async def test_a_stream_goes_on_when_somebody_else_is_concerned(reader: Reader) 
 
 
 async def test_a_log_ends_when_its_application_leaves_the_readers_project(
-    world: World, reader: Reader
+    api: ApiFixture, reader: Reader
 ) -> None:
-    member = await world.person("viewer", project_id=world.project)
+    member = await api.person("viewer", project_id=api.project)
     reader.headers = {"Authorization": f"Bearer {member.token}"}
     async with opened(reader, KINDS["logs"]) as response:
-        async with world.engine.begin() as connection:
-            mine = projects.c.id == world.project
+        async with api.engine.begin() as connection:
+            mine = projects.c.id == api.project
             await connection.execute(
                 update(projects).where(mine).values(app_projects=["something-else"])
             )
@@ -205,12 +204,12 @@ async def test_a_log_ends_when_its_application_leaves_the_readers_project(
 
 
 async def test_a_stream_renews_its_access_without_its_principals_bucket(reader: Reader) -> None:
-    buckets = reader.world.tools.buckets
+    buckets = reader.api.buckets
     async with opened(reader, "/events") as response:
         buckets.rate = 0.001
         while buckets.wait(reader.who.id) == 0:
             pass
-        asked = Statements(reader.world.engine, "api_tokens")
+        asked = Statements(reader.api.engine, "api_tokens")
         await take_binding_of(reader, "nobody else")
         await eventually(lambda: asked.count, within=_WITHIN)
         assert not response.content.at_eof()

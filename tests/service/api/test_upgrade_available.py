@@ -4,9 +4,9 @@ from importlib.metadata import version
 
 import pytest
 
-from service.api.status import upgrade_for
+from service.api.agents.agent_summaries import upgrade_for
 
-OWN = version("gitops-house")
+OWN = version("plumbline")
 
 
 @pytest.mark.parametrize("agent", ["0.0.1", "v0.0.9", "0.0.1-rc1", "0"])
@@ -15,5 +15,5 @@ def test_an_older_agent_is_offered_our_version(agent: str) -> None:
 
 
 @pytest.mark.parametrize("agent", [OWN, "99.0.0", "", "9" * 60])
-def test_one_that_is_not_older_is_offered_nothing(agent: str) -> None:
+def test_an_agent_that_is_not_older_is_offered_no_upgrade(agent: str) -> None:
     assert upgrade_for(agent) is None

@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.api.world import World
-
-pytestmark = pytest.mark.flow
+from tests.service.api.api_fixture import ApiFixture
 
 NOUNS: tuple[tuple[str, str, dict[str, Any], dict[str, Any]], ...] = (
     ("organisations", "organisation", {"displayName": "Before"}, {"displayName": "After"}),
@@ -22,17 +20,17 @@ NOUNS: tuple[tuple[str, str, dict[str, Any], dict[str, Any]], ...] = (
 IDS = [noun[1] for noun in NOUNS]
 
 
-def body(world: World, path: str, values: dict[str, Any]) -> dict[str, Any]:
-    where = {"organisation": world.organisation} if path == "projects" else {}
+def body(api: ApiFixture, path: str, values: dict[str, Any]) -> dict[str, Any]:
+    where = {"organisation": api.organisation} if path == "projects" else {}
     return {"name": "mine", **where, **values}
 
 
 @pytest.mark.parametrize(("path", "word", "before", "after"), NOUNS, ids=IDS)
 async def test_a_noun_is_made_changed_on_what_was_seen_and_deleted(
-    world: World, path: str, word: str, before: dict[str, Any], after: dict[str, Any]
+    api: ApiFixture, path: str, word: str, before: dict[str, Any], after: dict[str, Any]
 ) -> None:
-    admin = await world.person("administrator")
-    made = await admin.call("POST", f"/{path}", body(world, path, before))
+    admin = await api.person("administrator")
+    made = await admin.call("POST", f"/{path}", body(api, path, before))
     assert (made.status, made.body["version"], made.body["name"]) == (201, 1, "mine")
     assert before.items() <= made.body.items()
     assert made.body["createdAt"].endswith("Z")
@@ -47,7 +45,7 @@ async def test_a_noun_is_made_changed_on_what_was_seen_and_deleted(
     assert (await admin.get(one)).status == 404
     again = await admin.call("DELETE", one)
     assert again.status == 404
-    records = [it for it in await world.rows("audit") if it.resource == f"{word}/mine"]
+    records = [it for it in await api.rows("audit") if it.resource == f"{word}/mine"]
     verbs = ["created", "changed", "deleted"]
     assert [it.action for it in records] == [f"{word}.{verb}" for verb in verbs]
     assert {it.actor for it in records} == {admin.name}
@@ -55,12 +53,12 @@ async def test_a_noun_is_made_changed_on_what_was_seen_and_deleted(
 
 @pytest.mark.parametrize(("path", "word", "before", "after"), NOUNS, ids=IDS)
 async def test_the_audit_says_what_was_and_what_is(
-    world: World, path: str, word: str, before: dict[str, Any], after: dict[str, Any]
+    api: ApiFixture, path: str, word: str, before: dict[str, Any], after: dict[str, Any]
 ) -> None:
-    admin = await world.person("administrator")
-    made = await admin.call("POST", f"/{path}", body(world, path, before))
+    admin = await api.person("administrator")
+    made = await admin.call("POST", f"/{path}", body(api, path, before))
     await admin.call("PATCH", f"/{path}/{made.body['id']}", {**after, "version": 1})
-    (record,) = [it for it in await world.rows("audit") if it.action == f"{word}.changed"]
+    (record,) = [it for it in await api.rows("audit") if it.action == f"{word}.changed"]
     ((_, was),), ((_, is_),) = (before.items(), after.items())
     assert str(was) in str(record.detail)
     assert str(is_) in str(record.detail)
@@ -68,10 +66,10 @@ async def test_the_audit_says_what_was_and_what_is(
 
 @pytest.mark.parametrize(("path", "word", "before", "after"), NOUNS, ids=IDS)
 async def test_a_name_is_taken_once(
-    world: World, path: str, word: str, before: dict[str, Any], after: dict[str, Any]
+    api: ApiFixture, path: str, word: str, before: dict[str, Any], after: dict[str, Any]
 ) -> None:
-    admin = await world.person("administrator")
-    assert (await admin.call("POST", f"/{path}", body(world, path, before))).status == 201
-    assert (await admin.call("POST", f"/{path}", body(world, path, after))).status == 409
-    made = [it for it in await world.rows("audit") if it.action == f"{word}.created"]
+    admin = await api.person("administrator")
+    assert (await admin.call("POST", f"/{path}", body(api, path, before))).status == 201
+    assert (await admin.call("POST", f"/{path}", body(api, path, after))).status == 409
+    made = [it for it in await api.rows("audit") if it.action == f"{word}.created"]
     assert len(made) == 1

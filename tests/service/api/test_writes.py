@@ -4,34 +4,43 @@ import asyncio
 
 import pytest
 
-from tests.service.api.world import World
-
-pytestmark = pytest.mark.flow
+from tests.service.api.api_fixture import ApiFixture
 
 
-async def app(world: World, **more: object) -> str:
-    return await world.application(await world.agent("prod"), "shop", **more)
+async def app(api: ApiFixture, **more: object) -> str:
+    return await api.application(await api.agent("prod"), "shop", **more)
 
 
-async def test_a_sync_is_a_task_and_a_record(world: World) -> None:
-    id_ = await app(world)
-    mira = await world.person("deployer")
+async def test_a_sync_is_a_task_and_a_record(api: ApiFixture) -> None:
+    id_ = await app(api)
+    mira = await api.person("deployer")
     ask = {"revision": "main", "prune": True, "resources": [{"kind": "Service", "name": "a"}]}
     answer = await mira.call("POST", f"/applications/{id_}/sync", ask)
     assert answer.status == 202
     task = answer.body["task"]
     assert (task["kind"], task["phase"], task["subject"]) == ("sync", "queued", "argocd/shop")
-    (row,) = await world.rows("tasks")
+    (row,) = await api.rows("tasks")
     assert row.actor == mira.name
     assert row.arguments["revision"] == "main"
-    (record,) = [it for it in await world.rows("audit") if it.action == "application.sync"]
+    (record,) = [it for it in await api.rows("audit") if it.action == "application.sync"]
     assert record.detail["task"] == task["id"]
     assert (await mira.get(f"/tasks/{task['id']}")).body["id"] == task["id"]
 
 
-async def test_equal_requests_with_one_key_are_one_task(world: World) -> None:
-    id_ = await app(world)
-    mira = await world.person("deployer")
+async def test_a_task_that_the_agent_cannot_do_is_refused_with_what_to_do(api: ApiFixture) -> None:
+    agent = await api.agent("edge", agent_version="0.2.0", capabilities=["task.refresh"])
+    id_ = await api.application(agent, "shop")
+    mira = await api.person("deployer")
+    refused = await mira.call("POST", f"/applications/{id_}/sync", {})
+    assert (refused.status, refused.body["rule"]) == (422, "agent-unsupported")
+    assert all(word in refused.body["detail"] for word in ("edge", "0.2.0", "sync"))
+    assert "Upgrade the agent" in refused.body["remedy"]
+    assert await api.rows("tasks") == []
+
+
+async def test_equal_requests_with_one_key_are_one_task(api: ApiFixture) -> None:
+    id_ = await app(api)
+    mira = await api.person("deployer")
     key = {"Idempotency-Key": "k1"}
     ask = {"prune": True}
     answers = await asyncio.gather(
@@ -42,15 +51,15 @@ async def test_equal_requests_with_one_key_are_one_task(world: World) -> None:
     other = await mira.call("POST", f"/applications/{id_}/sync", {"prune": False}, key)
     assert other.status == 409
     assert other.body["field"] == "Idempotency-Key"
-    tom = await world.person("deployer")
+    tom = await api.person("deployer")
     assert (await tom.call("POST", f"/applications/{id_}/sync", {}, key)).status == 202
 
 
-async def test_bulk_makes_a_task_for_each_once(world: World) -> None:
-    agent = await world.agent("prod")
+async def test_bulk_makes_a_task_for_each_once(api: ApiFixture) -> None:
+    agent = await api.agent("prod")
     for name in ("a", "b", "c"):
-        await world.application(agent, name, environment="prod" if name != "c" else "dev")
-    mira = await world.person("deployer")
+        await api.application(agent, name, environment="prod" if name != "c" else "dev")
+    mira = await api.person("deployer")
     ask = {"filter": {"environment": "prod"}}
     for _ in range(2):
         answer = await mira.call(
@@ -58,23 +67,23 @@ async def test_bulk_makes_a_task_for_each_once(world: World) -> None:
         )
         assert answer.status == 202
         assert {it["subject"] for it in answer.body["tasks"]} == {"argocd/a", "argocd/b"}
-    assert {it.clazz for it in await world.rows("tasks")} == {"bulk"}
-    assert len(await world.rows("tasks")) == 2
+    assert {it.priority for it in await api.rows("tasks")} == {"bulk"}
+    assert len(await api.rows("tasks")) == 2
     neither = await mira.call("POST", "/applications/bulk/sync", {})
     assert neither.status == 422
 
 
-async def test_a_task_that_waits_can_be_cancelled(world: World) -> None:
-    id_ = await app(world)
-    mira, tom = await world.person("deployer"), await world.person("viewer")
+async def test_a_task_that_waits_can_be_cancelled(api: ApiFixture) -> None:
+    id_ = await app(api)
+    mira, tom = await api.person("deployer"), await api.person("viewer")
     task = (await mira.call("POST", f"/applications/{id_}/refresh", {"hard": True})).body["task"]
     assert (await tom.call("POST", f"/tasks/{task['id']}/cancel", {})).status == 403
     ended = await mira.call("POST", f"/tasks/{task['id']}/cancel", {})
     assert ended.body["phase"] == "cancelled"
 
 
-async def test_a_stale_version_is_refused_with_the_current_one(world: World) -> None:
-    admin = await world.person("administrator")
+async def test_a_stale_version_is_refused_with_the_current_one(api: ApiFixture) -> None:
+    admin = await api.person("administrator")
     made = await admin.call("POST", "/agents", {"name": "prod"})
     path = f"/agents/{made.body['id']}"
     tag = (await admin.get(path)).headers["ETag"]
@@ -88,10 +97,10 @@ async def test_a_stale_version_is_refused_with_the_current_one(world: World) -> 
     assert (await admin.call("PATCH", path, {"region": "us", "version": 2})).status == 200
 
 
-async def test_an_application_is_replaced_on_what_was_seen(world: World) -> None:
-    agent = await world.agent("prod")
-    id_ = await world.application(agent, "shop")
-    async with world.engine.begin() as connection:
+async def test_an_application_is_replaced_on_what_was_seen(api: ApiFixture) -> None:
+    agent = await api.agent("prod")
+    id_ = await api.application(agent, "shop")
+    async with api.engine.begin() as connection:
         await connection.exec_driver_sql(
             "INSERT INTO epochs (agent_id, epoch, state) VALUES ($1, 'e', 'active')", (agent,)
         )
@@ -102,7 +111,7 @@ async def test_an_application_is_replaced_on_what_was_seen(world: World) -> None
             '"deployedAt": "2026-01-01T00:00:00Z"}]}}\')',
             (agent,),
         )
-    mira = await world.person("editor")
+    mira = await api.person("editor")
     seen = await mira.get(f"/applications/{id_}")
     assert seen.headers["ETag"] == '"h1"'
     manifest = {"metadata": {"name": "shop"}, "spec": {"project": "default"}}
@@ -110,7 +119,7 @@ async def test_an_application_is_replaced_on_what_was_seen(world: World) -> None
     assert (await mira.call("PUT", path, body)).status == 428
     assert (await mira.call("PUT", path, body, {"If-Match": '"h0"'})).status == 412
     assert (await mira.call("PUT", path, body, {"If-Match": '"h1"'})).status == 202
-    (task,) = await world.rows("tasks")
+    (task,) = await api.rows("tasks")
     assert task.precondition == {"uid": "u1"}
     renamed = {"manifest": {**manifest, "metadata": {"name": "other"}}}
     assert (await mira.call("PUT", path, renamed, {"If-Match": '"h1"'})).status == 422
@@ -118,19 +127,19 @@ async def test_an_application_is_replaced_on_what_was_seen(world: World) -> None
     assert [it["revision"] for it in history] == ["a"]
 
 
-async def test_a_read_waits_for_the_agent(world: World) -> None:
-    id_ = await app(world)
-    mira = await world.person("viewer")
+async def test_a_read_waits_for_the_agent(api: ApiFixture) -> None:
+    id_ = await app(api)
+    mira = await api.person("viewer")
     async with asyncio.TaskGroup() as group:
         reading = group.create_task(mira.get(f"/applications/{id_}/tree"))
-        await world.answer(result={"nodes": [{"kind": "Pod"}]})
+        await api.answer(result={"nodes": [{"kind": "Pod"}]})
     answer = reading.result()
     assert (answer.status, answer.body) == (200, {"nodes": [{"kind": "Pod"}]})
 
 
-async def test_a_preview_says_what_would_happen(world: World) -> None:
-    id_ = await app(world)
-    mira = await world.person("deployer")
+async def test_a_preview_says_what_would_happen(api: ApiFixture) -> None:
+    id_ = await app(api)
+    mira = await api.person("deployer")
     objects = [
         {"key": "a", "modified": True, "desired": {}, "live": None},
         {"key": "b", "modified": True, "desired": {}, "live": {}},
@@ -140,14 +149,14 @@ async def test_a_preview_says_what_would_happen(world: World) -> None:
     path = f"/applications/{id_}/sync/preview"
     async with asyncio.TaskGroup() as group:
         reading = group.create_task(mira.call("POST", path, {"prune": True}))
-        await world.answer(result={"objects": objects})
+        await api.answer(result={"objects": objects})
     body = reading.result().body
     assert (body["create"], body["change"], body["prune"]) == (["a"], ["b"], ["c"])
 
 
-async def test_a_preview_of_a_rollback_says_what_the_agent_would_decide(world: World) -> None:
-    id_ = await app(world)
-    mira = await world.person("deployer")
+async def test_a_preview_of_a_rollback_says_what_the_agent_would_decide(api: ApiFixture) -> None:
+    id_ = await app(api)
+    mira = await api.person("deployer")
     intents = [
         {"key": "a", "action": "change"},
         {"key": "b", "action": "skip", "note": "ignored (no prune)"},
@@ -157,7 +166,7 @@ async def test_a_preview_of_a_rollback_says_what_the_agent_would_decide(world: W
     path = f"/applications/{id_}/rollback/preview"
     async with asyncio.TaskGroup() as group:
         reading = group.create_task(mira.call("POST", path, {"historyId": 3}))
-        await world.answer(result={"revision": "abc", "objects": [], "intents": intents})
+        await api.answer(result={"revision": "abc", "objects": [], "intents": intents})
     assert reading.result().body == {
         "revision": "abc",
         "create": [],
@@ -166,55 +175,57 @@ async def test_a_preview_of_a_rollback_says_what_the_agent_would_decide(world: W
         "skip": [{"key": "b", "note": "ignored (no prune)"}],
         "refuse": [{"key": "c", "note": "not permitted"}],
     }
-    (task,) = await world.rows("tasks")
+    (task,) = await api.rows("tasks")
     assert (task.kind, task.arguments["historyId"]) == ("diff", 3)
 
 
-async def test_options_of_a_sync_go_to_the_agent_and_its_refusal_comes_back(world: World) -> None:
-    id_ = await app(world)
-    mira = await world.person("editor")
+async def test_options_of_a_sync_go_to_the_agent_and_its_refusal_comes_back(
+    api: ApiFixture,
+) -> None:
+    id_ = await app(api)
+    mira = await api.person("editor")
     order = {"options": ["Force=true", "PruneLast=true"]}
     accepted = await mira.call("POST", f"/applications/{id_}/sync", order)
-    await world.answer("failed", code="unsupported", message="sync option 'Force=true' ...")
+    await api.answer("failed", code="unsupported", message="sync option 'Force=true' ...")
     task = (await mira.get(f"/tasks/{accepted.body['task']['id']}")).body
-    (row,) = await world.rows("tasks")
+    (row,) = await api.rows("tasks")
     assert (row.kind, row.arguments["options"]) == ("sync", order["options"])
     assert (task["phase"], task["code"]) == ("failed", "unsupported")
     assert "Force=true" in task["message"]
 
 
-async def test_an_option_that_the_agent_refuses_is_told_with_its_name(world: World) -> None:
-    id_ = await app(world)
-    mira = await world.person("deployer")
+async def test_an_option_that_the_agent_refuses_is_named(api: ApiFixture) -> None:
+    id_ = await app(api)
+    mira = await api.person("deployer")
     path = f"/applications/{id_}/sync/preview"
     async with asyncio.TaskGroup() as group:
         reading = group.create_task(mira.call("POST", path, {"options": ["Force=true"]}))
-        await world.answer("failed", code="unsupported", message="sync option 'Force=true' ...")
+        await api.answer("failed", code="unsupported", message="sync option 'Force=true' ...")
     assert reading.result().status == 422
     assert "Force=true" in reading.result().body["detail"]
-    (task,) = await world.rows("tasks")
+    (task,) = await api.rows("tasks")
     assert task.arguments["options"] == ["Force=true"]
 
 
 @pytest.mark.parametrize(
     ("code", "status"), [("not_allowed", 403), ("not_found", 404), ("unreachable", 502)]
 )
-async def test_the_agents_refusal_is_told(world: World, code: str, status: int) -> None:
-    id_ = await app(world)
-    mira = await world.person("viewer")
+async def test_the_refusal_of_an_agent_is_answered(api: ApiFixture, code: str, status: int) -> None:
+    id_ = await app(api)
+    mira = await api.person("viewer")
     async with asyncio.TaskGroup() as group:
         reading = group.create_task(mira.get(f"/applications/{id_}/diff"))
-        await world.answer("failed", code=code, message="because")
+        await api.answer("failed", code=code, message="because")
     assert (reading.result().status, reading.result().body["detail"]) == (status, "because")
 
 
-async def test_an_agent_that_is_away_is_not_asked(world: World) -> None:
-    id_ = await app(world)
-    mira = await world.person("viewer")
-    world.clock.on(minutes=5)
+async def test_an_agent_that_is_away_is_not_asked(api: ApiFixture) -> None:
+    id_ = await app(api)
+    mira = await api.person("viewer")
+    api.clock.on(minutes=5)
     answer = await mira.get(f"/applications/{id_}/tree")
     assert (answer.status, answer.body["rule"]) == (503, "agent-away")
-    assert await world.rows("tasks") == []
+    assert await api.rows("tasks") == []
 
 
 CANARY = "x7canary-in-clear"
@@ -238,34 +249,34 @@ CANARY = "x7canary-in-clear"
 )
 @pytest.mark.parametrize("noun", ["repositories", "clusters"])
 async def test_a_credential_in_clear_is_refused(
-    world: World, noun: str, more: dict[str, object]
+    api: ApiFixture, noun: str, more: dict[str, object]
 ) -> None:
-    admin = await world.person("administrator")
-    agent = await world.agent("prod")
+    admin = await api.person("administrator")
+    agent = await api.agent("prod")
     answer = await admin.call("POST", f"/{noun}", {"agent": agent, "name": "r", **more})
     assert answer.status == 422
     assert answer.body["rule"] == "no-credential-in-clear"
     assert "sealed" in answer.body["remedy"]
     assert CANARY not in answer.raw.decode()
-    assert CANARY not in str(await world.rows("audit")) + str(await world.rows("tasks"))
+    assert CANARY not in str(await api.rows("audit")) + str(await api.rows("tasks"))
 
 
 @pytest.mark.parametrize("more", [{"secretRef": {"name": "repo-key"}}, {"sealed": "Zm9v"}])
 async def test_a_reference_or_a_sealed_box_is_passed_on(
-    world: World, more: dict[str, object]
+    api: ApiFixture, more: dict[str, object]
 ) -> None:
-    admin = await world.person("administrator")
-    agent = await world.agent("prod")
+    admin = await api.person("administrator")
+    agent = await api.agent("prod")
     body = {"agent": agent, "url": "https://git.example/r", **more}
     assert (await admin.call("POST", "/repositories", body)).status == 202
-    (task,) = await world.rows("tasks")
+    (task,) = await api.rows("tasks")
     assert task.arguments == {"kind": "Repository", "url": "https://git.example/r", **more}
-    assert "Zm9v" not in str(await world.rows("audit"))
+    assert "Zm9v" not in str(await api.rows("audit"))
 
 
-async def test_a_manifest_with_a_credential_is_refused(world: World) -> None:
-    mira = await world.person("editor")
-    agent = await world.agent("prod")
+async def test_a_manifest_with_a_credential_is_refused(api: ApiFixture) -> None:
+    mira = await api.person("editor")
+    agent = await api.agent("prod")
     source = {"repoURL": f"https://me:{CANARY}@git.example/r"}
     manifest = {"metadata": {"name": "shop"}, "spec": {"source": source}}
     answer = await mira.call("POST", "/applications", {"agent": agent, "manifest": manifest})
@@ -273,31 +284,31 @@ async def test_a_manifest_with_a_credential_is_refused(world: World) -> None:
     assert answer.body["field"] == "spec.source.repoURL"
 
 
-async def test_an_agent_enrols_with_a_token_shown_once(world: World) -> None:
-    admin = await world.person("administrator")
+async def test_an_agent_enrols_with_a_token_shown_once(api: ApiFixture) -> None:
+    admin = await api.person("administrator")
     id_ = (await admin.call("POST", "/agents", {"name": "prod"})).body["id"]
     answer = await admin.call("POST", f"/agents/{id_}/enrolment-token")
     assert answer.status == 201
     token = answer.body["token"]
-    assert token not in str(await world.rows("enrolment_tokens")) + str(await world.rows("audit"))
+    assert token not in str(await api.rows("enrolment_tokens")) + str(await api.rows("audit"))
     assert (await admin.call("POST", f"/agents/{id_}/revoke")).body["status"] == "revoked"
     assert (await admin.call("DELETE", f"/agents/{id_}")).status == 204
     assert (await admin.get(f"/agents/{id_}")).status == 404
 
 
-async def test_people_make_their_own_tokens(world: World) -> None:
-    mira, tom = await world.person("viewer"), await world.person("viewer")
+async def test_people_make_their_own_tokens(api: ApiFixture) -> None:
+    mira, tom = await api.person("viewer"), await api.person("viewer")
     path = f"/principals/{mira.id}/tokens"
     assert (await mira.call("POST", path, {"name": "ci"})).status == 403  # with a token: no
     login = {"name": mira.name, "password": "correct horse battery"}
-    csrf = (await world.call("POST", "/login", login)).body["csrf"]
-    page = {"Origin": world.origin, "X-CSRF-Token": csrf}
-    made = await world.call("POST", path, {"name": "ci", "days": 1}, page)
+    csrf = (await api.call("POST", "/login", login)).body["csrf"]
+    page = {"Origin": api.origin, "X-CSRF-Token": csrf}
+    made = await api.call("POST", path, {"name": "ci", "days": 1}, page)
     assert made.status == 201
     bearer = {"Authorization": f"Bearer {made.body['token']}"}
-    assert (await world.call("GET", "/me", headers=bearer)).status == 200
-    world.clock.on(hours=25)
-    assert (await world.call("GET", "/me", headers=bearer)).status == 401
+    assert (await api.call("GET", "/me", headers=bearer)).status == 200
+    api.clock.on(hours=25)
+    assert (await api.call("GET", "/me", headers=bearer)).status == 401
     assert (await tom.get(path)).status == 404
     listed = (await mira.get(path)).body["items"]
     assert made.body["token"] not in str(listed)
@@ -305,33 +316,33 @@ async def test_people_make_their_own_tokens(world: World) -> None:
     assert gone.status == 204
 
 
-async def test_a_person_is_made_bound_changed_and_deleted(world: World) -> None:
-    admin = await world.person("administrator")
+async def test_a_person_is_made_bound_changed_and_deleted(api: ApiFixture) -> None:
+    admin = await api.person("administrator")
     new = {"name": "tom@example.test", "password": "a long enough password"}
     tom = (await admin.call("POST", "/principals", new)).body
     assert (await admin.call("POST", "/principals", {**new, "password": "short"})).status == 422
     assert (await admin.call("POST", "/principals", new)).status == 409
-    role = world.roles[world.account + "viewer"]
+    role = api.roles[api.account + "viewer"]
     binding = await admin.call("POST", "/bindings", {"principal": tom["id"], "role": role})
     assert binding.status == 201
     login = {"name": new["name"], "password": new["password"]}
-    assert (await world.call("POST", "/login", login)).status == 200
-    assert (await world.call("GET", "/me")).status == 200
+    assert (await api.call("POST", "/login", login)).status == 200
+    assert (await api.call("GET", "/me")).status == 200
     change = {"password": "another long password", "version": 1}
     assert (await admin.call("PATCH", f"/principals/{tom['id']}", change)).status == 200
-    assert (await world.call("GET", "/me")).status == 401
-    assert (await world.call("POST", "/login", login)).status == 401
+    assert (await api.call("GET", "/me")).status == 401
+    assert (await api.call("POST", "/login", login)).status == 401
     assert (await admin.call("DELETE", f"/bindings/{binding.body['id']}")).status == 204
     assert (await admin.call("DELETE", f"/principals/{tom['id']}")).status == 204
-    book = str(await world.rows("audit"))
+    book = str(await api.rows("audit"))
     assert new["password"] not in book
     assert "argon2" not in book
 
 
-async def test_writers_of_one_agent_do_not_wait_for_each_other_for_ever(world: World) -> None:
-    admin = await world.person("administrator")
-    agent = await world.agent("prod")
-    app_ = await world.application(agent, "shop")
+async def test_writers_of_one_agent_do_not_wait_for_each_other_for_ever(api: ApiFixture) -> None:
+    admin = await api.person("administrator")
+    agent = await api.agent("prod")
+    app_ = await api.application(agent, "shop")
     calls = []
     for number in range(8):
         change = {"region": f"r{number}"}
@@ -344,13 +355,13 @@ async def test_writers_of_one_agent_do_not_wait_for_each_other_for_ever(world: W
     assert {it.status for it in answers} == {200, 202}
 
 
-async def test_what_guards_less_needs_a_permission_of_its_own(world: World) -> None:
-    id_ = await app(world)
-    deployer, editor = await world.person("deployer"), await world.person("editor")
+async def test_what_guards_less_needs_a_permission_of_its_own(api: ApiFixture) -> None:
+    id_ = await app(api)
+    deployer, editor = await api.person("deployer"), await api.person("editor")
     path, order = f"/applications/{id_}/sync", {"options": ["Replace=true"]}
     refused = await deployer.call("POST", path, order)
     await deployer.call("POST", path, {"revision": "main"})
     await editor.call("POST", path, order)
-    rows = await world.rows("tasks")
+    rows = await api.rows("tasks")
     assert refused.status == 403
     assert [row.arguments.get("override", False) for row in rows] == [False, True]

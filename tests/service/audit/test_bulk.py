@@ -11,21 +11,19 @@ import pytest
 from sqlalchemy import event, insert
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from service.audit.book import record, record_all
-from service.audit.record import Entry
-from service.audit.verify import verify
+from service.audit.audit_book import record, record_all
+from service.audit.audit_record import AuditEntry
+from service.audit.verification import verify
 from service.store.database import open_engine
 from service.store.tables import accounts
-from tests.service.world import key_file
-
-pytestmark = pytest.mark.flow
+from tests.service.service_fixture import key_file
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MANY = 50
 
 
-def entry(number: int) -> Entry:
-    return Entry(
+def entry(number: int) -> AuditEntry:
+    return AuditEntry(
         account="acme",
         id=f"id{number}",
         time=NOON + timedelta(seconds=number),
@@ -71,7 +69,7 @@ async def test_a_batch_costs_what_one_record_costs(engine: AsyncEngine) -> None:
     assert (verdict.intact, verdict.records) == (True, 2 * MANY)
 
 
-async def test_what_is_told_twice_stands_once(engine: AsyncEngine) -> None:
+async def test_an_entry_recorded_twice_stands_in_the_audit_once(engine: AsyncEngine) -> None:
     async with engine.begin() as connection:
         assert len(await record_all(connection, [entry(1), entry(2), entry(1)])) == 2
         assert [it.entry.id for it in await record_all(connection, [entry(2), entry(3)])] == ["id3"]

@@ -3,16 +3,23 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from service.audit.export import parse
-from service.audit.record import START, Entry, Record, chained, deterministic_id
-from service.audit.redact import HIDDEN, changed, redacted
-from service.audit.verify import walk
+from service.audit.audit_record import (
+    HIDDEN,
+    START,
+    AuditEntry,
+    ChainedRecord,
+    chained,
+    changed,
+    deterministic_id,
+    redacted,
+)
+from service.audit.verification import parse, walk
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-def entry(number: int, **detail: object) -> Entry:
-    return Entry(
+def entry(number: int, **detail: object) -> AuditEntry:
+    return AuditEntry(
         account="acme",
         id=f"id{number}",
         time=NOON + timedelta(seconds=number),
@@ -23,8 +30,8 @@ def entry(number: int, **detail: object) -> Entry:
     )
 
 
-def chain(length: int) -> list[Record]:
-    records: list[Record] = []
+def chain(length: int) -> list[ChainedRecord]:
+    records: list[ChainedRecord] = []
     for number in range(1, length + 1):
         previous = records[-1].hash if records else START
         records.append(chained(entry(number, n=number), number, previous))

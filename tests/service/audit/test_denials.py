@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.loopback import free_port
-from service.audit.denials import WINDOW, Denials, record
-from service.audit.record import Entry
+from service.audit.audit_record import AuditEntry
+from service.audit.denials import WINDOW, DenialRecorder, record
 from service.store.database import open_engine
 
 START = datetime(2026, 11, 21, 10, tzinfo=UTC)
 
 
-def denied(seconds: float = 0, actor: str = "mira", action: str = "agent.edit") -> Entry:
-    return Entry(
+def denied(seconds: float = 0, actor: str = "mira", action: str = "agent.edit") -> AuditEntry:
+    return AuditEntry(
         account="a",
         id=f"{actor}{seconds}",
         time=START + timedelta(seconds=seconds),
@@ -29,7 +29,7 @@ def denied(seconds: float = 0, actor: str = "mira", action: str = "agent.edit") 
 
 
 def test_the_first_is_recorded_and_the_rest_of_the_minute_is_one_record() -> None:
-    denials = Denials()
+    denials = DenialRecorder()
     assert denials.note(denied(), "access") == denied()
     assert [denials.note(denied(n), "access") for n in range(1, 900)] == [None] * 899
     assert denials.due(START + timedelta(seconds=59)) == []
@@ -42,7 +42,7 @@ def test_the_first_is_recorded_and_the_rest_of_the_minute_is_one_record() -> Non
 
 
 def test_another_actor_action_or_rule_is_recorded_at_once() -> None:
-    denials = Denials()
+    denials = DenialRecorder()
     notes = [
         denials.note(denied(), "access"),
         denials.note(denied(actor="tom"), "access"),
@@ -52,8 +52,8 @@ def test_another_actor_action_or_rule_is_recorded_at_once() -> None:
     assert None not in notes
 
 
-def test_who_is_denied_nothing_for_a_minute_is_forgotten() -> None:
-    denials = Denials()
+def test_an_actor_without_denials_for_a_minute_is_forgotten() -> None:
+    denials = DenialRecorder()
     denials.note(denied(), "access")
     assert denials.due(START + WINDOW) == []
     assert denials.note(denied(61), "access") is not None
@@ -61,7 +61,7 @@ def test_who_is_denied_nothing_for_a_minute_is_forgotten() -> None:
 
 @given(st.lists(st.tuples(st.floats(0, 30), st.sampled_from("ab")), max_size=60))
 def test_the_counts_of_all_records_are_what_was_denied(steps: list[tuple[float, str]]) -> None:
-    denials, now, records = Denials(), START, []
+    denials, now, records = DenialRecorder(), START, []
     for pause, actor in steps:
         now += timedelta(seconds=pause)
         records += denials.due(now)
@@ -76,7 +76,7 @@ def test_the_counts_of_all_records_are_what_was_denied(steps: list[tuple[float, 
 
 
 async def test_what_could_not_be_recorded_is_counted_again() -> None:
-    denials = Denials()
+    denials = DenialRecorder()
     for second in range(4):
         denials.note(denied(second), "access")
     async with open_engine(f"postgresql://nobody@127.0.0.1:{free_port()}/none") as engine:

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 from sqlalchemy import select
 
-from agent.bridge.heads import AuditWitness, HeadRefusedError, with_head
-from bus.ids import new_id
+from agent.bridge.identity.audit_heads import AuditWitness, HeadRefusedError, with_head
+from bus.identity import new_id
 from bus.link import (
     KEPT_HEADS,
     AuditHead,
@@ -24,22 +24,28 @@ from bus.link import (
     KeptHeads,
     head_statement,
 )
-from service.app import now
-from service.audit import book
-from service.audit.record import Entry, Record, chained
+from service.audit import audit_book
+from service.audit.audit_record import AuditEntry, ChainedRecord, chained
 from service.gateway.connection import step
-from service.gateway.effects import TellHead, Tick
-from service.gateway.link import Terms, new_link
-from service.gateway.opening import Opened
-from service.gateway.sessions import Caller
-from service.keys.adoption import sign_all
-from service.keys.key_file import KeyFile, generate, open_key_file, replace
-from service.keys.key_ring import with_new_key, with_only_current
+from service.gateway.effects import ClockTick, SendAuditHead
+from service.gateway.link_opening import OpenedLink
+from service.gateway.link_state import SessionTerms, new_link
+from service.gateway.sessions import SessionHolder
+from service.key_management.adoption import sign_all
+from service.keys.key_file import (
+    KeyFile,
+    generate,
+    open_key_file,
+    replace,
+    with_new_key,
+    with_only_current,
+)
 from service.keys.root_key import new_root_key
-from service.projection.values import Scope
+from service.lifecycle import now
+from service.projection.batch import BatchScope
 from service.store.tables import accounts, audit_anchors
-from tests.service.client import Connection, Outbox, connect
-from tests.service.world import World, open_service, settings
+from tests.service.fake_agent import AgentConnection, FakeOutbox, connect
+from tests.service.service_fixture import RunningService, open_service, settings
 
 MANY = 100
 CUT = "DELETE FROM audit WHERE sequence >"
@@ -57,7 +63,7 @@ class Owner:
             await self.connection.execute(statement)
         await self.connection.execute("ALTER TABLE audit ENABLE TRIGGER audit_append_only")
 
-    async def remake(self, records: list[Record], since: int, *, signatures: bool) -> None:
+    async def remake(self, records: list[ChainedRecord], since: int, *, signatures: bool) -> None:
         """The chain from `since` on anew, as it would be if the records said what they say now."""
         previous = records[since - 2].hash if since > 1 else "0" * 64
         await self.connection.execute("ALTER TABLE audit DISABLE TRIGGER audit_append_only")
@@ -78,9 +84,9 @@ class Owner:
 
 
 @pytest.fixture
-async def world(database_url: str) -> AsyncIterator[World]:
+async def running_service(database_url: str) -> AsyncIterator[RunningService]:
     async with open_service(settings(database_url, roots_seconds=0.2)) as service:
-        yield World(service)
+        yield RunningService(service)
 
 
 @pytest.fixture
@@ -90,21 +96,21 @@ async def owner(database_url: str) -> AsyncIterator[Owner]:
     await connection.close()
 
 
-async def account_of(world: World) -> str:
-    async with world.service.parts.engine.connect() as connection:
+async def account_of(running_service: RunningService) -> str:
+    async with running_service.service.dependencies.engine.connect() as connection:
         return str((await connection.execute(select(accounts.c.id))).scalar_one())
 
 
-async def write(world: World, count: int) -> list[Record]:
+async def write(running_service: RunningService, count: int) -> list[ChainedRecord]:
     """`count` more records; all that there are."""
-    account = await account_of(world)
-    async with world.service.parts.engine.begin() as connection:
-        await book.record_all(connection, [entry(account) for _ in range(count)])
-        return list(await book.after(connection, account, 0, 10_000))
+    account = await account_of(running_service)
+    async with running_service.service.dependencies.engine.begin() as connection:
+        await audit_book.record_all(connection, [entry(account) for _ in range(count)])
+        return list(await audit_book.after(connection, account, 0, 10_000))
 
 
-def entry(account: str) -> Entry:
-    return Entry(
+def entry(account: str) -> AuditEntry:
+    return AuditEntry(
         account=account,
         id=new_id(),
         time=now(),
@@ -114,73 +120,77 @@ def entry(account: str) -> Entry:
     )
 
 
-async def verified(world: World) -> dict[str, Any]:
-    status, body = await world.call("GET", "/audit/verify")
+async def verified(running_service: RunningService) -> dict[str, Any]:
+    status, body = await running_service.call("GET", "/audit/verify")
     assert status == 200, body
     found: dict[str, Any] = body
     return found
 
 
 async def kept_by(
-    link: Connection,
-    world: World,
+    link: AgentConnection,
+    running_service: RunningService,
     witness: AuditWitness = AuditWitness(),  # noqa: B008  a value
 ) -> AuditWitness:
     """What a true agent keeps of the newest head; told to the service."""
     head = (await link.until(KeepHead)).head
     witness = with_head(witness, head)
     await link.send(KeptHeads(heads=witness.heads))
-    await link.put([Outbox().fact("drift.began.v1", "argocd/x", {})])
+    await link.put([FakeOutbox().fact("drift.began.v1", "argocd/x", {})])
     return witness
 
 
-async def test_an_untouched_audit_is_signed_to_its_end(world: World) -> None:
-    records = await write(world, MANY)
-    assert {it.key_id for it in records} == {world.service.parts.keys.ring.current.id}
-    found = await verified(world)
+async def test_an_untouched_audit_is_signed_to_its_end(running_service: RunningService) -> None:
+    records = await write(running_service, MANY)
+    assert {it.key_id for it in records} == {
+        running_service.service.dependencies.keys.ring.current.id
+    }
+    found = await verified(running_service)
     assert (found["ok"], found["signed"], found["entries"]) == (True, True, len(records))
 
 
-async def test_the_newest_fifty_cut_off_are_missed_by_an_agent(world: World, owner: Owner) -> None:
-    identity = await world.enrolled()
-    records = await write(world, MANY)
+async def test_the_newest_fifty_cut_off_are_missed_by_an_agent(
+    running_service: RunningService, owner: Owner
+) -> None:
+    identity = await running_service.enrolled()
+    records = await write(running_service, MANY)
     async with connect(identity) as link:
         await link.hello(identity, "e")
-        witness = await kept_by(link, world)
+        witness = await kept_by(link, running_service)
     assert witness.heads[-1].sequence == len(records)
-    assert (await verified(world))["anchors"] == 1
+    assert (await verified(running_service))["anchors"] == 1
     left = len(records) - 50
     await owner.does(f"{CUT} {left}")
-    found = await verified(world)
+    found = await verified(running_service)
     assert (found["ok"], found["brokenAt"]) == (False, left + 1)
     assert f"record {left + 1} is missing: agent prod keeps the signed head" in found["reason"]
 
 
 async def test_an_anchor_deleted_with_the_records_comes_back_with_its_agent(
-    world: World, owner: Owner
+    running_service: RunningService, owner: Owner
 ) -> None:
-    identity = await world.enrolled()
-    records = await write(world, MANY)
+    identity = await running_service.enrolled()
+    records = await write(running_service, MANY)
     async with connect(identity) as link:
         await link.hello(identity, "e")
-        witness = await kept_by(link, world)
+        witness = await kept_by(link, running_service)
     left = len(records) - 50
     await owner.does(f"{CUT} {left}", "DELETE FROM audit_anchors")
-    await write(world, 60)  # the service goes on, and the numbers are taken again
+    await write(running_service, 60)  # the service goes on, and the numbers are taken again
     async with connect(identity) as link:
         await link.hello(identity, "e", heads=witness.heads)
-        told = await link.until(KeepHead)
-        assert told.head.sequence > len(records)
-    found = await verified(world)
+        known = await link.until(KeepHead)
+        assert known.head.sequence > len(records)
+    found = await verified(running_service)
     assert (found["ok"], found["brokenAt"]) == (False, len(records))
     assert "agent prod keeps" in found["reason"]
 
 
 @pytest.mark.parametrize("signatures", [True, False], ids=["kept", "taken off"])
 async def test_twenty_changed_actors_under_remade_hashes_are_found(
-    world: World, owner: Owner, *, signatures: bool
+    running_service: RunningService, owner: Owner, *, signatures: bool
 ) -> None:
-    records = await write(world, MANY)
+    records = await write(running_service, MANY)
     changed = [
         msgspec.structs.replace(it, entry=msgspec.structs.replace(it.entry, actor="nobody"))
         if 40 <= it.sequence < 60
@@ -188,34 +198,38 @@ async def test_twenty_changed_actors_under_remade_hashes_are_found(
         for it in records
     ]
     await owner.remake(changed, 40, signatures=signatures)
-    found = await verified(world)
+    found = await verified(running_service)
     assert (found["ok"], found["brokenAt"]) == (False, 40), found["reason"]
 
 
-async def test_a_chain_made_anew_without_any_signature_is_found(world: World, owner: Owner) -> None:
-    records = await write(world, MANY)
+async def test_a_chain_made_anew_without_any_signature_is_found(
+    running_service: RunningService, owner: Owner
+) -> None:
+    records = await write(running_service, MANY)
     await owner.remake(records, 1, signatures=False)
-    found = await verified(world)
+    found = await verified(running_service)
     assert (found["ok"], found["brokenAt"]) == (False, 1)
     assert "no record is signed" in found["reason"]
 
 
 async def test_the_service_vouches_for_nothing_that_follows_what_it_did_not_sign(
-    world: World, owner: Owner
+    running_service: RunningService, owner: Owner
 ) -> None:
-    records = await write(world, 3)
+    records = await write(running_service, 3)
     await owner.remake(records, 1, signatures=False)
-    more = await write(world, 3)
+    more = await write(running_service, 3)
     assert {it.signature for it in more} == {""}
-    async with world.service.parts.engine.begin() as connection:
+    async with running_service.service.dependencies.engine.begin() as connection:
         assert await sign_all(connection, now(), "looked at") == ["default"]
-    assert (await verified(world))["ok"]
-    assert (await write(world, 1))[-1].signature
+    assert (await verified(running_service))["ok"]
+    assert (await write(running_service, 1))[-1].signature
 
 
-async def test_what_an_agent_gives_back_counts_only_where_we_signed_it(world: World) -> None:
-    identity, account = await world.enrolled(), await account_of(world)
-    await write(world, 3)
+async def test_what_an_agent_gives_back_counts_only_where_we_signed_it(
+    running_service: RunningService,
+) -> None:
+    identity, account = await running_service.enrolled(), await account_of(running_service)
+    await write(running_service, 3)
     forged = AuditHead(account=account, sequence=999, hash="0" * 64)
     async with connect(identity) as link:
         await link.hello(identity, "e", heads=(forged,))
@@ -223,22 +237,26 @@ async def test_what_an_agent_gives_back_counts_only_where_we_signed_it(world: Wo
         later = msgspec.structs.replace(head, sequence=1000)
         other = msgspec.structs.replace(head, account="another")
         await link.send(KeptHeads(heads=(later, other)))
-        await link.put([Outbox().fact("drift.began.v1", "argocd/x", {})])
-    assert await world.rows(audit_anchors) == []
+        await link.put([FakeOutbox().fact("drift.began.v1", "argocd/x", {})])
+    assert await running_service.rows(audit_anchors) == []
 
 
-@pytest.mark.parametrize(("newest", "told"), [(1, False), (2, True)])
-def test_only_an_agent_that_knows_of_heads_is_told_of_them(newest: int, *, told: bool) -> None:
-    caller = Caller(account_id="a", account="a", agent_id="p", agent="p", expires_at=10_000.0)
+@pytest.mark.parametrize(("newest", "known"), [(1, False), (2, True)])
+def test_heads_are_sent_only_to_agents_that_know_them(newest: int, *, known: bool) -> None:
+    caller = SessionHolder(
+        account_id="a", account="a", agent_id="p", agent="p", expires_at=10_000.0
+    )
     hello = Hello(
         account="a", agent="p", instance="i", epoch="e", protocol=(1, newest), version="1"
     )
-    scope = Scope(account_id="a", agent_id="p", agent="p", environment="", region="", epoch="e")
-    link = step(new_link(caller, Terms(), 0.0), hello, 0.0).link
-    opened = step(link, Opened(scope=scope, fence=1, cursor=0), 1.0)
-    later = step(msgspec.structs.replace(opened.link, heard_at=100.0), Tick(), 100.0)
-    seen = [any(isinstance(it, TellHead) for it in made.effects) for made in (opened, later)]
-    assert seen == [told, told]
+    scope = BatchScope(
+        account_id="a", agent_id="p", agent="p", environment="", region="", epoch="e"
+    )
+    link = step(new_link(caller, SessionTerms(), 0.0), hello, 0.0).link
+    opened = step(link, OpenedLink(scope=scope, fence=1, cursor=0), 1.0)
+    later = step(msgspec.structs.replace(opened.link, heard_at=100.0), ClockTick(), 100.0)
+    seen = [any(isinstance(it, SendAuditHead) for it in made.effects) for made in (opened, later)]
+    assert seen == [known, known]
 
 
 # --- what an agent keeps, as values ---------------------------------------------------------------

@@ -3,11 +3,11 @@ from typing import Literal
 import pytest
 from argon2 import PasswordHasher
 
-from service.auth.attempts import locks_of, locks_of_device
-from service.auth.bucket import Buckets
-from service.auth.origin import is_own
+from service.auth.credentials import API_TOKEN, hash_of, new_secret, same
+from service.auth.login_attempts import locks_of, locks_of_device
 from service.auth.passwords import Passwords
-from service.auth.secrets import API_TOKEN, hash_of, new_secret, same
+from service.auth.rate_limits import RateLimits
+from service.http.login_check import is_own
 
 
 class Hand:
@@ -26,7 +26,7 @@ def test_the_first_failures_are_free_and_then_the_delay_grows() -> None:
     assert delays[-1] == 900
 
 
-def test_only_who_fails_waits_long() -> None:
+def test_only_failures_of_one_name_at_one_address_lead_to_long_waits() -> None:
     """Who shares the name, or the address, waits for seconds; nobody's key shows the name."""
     pair, name, address = locks_of("default", "Mira", "192.0.2.7")
     assert [lock.delay(10_000) for lock in (pair, name, address)] == [900, 60, 2]
@@ -37,14 +37,14 @@ def test_only_who_fails_waits_long() -> None:
 
 def test_a_bucket_lets_a_burst_through_and_then_the_rate() -> None:
     clock = Hand()
-    buckets = Buckets(rate=2, burst=3, monotonic=clock)
+    buckets = RateLimits(rate=2, burst=3, monotonic=clock)
     assert [buckets.wait("mira") for _ in range(4)] == [0, 0, 0, 0.5]
     clock.now = 0.5
     assert buckets.wait("mira") == 0
 
 
 def test_one_actor_does_not_empty_the_bucket_of_another() -> None:
-    buckets = Buckets(rate=1, burst=1, monotonic=Hand())
+    buckets = RateLimits(rate=1, burst=1, monotonic=Hand())
     assert buckets.wait("mira") == 0
     assert buckets.wait("tom") == 0
     assert buckets.wait("mira") > 0
@@ -52,7 +52,7 @@ def test_one_actor_does_not_empty_the_bucket_of_another() -> None:
 
 def test_full_buckets_are_forgotten() -> None:
     clock = Hand()
-    buckets = Buckets(rate=1, burst=1, monotonic=clock)
+    buckets = RateLimits(rate=1, burst=1, monotonic=clock)
     for number in range(4096):
         buckets.wait(str(number))
     clock.now = 10
@@ -79,7 +79,7 @@ def test_full_buckets_are_forgotten() -> None:
         (None, "", False),
     ],
 )
-def test_only_our_own_origin_may_change_things(
+def test_only_the_services_own_origin_may_change_things(
     origin: str | None, public: str, *, own: bool
 ) -> None:
     assert is_own(origin, "localhost:8090", public) is own

@@ -7,14 +7,14 @@ import asyncio
 import pytest
 
 from bus.http.budget import Budget
-from service.auth.turns import NoPlaceError, Turns
+from service.auth.passwords import TooManyWaitingError, WaitingTurns
 
 
-def turns(at_once: int = 1, total: int = 50, share: int = 40) -> Turns:
-    return Turns(at_once=at_once, places=Budget(total=total, share=share))
+def turns(at_once: int = 1, total: int = 50, share: int = 40) -> WaitingTurns:
+    return WaitingTurns(at_once=at_once, slots=Budget(total=total, share=share))
 
 
-async def test_who_asks_often_waits_behind_itself() -> None:
+async def test_a_holder_with_many_requests_delays_only_itself() -> None:
     made, order, held = turns(), [], asyncio.Event()
 
     async def work(holder: str) -> None:
@@ -31,15 +31,15 @@ async def test_who_asks_often_waits_behind_itself() -> None:
     assert order.count("guesser") == 10
 
 
-async def test_who_finds_no_place_is_told_at_once() -> None:
+async def test_a_request_that_finds_no_slot_is_refused_at_once() -> None:
     made = turns(total=2, share=1)
     async with made.turn("a"):
-        with pytest.raises(NoPlaceError):
+        with pytest.raises(TooManyWaitingError):
             async with made.turn("a"):
                 pass
     async with made.turn("a"):
-        assert made.places.used == 1
-    assert made.places.used == 0
+        assert made.slots.used == 1
+    assert made.slots.used == 0
 
 
 async def test_a_turn_that_was_given_to_somebody_cancelled_goes_on() -> None:
@@ -50,11 +50,11 @@ async def test_a_turn_that_was_given_to_somebody_cancelled_goes_on() -> None:
         waiting[0].cancel()
         waiting[3].cancel()
     assert [task.cancelled() for task in waiting] == [True, False, False, True, False]
-    assert made.places.used == 0
+    assert made.slots.used == 0
     async with made.turn("b"):
         pass
 
 
-async def _enter(made: Turns, holder: str) -> None:
+async def _enter(made: WaitingTurns, holder: str) -> None:
     async with made.turn(holder):
         await asyncio.sleep(0)

@@ -11,10 +11,17 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from bus.link import Ack, Item, Items
+from bus.link import Ack, Items, LinkItem
 from service.store.tables import agents, applications, facts
-from tests.service.client import Connection, Identity, Outbox, application, connect, resync
-from tests.service.world import World, open_service, settings
+from tests.service.fake_agent import (
+    AgentConnection,
+    AgentIdentity,
+    FakeOutbox,
+    application,
+    connect,
+    resync,
+)
+from tests.service.service_fixture import RunningService, open_service, settings
 
 SEEDS = range(8)
 ROUNDS = 6
@@ -24,11 +31,11 @@ ROUNDS = 6
 class Agent:
     """Keeps what is not acknowledged, like the real one."""
 
-    identity: Identity
+    identity: AgentIdentity
     chance: random.Random
-    outbox: Outbox = field(default_factory=Outbox)
-    kept: list[Item] = field(default_factory=list)
-    told: set[str] = field(default_factory=set)
+    outbox: FakeOutbox = field(default_factory=FakeOutbox)
+    kept: list[LinkItem] = field(default_factory=list)
+    reported: set[str] = field(default_factory=set)
 
     def happen(self) -> None:
         """Something changes in the cluster."""
@@ -39,9 +46,9 @@ class Agent:
                 item = self.outbox.gone("Application", f"argocd/{name}")
             case 1:
                 item = self.outbox.fact(
-                    "fact.app.compared.v1", f"argocd/{name}", {"n": len(self.told)}
+                    "fact.app.compared.v1", f"argocd/{name}", {"n": len(self.reported)}
                 )
-                self.told.add(item.id)
+                self.reported.add(item.id)
             case _:
                 health = self.chance.choice(("Healthy", "Degraded"))
                 uid = f"{name}-{self.chance.randrange(2)}"
@@ -51,7 +58,7 @@ class Agent:
     def acknowledged(self, through: int) -> None:
         self.kept = [item for item in self.kept if item.sequence > through]
 
-    def disturbed(self) -> list[tuple[Item, ...]]:
+    def disturbed(self) -> list[tuple[LinkItem, ...]]:
         """Frames of what is kept, as a bad road delivers them."""
         frames = [tuple(self.kept[start : start + 5]) for start in range(0, len(self.kept), 5)]
         arrived = [frame for frame in frames if self.chance.random() > 0.2]
@@ -68,7 +75,7 @@ class Agent:
                 self.acknowledged(welcome.acked)
                 await self._send(link)
 
-    async def _send(self, link: Connection) -> None:
+    async def _send(self, link: AgentConnection) -> None:
         for frame in self.disturbed():
             await link.send(Items(items=frame))
             if self.chance.random() < 0.1:
@@ -88,9 +95,9 @@ class Agent:
 
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_after_quiet_both_sides_hold_the_same(
-    database_url: str, world: World, seed: int
+    database_url: str, running_service: RunningService, seed: int
 ) -> None:
-    agent = Agent(await world.enrolled(), random.Random(seed))  # noqa: S311  a seed, no secret
+    agent = Agent(await running_service.enrolled(), random.Random(seed))  # noqa: S311  a seed, no secret
     for _ in range(ROUNDS):
         for _ in range(agent.chance.randrange(30)):
             agent.happen()
@@ -98,8 +105,8 @@ async def test_after_quiet_both_sides_hold_the_same(
     async with open_service(settings(database_url)) as reopened:
         agent.identity = replace(agent.identity, url=reopened.url)
         await agent.quiet()
-    (row,) = await world.rows(agents)
+    (row,) = await running_service.rows(agents)
     assert row.roots_in_step
     living = {subject.partition("/")[2] for subject in agent.outbox.objects["Application"]}
-    assert {it.name for it in await world.rows(applications)} == living
-    assert sorted(it.event_id for it in await world.rows(facts)) == sorted(agent.told)
+    assert {it.name for it in await running_service.rows(applications)} == living
+    assert sorted(it.event_id for it in await running_service.rows(facts)) == sorted(agent.reported)

@@ -15,9 +15,9 @@ import msgspec
 import pytest
 
 from bus.link import Chunk, Credit, End, Offer, TaskKind
-from service.gateway.streams import pieces
-from tests.service.client import Connection, Outbox, application, connect
-from tests.service.world import World
+from service.gateway.task_streams import pieces
+from tests.service.fake_agent import AgentConnection, FakeOutbox, application, connect
+from tests.service.service_fixture import RunningService
 from tests.support import eventually
 
 pytestmark = pytest.mark.timeout(240)
@@ -37,21 +37,21 @@ class Reader:
     async def rest(self) -> tuple[str, str]:
         """All text, and why it ended."""
         raw = (await self.incoming.read()).decode()
-        told = re.findall(r"^data: (.*)$", raw, re.MULTILINE)
-        parts = [json.loads(one) for one in told]
+        lines = re.findall(r"^data: (.*)$", raw, re.MULTILINE)
+        parts = [json.loads(one) for one in lines]
         return "".join(one.get("text", "") for one in parts), parts[-1].get("reason", "")
 
 
 @asynccontextmanager
-async def reader(world: World, path: str) -> AsyncIterator[Reader]:
+async def reader(running_service: RunningService, path: str) -> AsyncIterator[Reader]:
     """Asks and takes nothing yet."""
-    place = urlsplit(world.service.url)
+    place = urlsplit(running_service.service.url)
     narrow = socket.create_connection((place.hostname, place.port))
     narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
     incoming, outgoing = await asyncio.open_connection(sock=narrow)
     outgoing.write(
         f"GET /api/v1{path} HTTP/1.1\r\nHost: {place.netloc}\r\nConnection: close\r\n"
-        f"Authorization: Bearer {await world.bearer()}\r\n\r\n".encode()
+        f"Authorization: Bearer {await running_service.bearer()}\r\n\r\n".encode()
     )
     try:
         yield Reader(incoming)
@@ -63,7 +63,7 @@ async def reader(world: World, path: str) -> AsyncIterator[Reader]:
 class Source:
     """The agent's end of the stream: sends as much as it has credit for."""
 
-    link: Connection
+    link: AgentConnection
     task: str
     sent: int = 0
 
@@ -88,15 +88,17 @@ def test_every_piece_of_a_chunk_fits_a_signal(text: str) -> None:
     assert all(len(msgspec.json.encode(piece)) < 7900 for piece in found)
 
 
-async def test_a_reader_who_stops_holds_up_his_own_log_only(world: World) -> None:
-    loud, good = await world.enrolled("loud"), await world.enrolled("good")
-    outbox, other = Outbox(), Outbox()
+async def test_a_reader_who_stops_holds_up_his_own_log_only(
+    running_service: RunningService,
+) -> None:
+    loud, good = await running_service.enrolled("loud"), await running_service.enrolled("good")
+    outbox, other = FakeOutbox(), FakeOutbox()
     async with connect(loud) as link, connect(good) as neighbour:
         await link.hello(loud, outbox.epoch)
         await link.put([outbox.state(application("shop"))])
         await neighbour.hello(good, other.epoch)
-        (row,) = (await world.call("GET", "/applications"))[1]["items"]
-        async with reader(world, f"/applications/{row['id']}/logs?pod=shop-1") as idle:
+        (row,) = (await running_service.call("GET", "/applications"))[1]["items"]
+        async with reader(running_service, f"/applications/{row['id']}/logs?pod=shop-1") as idle:
             offered = (await link.until(Offer)).task
             assert offered.kind is TaskKind.LOGS
             source = Source(link, offered.id)

@@ -15,20 +15,20 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import OctKey
 
-from bus.link import PROOF_HEADER, Session
-from service.gateway import tickets
+from bus.link import PROOF_HEADER, AgentSession
+from service.gateway.proofs import issue_ticket, read_ticket
 from service.store import tables
 from service.store.tables import challenges
-from tests.service.client import (
-    Identity,
-    Keys,
-    Outbox,
+from tests.service.fake_agent import (
+    AgentIdentity,
+    AgentKeyPair,
+    FakeOutbox,
     application,
     connect,
     handshake,
     open_session,
 )
-from tests.service.world import World
+from tests.service.service_fixture import RunningService
 
 Forge = Callable[[str], str]
 
@@ -41,8 +41,8 @@ def another_agent(token: str) -> str:
 
 def longer(token: str) -> str:
     head, _, signature = token.split(".")
-    said = claims_of(token)
-    return f"{head}.{_part({**said, 'exp': said['exp'] + 9000})}.{signature}"
+    claims = claims_of(token)
+    return f"{head}.{_part({**claims, 'exp': claims['exp'] + 9000})}.{signature}"
 
 
 def unsigned(token: str) -> str:
@@ -65,8 +65,10 @@ FORGERS = (another_agent, longer, unsigned, strangers_key, cut, nothing)
 
 
 @pytest.mark.parametrize("forge", FORGERS, ids=lambda forge: forge.__name__)
-async def test_a_token_that_we_did_not_sign_opens_nothing(world: World, forge: Forge) -> None:
-    identity, outbox = await world.enrolled(), Outbox()
+async def test_a_token_that_we_did_not_sign_opens_nothing(
+    running_service: RunningService, forge: Forge
+) -> None:
+    identity, outbox = await running_service.enrolled(), FakeOutbox()
     session = await open_session(identity)
     assert await refused(identity, with_token(session, forge(session.token))) == 401
     async with connect(identity, session) as link:
@@ -74,19 +76,23 @@ async def test_a_token_that_we_did_not_sign_opens_nothing(world: World, forge: F
         assert (await link.put([outbox.state(application("shop"))])).through == 1
 
 
-async def test_a_token_that_we_signed_for_something_else_opens_nothing(world: World) -> None:
-    identity = await world.enrolled()
-    ring = world.service.parts.keys.ring
+async def test_a_token_that_we_signed_for_something_else_opens_nothing(
+    running_service: RunningService,
+) -> None:
+    identity = await running_service.enrolled()
+    ring = running_service.service.dependencies.keys.ring
     session = await open_session(identity)
     claims = claims_of(session.token)
-    elsewhere = tickets.issue(ring, {**claims, "aud": "somewhere else"})
-    over = tickets.issue(ring, {**claims, "exp": int(time.time()) - 1})
+    elsewhere = issue_ticket(ring, {**claims, "aud": "somewhere else"})
+    over = issue_ticket(ring, {**claims, "exp": int(time.time()) - 1})
     tried = [await refused(identity, with_token(session, it)) for it in (elsewhere, over)]
     assert tried == [401, 401]
 
 
-async def test_a_captured_handshake_opens_no_second_connection(world: World) -> None:
-    identity, outbox = await world.enrolled(), Outbox()
+async def test_a_captured_handshake_opens_no_second_connection(
+    running_service: RunningService,
+) -> None:
+    identity, outbox = await running_service.enrolled(), FakeOutbox()
     session = await open_session(identity)
     captured = handshake(identity, session)
     async with connect(identity, headers=captured) as link:
@@ -95,16 +101,18 @@ async def test_a_captured_handshake_opens_no_second_connection(world: World) -> 
     assert await refused(identity, session, captured) == 401
 
 
-async def test_a_token_without_the_agents_signature_opens_nothing(world: World) -> None:
-    identity = await world.enrolled()
+async def test_a_token_without_the_agents_signature_opens_nothing(
+    running_service: RunningService,
+) -> None:
+    identity = await running_service.enrolled()
     session = await open_session(identity)
     stranger = msgspec.structs.replace(session, nonce=session.nonce)
-    other = Identity(
+    other = AgentIdentity(
         url=identity.url,
         account=identity.account,
         agent=identity.agent,
         key_id=identity.key_id,
-        keys=Keys(),
+        keys=AgentKeyPair(),
     )
     assert await refused(identity, session, {PROOF_HEADER: ""}) == 401
     assert await refused(other, stranger) == 401
@@ -112,39 +120,39 @@ async def test_a_token_without_the_agents_signature_opens_nothing(world: World) 
         pass
 
 
-async def test_another_agents_proof_opens_nothing(world: World) -> None:
-    mine, other = await world.enrolled("mine"), await world.enrolled("other")
+async def test_another_agents_proof_opens_nothing(running_service: RunningService) -> None:
+    mine, other = await running_service.enrolled("mine"), await running_service.enrolled("other")
     session = await open_session(mine)
     proof = handshake(other, session)[PROOF_HEADER]
     assert await refused(mine, session, {PROOF_HEADER: proof}) == 401
 
 
 async def test_an_agent_of_protocol_1_connects_with_a_token_that_serves_once(
-    world: World,
+    running_service: RunningService,
 ) -> None:
-    identity = await world.enrolled()
+    identity = await running_service.enrolled()
     session = await open_session(identity, protocol=1)
     async with connect(identity, session, {PROOF_HEADER: ""}) as link:
         await link.hello(identity, "e", protocol=(1, 1))
     assert await refused(identity, session, {PROOF_HEADER: ""}) == 401
 
 
-async def test_nothing_in_the_database_makes_a_token(world: World) -> None:
+async def test_nothing_in_the_database_makes_a_token(running_service: RunningService) -> None:
     """Every text of every table is tried as the key, in clear and out of base64."""
-    identity = await world.enrolled()
+    identity = await running_service.enrolled()
     claims = claims_of((await open_session(identity)).token)
-    stored = [text for row in await everything(world) for text in row]
-    assert any(row.nonce == claims["jti"] for row in await world.rows(challenges))
+    stored = [text for row in await everything(running_service) for text in row]
+    assert any(row.nonce == claims["jti"] for row in await running_service.rows(challenges))
     for secret in {key for text in stored for key in keys_of(text)}:
         forged = jwt.encode({"alg": "HS256"}, claims, OctKey.import_key(secret))
-        assert tickets.read(world.service.parts.keys.ring, forged) is None
+        assert read_ticket(running_service.service.dependencies.keys.ring, forged) is None
 
 
-async def everything(world: World) -> list[tuple[str, ...]]:
+async def everything(running_service: RunningService) -> list[tuple[str, ...]]:
     return [
         tuple(str(value) for value in row)
         for table in tables.metadata.sorted_tables
-        for row in await world.rows(table)
+        for row in await running_service.rows(table)
     ]
 
 
@@ -156,7 +164,7 @@ def keys_of(text: str) -> list[bytes]:
 
 
 async def refused(
-    identity: Identity, session: Session, headers: dict[str, str] | None = None
+    identity: AgentIdentity, session: AgentSession, headers: dict[str, str] | None = None
 ) -> int:
     with pytest.raises(aiohttp.WSServerHandshakeError) as refusal:
         async with connect(identity, session, headers):
@@ -164,7 +172,7 @@ async def refused(
     return refusal.value.status
 
 
-def with_token(session: Session, token: str) -> Session:
+def with_token(session: AgentSession, token: str) -> AgentSession:
     return msgspec.structs.replace(session, token=token)
 
 
@@ -173,5 +181,5 @@ def claims_of(token: str) -> dict[str, Any]:
     return found
 
 
-def _part(said: dict[str, object]) -> str:
-    return base64.urlsafe_b64encode(json.dumps(said).encode()).decode().rstrip("=")
+def _part(claims: dict[str, object]) -> str:
+    return base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip("=")

@@ -10,34 +10,34 @@ import msgspec
 import pytest
 from sqlalchemy import insert, update
 
-from service.history.said import Said
+from service.history.recorded_facts import RecordedFact
 from service.store.tables import applications, drifts, epochs, facts, instances, objects
-from tests.service.api.world import World
-from tests.service.history.said import START, WEB, A, at, differs, row, synced
-
-pytestmark = pytest.mark.flow
+from tests.service.api.api_fixture import ApiFixture
+from tests.service.history.recorded_fact_samples import START, WEB, A, at, differs, row, synced
 
 
-async def told(world: World, agent: str, *said: Said, correlation: str = "") -> None:
-    async with world.engine.begin() as connection:
-        for one in said:
+async def insert_facts(
+    api: ApiFixture, agent: str, *recorded: RecordedFact, correlation: str = ""
+) -> None:
+    async with api.engine.begin() as connection:
+        for one in recorded:
             values = msgspec.structs.asdict(row(one, correlation))
             await connection.execute(insert(facts).values(agent_id=agent, **values))
 
 
-async def add(world: World, table: Any, **values: Any) -> None:
-    async with world.engine.begin() as connection:
+async def add(api: ApiFixture, table: Any, **values: Any) -> None:
+    async with api.engine.begin() as connection:
         await connection.execute(insert(table).values(**values))
 
 
-async def furnished(world: World) -> tuple[str, str]:
+async def furnished(api: ApiFixture) -> tuple[str, str]:
     """An agent, and the id of its application `shop`."""
-    agent = await world.agent("prod", environment="production")
+    agent = await api.agent("prod", environment="production")
     more = {"environment": "production", "region": "eu", "service": "web", "images": ["web:1"]}
-    return agent, await world.application(agent, "shop", **more)
+    return agent, await api.application(agent, "shop", **more)
 
 
-async def drifted(world: World, agent: str, **more: Any) -> None:
+async def drifted(api: ApiFixture, agent: str, **more: Any) -> None:
     values = {
         "id": "d1",
         "agent_id": agent,
@@ -46,19 +46,21 @@ async def drifted(world: World, agent: str, **more: Any) -> None:
         "object": WEB,
         "fields": ["spec.replicas"],
         "actor": "kubectl",
-        "began_at": world.clock() - timedelta(minutes=30),
+        "began_at": api.clock() - timedelta(minutes=30),
     }
-    await add(world, drifts, **{**values, **more})
+    await add(api, drifts, **{**values, **more})
 
 
 def seconds(number: float) -> str:
     return quote((START + timedelta(seconds=number)).isoformat())
 
 
-async def test_the_timeline_is_newest_first_filtered_and_in_pages(world: World) -> None:
-    agent, application = await furnished(world)
-    who = await world.person("viewer")
-    await told(world, agent, *(at(number, synced()) for number in range(5)), at(9, differs(WEB)))
+async def test_the_timeline_is_newest_first_filtered_and_in_pages(api: ApiFixture) -> None:
+    agent, application = await furnished(api)
+    who = await api.person("viewer")
+    await insert_facts(
+        api, agent, *(at(number, synced()) for number in range(5)), at(9, differs(WEB))
+    )
     first = (await who.get("/timeline?limit=4&type=app.compared.v1")).body
     second = (await who.get(f"/timeline?limit=4&type=app.compared.v1&cursor={first['next']}")).body
     times = [it["time"] for it in first["items"] + second["items"]]
@@ -71,10 +73,10 @@ async def test_the_timeline_is_newest_first_filtered_and_in_pages(world: World) 
     assert len(mine.body["items"]) == 6
 
 
-async def test_the_fleet_as_it_was_at_a_moment(world: World) -> None:
-    agent, _ = await furnished(world)
-    who = await world.person("viewer")
-    await told(world, agent, at(0, synced()), at(60, differs(WEB)))
+async def test_the_fleet_as_it_was_at_a_moment(api: ApiFixture) -> None:
+    agent, _ = await furnished(api)
+    who = await api.person("viewer")
+    await insert_facts(api, agent, at(0, synced()), at(60, differs(WEB)))
     before = (await who.get(f"/timeline/at?time={seconds(-1)}")).body["applications"]
     then = (await who.get(f"/timeline/at?time={seconds(30)}")).body["applications"]
     later = (await who.get(f"/timeline/at?time={seconds(61)}")).body["applications"]
@@ -85,12 +87,12 @@ async def test_the_fleet_as_it_was_at_a_moment(world: World) -> None:
     assert [it["sync"] for it in later] == ["OutOfSync"]
 
 
-async def test_the_ledger_tells_each_drift(world: World) -> None:
-    agent, _ = await furnished(world)
-    who = await world.person("viewer")
-    await drifted(world, agent)
-    ended = {"id": "d2", "ended_at": world.clock(), "ended_how": "healed"}
-    await drifted(world, agent, **ended)
+async def test_the_ledger_tells_each_drift(api: ApiFixture) -> None:
+    agent, _ = await furnished(api)
+    who = await api.person("viewer")
+    await drifted(api, agent)
+    ended = {"id": "d2", "ended_at": api.clock(), "ended_how": "healed"}
+    await drifted(api, agent, **ended)
     (lasting,) = (await who.get("/drifts?open=true")).body["items"]
     assert lasting["object"] == WEB
     assert lasting["fields"] == [{"path": "spec.replicas"}]
@@ -102,20 +104,20 @@ async def test_the_ledger_tells_each_drift(world: World) -> None:
     assert sum(it["minutes"] for it in minutes) == pytest.approx(30.0)
 
 
-async def test_the_fleet_counts_the_same_drift_minutes_as_the_ledger(world: World) -> None:
+async def test_the_fleet_counts_the_same_drift_minutes_as_the_ledger(api: ApiFixture) -> None:
     """Two objects of one application that drift at once are one minute of it, in both."""
-    world.clock.now = world.clock.now.replace(hour=12)
-    agent, _ = await furnished(world)
-    await world.application(agent, "bank", environment="production", region="eu")
-    begin = world.clock() - timedelta(minutes=40)
-    await drifted(world, agent, id="a", began_at=begin, ended_at=begin + timedelta(minutes=20))
-    await drifted(world, agent, id="b", object="/Service/shop/web", began_at=begin)
-    await drifted(world, agent, id="c", subject="argocd/bank", began_at=begin)
-    yesterday = world.clock() - timedelta(days=1)
-    await drifted(world, agent, id="d", began_at=yesterday, ended_at=yesterday)
-    who = await world.person("viewer")
+    api.clock.now = api.clock.now.replace(hour=12)
+    agent, _ = await furnished(api)
+    await api.application(agent, "bank", environment="production", region="eu")
+    begin = api.clock() - timedelta(minutes=40)
+    await drifted(api, agent, id="a", began_at=begin, ended_at=begin + timedelta(minutes=20))
+    await drifted(api, agent, id="b", object="/Service/shop/web", began_at=begin)
+    await drifted(api, agent, id="c", subject="argocd/bank", began_at=begin)
+    yesterday = api.clock() - timedelta(days=1)
+    await drifted(api, agent, id="d", began_at=yesterday, ended_at=yesterday)
+    who = await api.person("viewer")
     (cell,) = (await who.get("/fleet")).body["cells"]
-    midnight = quote(world.clock().replace(hour=0, minute=0, second=0, microsecond=0).isoformat())
+    midnight = quote(api.clock().replace(hour=0, minute=0, second=0, microsecond=0).isoformat())
     found = (await who.get(f"/drifts/minutes?since={midnight}")).body["items"]
     assert sorted(it["minutes"] for it in found) == [40.0, 40.0]
     assert cell["driftMinutesToday"] == sum(it["minutes"] for it in found) == 80.0
@@ -138,16 +140,16 @@ NARROWED = (
 
 @pytest.mark.parametrize(("path", "answer"), NARROWED)
 async def test_environment_and_region_narrow_every_list(
-    world: World, path: str, answer: str
+    api: ApiFixture, path: str, answer: str
 ) -> None:
-    world.clock.now = world.clock.now.replace(hour=12)  # no drift lasts over midnight: one row
-    agent = await world.agent("prod", environment="production", region="eu")
+    api.clock.now = api.clock.now.replace(hour=12)  # no drift lasts over midnight: one row
+    agent = await api.agent("prod", environment="production", region="eu")
     more = {"environment": "production", "region": "eu", "service": "web", "health": "Degraded"}
-    application = await world.application(agent, "shop", **more)
-    await runs(world, agent, application, "web-0")
-    await told(world, agent, at(0, differs(WEB)))
-    await drifted(world, agent)
-    who = await world.person("viewer")
+    application = await api.application(agent, "shop", **more)
+    await runs(api, agent, application, "web-0")
+    await insert_facts(api, agent, at(0, differs(WEB)))
+    await drifted(api, agent)
+    who = await api.person("viewer")
     path = path.format(now=quote((START + timedelta(seconds=60)).isoformat()))
     for query, count in {
         "environment=production,dev": 1,
@@ -160,22 +162,22 @@ async def test_environment_and_region_narrow_every_list(
         assert len((await who.get(both)).body[answer]) == count, both
 
 
-async def runs(world: World, agent: str, application: str, pod: str, **more: Any) -> None:
+async def runs(api: ApiFixture, agent: str, application: str, pod: str, **more: Any) -> None:
     values = {"uid": f"uid-{pod}", "namespace": "shop", "images": ["web:1"], "ready": True, **more}
-    await add(world, instances, agent_id=agent, application_id=application, pod=pod, **values)
+    await add(api, instances, agent_id=agent, application_id=application, pod=pod, **values)
 
 
-async def states(world: World, agent: str, kind: str, status: dict[str, Any]) -> None:
+async def states(api: ApiFixture, agent: str, kind: str, status: dict[str, Any]) -> None:
     """What the agent's believed epoch says of the application `shop`."""
     key = {"agent_id": agent, "epoch": "e", "kind": kind, "subject": "argocd/shop"}
-    await add(world, objects, **key, as_of=world.clock(), body={"kind": kind, "status": status})
+    await add(api, objects, **key, as_of=api.clock(), body={"kind": kind, "status": status})
 
 
-async def test_instances_services_and_environments_are_counted(world: World) -> None:
-    agent, application = await furnished(world)
-    who = await world.person("viewer")
+async def test_instances_services_and_environments_are_counted(api: ApiFixture) -> None:
+    agent, application = await furnished(api)
+    who = await api.person("viewer")
     for number in range(3):
-        await runs(world, agent, application, f"web-{number}", ready=number > 0)
+        await runs(api, agent, application, f"web-{number}", ready=number > 0)
     pods = (await who.get("/instances?service=web&environment=production")).body["items"]
     assert [(it["pod"], it["applicationName"]) for it in pods] == [
         ("web-0", "shop"),
@@ -190,41 +192,41 @@ async def test_instances_services_and_environments_are_counted(world: World) -> 
     assert (environment["name"], environment["instances"]) == ("production", 3)
 
 
-async def test_a_rollout_shows_what_runs_of_each_image(world: World) -> None:
-    agent, application = await furnished(world)
-    who = await world.person("viewer")
-    await runs(world, agent, application, "old-1")
-    await runs(world, agent, application, "old-2")
-    await runs(world, agent, application, "new", images=["web:2", "side:1"], ready=False)
+async def test_a_rollout_shows_what_runs_of_each_image(api: ApiFixture) -> None:
+    agent, application = await furnished(api)
+    who = await api.person("viewer")
+    await runs(api, agent, application, "old-1")
+    await runs(api, agent, application, "old-2")
+    await runs(api, agent, application, "new", images=["web:2", "side:1"], ready=False)
     (service,) = (await who.get("/services")).body["items"]
     found = {it["image"]: (it["instances"], it["ready"]) for it in service["images"]}
     assert found == {"web:1": (2, 2), "web:2": (1, 0), "side:1": (1, 0)}
 
 
-async def test_the_commit_of_an_instance_is_the_one_that_was_synced(world: World) -> None:
+async def test_the_commit_of_an_instance_is_the_one_that_was_synced(api: ApiFixture) -> None:
     """An application that is out of sync was compared with a newer one."""
-    agent, application = await furnished(world)
-    who = await world.person("viewer")
-    await runs(world, agent, application, "web-0")
-    async with world.engine.begin() as connection:
+    agent, application = await furnished(api)
+    who = await api.person("viewer")
+    await runs(api, agent, application, "web-0")
+    async with api.engine.begin() as connection:
         await connection.execute(update(applications).values(revision="newer"))
     assert (await who.get("/instances")).body["items"][0]["revision"] == "newer"
-    await add(world, epochs, agent_id=agent, epoch="e", state="active")
+    await add(api, epochs, agent_id=agent, epoch="e", state="active")
     history = [{"revision": "oldest"}, {"revision": "running"}]
-    await states(world, agent, "Application", {"history": history})
+    await states(api, agent, "Application", {"history": history})
     assert (await who.get("/instances")).body["items"][0]["revision"] == "running"
     (service,) = (await who.get("/services")).body["items"]
     assert service["revisions"] == ["running"]
 
 
-@pytest.mark.parametrize(("said", "shown"), [(20, 20), ("x", 0), (None, 0)])
-async def test_pods_beyond_what_an_agent_tells_are_counted(
-    world: World, said: object, shown: int
+@pytest.mark.parametrize(("recorded", "shown"), [(20, 20), ("x", 0), (None, 0)])
+async def test_pods_beyond_what_an_agent_reports_are_counted(
+    api: ApiFixture, recorded: object, shown: int
 ) -> None:
-    agent, _ = await furnished(world)
-    await add(world, epochs, agent_id=agent, epoch="e", state="active")
-    await states(world, agent, "Instances", {"leftOut": said})
-    (service,) = (await (await world.person("viewer")).get("/services")).body["items"]
+    agent, _ = await furnished(api)
+    await add(api, epochs, agent_id=agent, epoch="e", state="active")
+    await states(api, agent, "Instances", {"leftOut": recorded})
+    (service,) = (await (await api.person("viewer")).get("/services")).body["items"]
     assert service["leftOut"] == shown
 
 
@@ -238,12 +240,12 @@ PATHS = (
 
 
 @pytest.mark.parametrize("path", PATHS)
-async def test_nobody_sees_the_history_of_what_they_may_not_see(world: World, path: str) -> None:
-    agent, application = await furnished(world)
-    await told(world, agent, at(0, synced()))
-    await drifted(world, agent)
+async def test_nobody_sees_the_history_of_what_they_may_not_see(api: ApiFixture, path: str) -> None:
+    agent, application = await furnished(api)
+    await insert_facts(api, agent, at(0, synced()))
+    await drifted(api, agent)
     await add(
-        world,
+        api,
         instances,
         agent_id=agent,
         uid="u",
@@ -251,30 +253,35 @@ async def test_nobody_sees_the_history_of_what_they_may_not_see(world: World, pa
         namespace="shop",
         pod="web",
     )
-    other = await world.put(
-        "projects", account_id=world.account, organisation_id=world.organisation, name="other"
+    other = await api.put(
+        "projects", account_id=api.account, organisation_id=api.organisation, name="other"
     )
-    stranger = await world.make_account("elsewhere")
+    stranger = await api.make_account("elsewhere")
     people = [
-        await world.person("viewer", project_id=other),
-        await world.person("administrator", account=stranger),
+        await api.person("viewer", project_id=other),
+        await api.person("administrator", account=stranger),
     ]
     for who in people:
         body = (await who.get(path)).body
         assert body.get("items", body.get("applications")) == []
-    assert (await (await world.person()).get(path)).status == 403
-    mine = (await (await world.person("viewer", project_id=world.project)).get(path)).body
+    assert (await (await api.person()).get(path)).status == 403
+    mine = (await (await api.person("viewer", project_id=api.project)).get(path)).body
     assert len(mine.get("items", mine.get("applications"))) == 1
 
 
-FAR = ("/timeline/at?time={}", "/timeline?since={}", "/drifts?until={}", "/drifts/minutes?until={}")
+OUT_OF_RANGE = (
+    "/timeline/at?time={}",
+    "/timeline?since={}",
+    "/drifts?until={}",
+    "/drifts/minutes?until={}",
+)
 
 
 @pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
-@pytest.mark.parametrize("path", FAR)
+@pytest.mark.parametrize("path", OUT_OF_RANGE)
 async def test_times_at_the_ends_of_the_calendar_are_answered(
-    world: World, path: str, time: str
+    api: ApiFixture, path: str, time: str
 ) -> None:
-    await furnished(world)
-    who = await world.person("viewer")
+    await furnished(api)
+    who = await api.person("viewer")
     assert (await who.get(path.format(time))).status == 200

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from bus.events import Fact
-from service.history.ledger import Folded, Standing, fold
-from tests.service.history.said import (
+from service.history.ledger import FoldResult, LedgerState, fold
+from tests.service.history.recorded_fact_samples import (
     CACHE,
     START,
     WEB,
@@ -23,8 +23,8 @@ from tests.service.history.said import (
 )
 
 
-def folded(*facts: Fact) -> Folded:
-    return fold(Standing(), [at(second, fact) for second, fact in enumerate(facts)])
+def folded(*facts: Fact) -> FoldResult:
+    return fold(LedgerState(), [at(second, fact) for second, fact in enumerate(facts)])
 
 
 ENDS: dict[str, tuple[tuple[Fact, ...], str]] = {
@@ -41,7 +41,9 @@ ENDS: dict[str, tuple[tuple[Fact, ...], str]] = {
 
 
 @pytest.mark.parametrize(("facts", "how"), ENDS.values(), ids=ENDS)
-def test_a_drift_ends(facts: tuple[Fact, ...], how: str) -> None:
+def test_a_drift_ends_with_the_fact_that_removes_the_difference(
+    facts: tuple[Fact, ...], how: str
+) -> None:
     (drift,) = folded(*facts).all
     assert (drift.object, drift.ended_how) == (WEB, how)
     assert drift.began_at == START + timedelta(seconds=1)
@@ -64,8 +66,8 @@ LASTS: dict[str, tuple[Fact, ...]] = {
 
 
 @pytest.mark.parametrize("facts", LASTS.values(), ids=LASTS)
-def test_a_drift_lasts(facts: tuple[Fact, ...]) -> None:
-    drift = folded(*facts).standing.open[WEB]
+def test_a_drift_stays_open_until_a_fact_ends_it(facts: tuple[Fact, ...]) -> None:
+    drift = folded(*facts).state.open[WEB]
     assert drift.ended_at is None
 
 
@@ -78,7 +80,7 @@ NONE: dict[str, tuple[Fact, ...]] = {
 
 
 @pytest.mark.parametrize("facts", NONE.values(), ids=NONE)
-def test_no_drift(facts: tuple[Fact, ...]) -> None:
+def test_facts_of_an_application_without_drift_make_no_entry(facts: tuple[Fact, ...]) -> None:
     assert folded(*facts).all == ()
 
 
@@ -87,7 +89,7 @@ def test_a_drift_gathers_its_fields_and_who_began_it() -> None:
     more = detail(WEB, "spec.replicas", "spec.paused", manager="other")
     drift = folded(
         synced(), differs(WEB, details=(first,)), differs(WEB, details=(more,))
-    ).standing.open[WEB]
+    ).state.open[WEB]
     assert drift.fields == ("spec.replicas", "spec.paused")
     assert drift.actor == "kubectl"
 
@@ -95,4 +97,4 @@ def test_a_drift_gathers_its_fields_and_who_began_it() -> None:
 def test_each_object_has_a_drift_of_its_own() -> None:
     result = folded(synced(A), differs(WEB, CACHE), differs(CACHE))
     assert [it.object for it in result.drifts] == [WEB]
-    assert list(result.standing.open) == [CACHE]
+    assert list(result.state.open) == [CACHE]

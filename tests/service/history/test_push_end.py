@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.history.push_end import PushOutcome, Told, push_end
+from service.history.push_end import PushFact, PushOutcome, push_end
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 RESOLVED = ("revision.resolved", {"revision": "a"})
@@ -16,9 +16,9 @@ DONE = ("operation.finished", {"phase": "Succeeded", "message": "all done"})
 REFUSED = {"failed": [{"resource": "apps/Deployment/shop/web", "status": "x", "message": "no"}]}
 
 
-def told(*facts: tuple[str, dict[str, Any]]) -> list[Told]:
+def push_facts(*facts: tuple[str, dict[str, Any]]) -> list[PushFact]:
     return [
-        Told(type=f"fact.{name}.v1", time=NOON + timedelta(seconds=number), body=body)
+        PushFact(type=f"fact.{name}.v1", time=NOON + timedelta(seconds=number), body=body)
         for number, (name, body) in enumerate(facts)
     ]
 
@@ -67,6 +67,6 @@ def told(*facts: tuple[str, dict[str, Any]]) -> list[Told]:
 def test_a_push_has_an_end_and_a_reason(
     facts: list[tuple[str, dict[str, Any]]], outcome: str, message: str, last: int | None
 ) -> None:
-    end = push_end(told(*facts))
+    end = push_end(push_facts(*facts))
     assert (end.outcome, end.message) == (PushOutcome(outcome), message)
     assert end.time == (None if last is None else NOON + timedelta(seconds=last))

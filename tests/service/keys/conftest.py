@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.service.world import World, open_service, settings
+from tests.service.service_fixture import RunningService, open_service, settings
 
 
 @pytest.fixture
-async def world(database_url: str) -> AsyncIterator[World]:
+async def running_service(database_url: str) -> AsyncIterator[RunningService]:
     async with open_service(settings(database_url)) as service:
-        yield World(service)
+        yield RunningService(service)

@@ -12,66 +12,75 @@ import pytest
 from sqlalchemy import insert, select, text, update
 from structlog.testing import capture_logs
 
-from bus.ids import new_id
-from service.app import now
+from bus.identity import new_id
 from service.gateway.enrolment import revoke
 from service.gateway.proofs import token_hash
-from service.keys.bound_rows import bound, is_bound
-from service.keys.key_ring import KeyRing, with_new_key, with_only_current
+from service.keys.key_file import KeyRing, with_new_key, with_only_current
 from service.keys.root_key import new_root_key
+from service.lifecycle import now
+from service.store.protected_columns import bound, is_bound
 from service.store.tables import agent_keys, audit, enrolment_tokens
-from tests.service.client import Identity, Keys, RefusedError, connect, enrol, open_session
-from tests.service.world import World
+from tests.service.fake_agent import (
+    AgentIdentity,
+    AgentKeyPair,
+    HandshakeRefusedError,
+    connect,
+    enrol,
+    open_session,
+)
+from tests.service.service_fixture import RunningService
 
-STRANGER = Keys()
-Write = Callable[[World, Identity], Awaitable[Identity]]
+STRANGER = AgentKeyPair()
+Write = Callable[[RunningService, AgentIdentity], Awaitable[AgentIdentity]]
 
 
-async def execute(world: World, *statements: Any) -> None:
+async def execute(running_service: RunningService, *statements: Any) -> None:
     """As anybody who has the password of the database."""
-    async with world.service.parts.engine.begin() as connection:
+    async with running_service.service.dependencies.engine.begin() as connection:
         for statement in statements:
             await connection.execute(statement)
 
 
-async def added(world: World, identity: Identity) -> Identity:
-    (mine,) = [it for it in await world.rows(agent_keys) if it.id == identity.key_id]
+async def added(running_service: RunningService, identity: AgentIdentity) -> AgentIdentity:
+    (mine,) = [it for it in await running_service.rows(agent_keys) if it.id == identity.key_id]
     row = {**mine._asdict(), "id": new_id(), "public_key": STRANGER.public}
-    await execute(world, insert(agent_keys).values(row))
+    await execute(running_service, insert(agent_keys).values(row))
     return replace(identity, key_id=row["id"], keys=STRANGER)
 
 
-async def exchanged(world: World, identity: Identity) -> Identity:
+async def exchanged(running_service: RunningService, identity: AgentIdentity) -> AgentIdentity:
     mine = agent_keys.c.id == identity.key_id
-    await execute(world, update(agent_keys).where(mine).values(public_key=STRANGER.public))
+    await execute(
+        running_service, update(agent_keys).where(mine).values(public_key=STRANGER.public)
+    )
     return replace(identity, keys=STRANGER)
 
 
-async def moved(world: World, identity: Identity) -> Identity:
+async def moved(running_service: RunningService, identity: AgentIdentity) -> AgentIdentity:
     """The key of another agent, which the stranger enrolled by right."""
-    other = await world.enrolled("other")
-    (row,) = [it for it in await world.rows(agent_keys) if it.id == identity.key_id]
+    other = await running_service.enrolled("other")
+    (row,) = [it for it in await running_service.rows(agent_keys) if it.id == identity.key_id]
     mine = agent_keys.c.id == other.key_id
-    await execute(world, update(agent_keys).where(mine).values(agent_id=row.agent_id))
+    await execute(running_service, update(agent_keys).where(mine).values(agent_id=row.agent_id))
     return replace(identity, key_id=other.key_id, keys=other.keys)
 
 
-async def revived(world: World, identity: Identity) -> Identity:
+async def revived(running_service: RunningService, identity: AgentIdentity) -> AgentIdentity:
     """The key of an agent that was revoked, and its state as before."""
-    (row,) = await world.rows(agent_keys)
-    async with world.service.parts.engine.begin() as connection:
+    (row,) = await running_service.rows(agent_keys)
+    async with running_service.service.dependencies.engine.begin() as connection:
         await revoke(connection, row.agent_id, now())
     await execute(
-        world,
+        running_service,
         text("UPDATE agent_keys SET retired_at = NULL"),
         text("UPDATE agents SET state = 'enrolled'"),
     )
     return identity
 
 
-async def emptied(world: World, identity: Identity) -> Identity:
+async def emptied(running_service: RunningService, identity: AgentIdentity) -> AgentIdentity:
     """As an earlier version left it."""
-    await execute(world, update(agent_keys).values(mac="", key_id=""))
+    await execute(running_service, update(agent_keys).values(mac="", key_id=""))
     return identity
 
 
@@ -80,33 +89,35 @@ WRITES = (added, exchanged, moved, revived, emptied)
 
 @pytest.mark.parametrize("write", WRITES, ids=lambda write: write.__name__)
 async def test_a_key_that_the_service_did_not_write_opens_no_link(
-    world: World, write: Write
+    running_service: RunningService, write: Write
 ) -> None:
-    forged = await write(world, await world.enrolled())
+    forged = await write(running_service, await running_service.enrolled())
     with capture_logs() as logs:
         for _ in range(3):
-            with pytest.raises(RefusedError) as refused:
+            with pytest.raises(HandshakeRefusedError) as refused:
                 await open_session(forged)
             assert (refused.value.status, refused.value.rule) == (401, "unbound")
-    (told, *_) = [it for it in logs if it["log_level"] == "error"]
-    assert told["agent"] == "prod"
-    assert "gitops service bind-agents" in told["remedy"]
-    recorded = [it for it in await world.rows(audit) if it.action == "agent.link"]
+    (error, *_) = [it for it in logs if it["log_level"] == "error"]
+    assert error["agent"] == "prod"
+    assert "gitops service bind-agents" in error["remedy"]
+    recorded = [it for it in await running_service.rows(audit) if it.action == "agent.link"]
     assert [(it.resource, it.decision) for it in recorded] == [("agent/prod", "denied")]
 
 
-async def test_a_key_that_is_exchanged_after_the_session_opens_no_connection(world: World) -> None:
-    identity = await world.enrolled()
+async def test_a_key_that_is_exchanged_after_the_session_opens_no_connection(
+    running_service: RunningService,
+) -> None:
+    identity = await running_service.enrolled()
     session = await open_session(identity)
-    forged = await exchanged(world, identity)
+    forged = await exchanged(running_service, identity)
     with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
         async with connect(forged, session):
             pass
     assert refused.value.status == 401
 
 
-async def test_a_rotated_key_is_bound_too(world: World) -> None:
-    identity, following = await world.enrolled(), Keys()
+async def test_a_rotated_key_is_bound_too(running_service: RunningService) -> None:
+    identity, following = await running_service.enrolled(), AgentKeyPair()
     session = await open_session(identity, following.public)
     await open_session(replace(identity, key_id=session.key_id, keys=following))
 
@@ -114,20 +125,22 @@ async def test_a_rotated_key_is_bound_too(world: World) -> None:
 # --- enrolment tokens -----------------------------------------------------------------------------
 
 
-async def test_a_token_that_the_service_did_not_make_enrols_nobody(world: World) -> None:
-    agent_id = await world.agent()
+async def test_a_token_that_the_service_did_not_make_enrols_nobody(
+    running_service: RunningService,
+) -> None:
+    agent_id = await running_service.agent()
     row = {
         "id": new_id(),
         "agent_id": agent_id,
         "hash": token_hash("ge_mine"),
         "expires_at": now() + timedelta(hours=1),
     }
-    await execute(world, insert(enrolment_tokens).values(row))
-    with pytest.raises(RefusedError) as refused:
-        await enrol(world.service.url, "ge_mine", STRANGER)
+    await execute(running_service, insert(enrolment_tokens).values(row))
+    with pytest.raises(HandshakeRefusedError) as refused:
+        await enrol(running_service.service.url, "ge_mine", STRANGER)
     assert (refused.value.status, refused.value.rule) == (403, "unbound")
-    assert await world.rows(agent_keys) == []
-    denied = (await world.rows(audit))[-1]
+    assert await running_service.rows(agent_keys) == []
+    denied = (await running_service.rows(audit))[-1]
     assert (denied.resource, denied.detail) == ("agent/prod", {"rule": "unbound"})
 
 
@@ -140,32 +153,34 @@ async def test_a_token_that_the_service_did_not_make_enrols_nobody(world: World)
     ],
     ids=["longer", "another agent", "any cluster"],
 )
-async def test_a_changed_token_enrols_nobody(world: World, change: str) -> None:
-    await world.agent("other")
-    token = await world.token(await world.agent(), cluster="cluster-1")
-    await execute(world, text(f"UPDATE enrolment_tokens SET {change}"))  # noqa: S608  ours, above
-    with pytest.raises(RefusedError, match="unbound"):
-        await enrol(world.service.url, token, STRANGER)
+async def test_a_changed_token_enrols_nobody(running_service: RunningService, change: str) -> None:
+    await running_service.agent("other")
+    token = await running_service.token(await running_service.agent(), cluster="cluster-1")
+    await execute(running_service, text(f"UPDATE enrolment_tokens SET {change}"))  # noqa: S608  ours, above
+    with pytest.raises(HandshakeRefusedError, match="unbound"):
+        await enrol(running_service.service.url, token, STRANGER)
 
 
-async def test_a_used_token_does_not_come_back(world: World) -> None:
-    token = await world.token(await world.agent())
-    await enrol(world.service.url, token, Keys())
-    await execute(world, update(enrolment_tokens).values(used_at=None, used_by=""))
-    with pytest.raises(RefusedError, match="unbound"):
-        await enrol(world.service.url, token, STRANGER)
+async def test_a_used_token_does_not_come_back(running_service: RunningService) -> None:
+    token = await running_service.token(await running_service.agent())
+    await enrol(running_service.service.url, token, AgentKeyPair())
+    await execute(running_service, update(enrolment_tokens).values(used_at=None, used_by=""))
+    with pytest.raises(HandshakeRefusedError, match="unbound"):
+        await enrol(running_service.service.url, token, STRANGER)
 
 
 # --- what is sealed to an agent -------------------------------------------------------------------
 
 
-async def test_nothing_is_sealed_to_a_key_that_somebody_else_wrote(world: World) -> None:
-    await world.enrolled()
-    (key,) = await world.rows(agent_keys)
+async def test_nothing_is_sealed_to_a_key_that_somebody_else_wrote(
+    running_service: RunningService,
+) -> None:
+    await running_service.enrolled()
+    (key,) = await running_service.rows(agent_keys)
     path = f"/agents/{key.agent_id}/sealing-key"
-    assert (await world.call("GET", path))[0] == 200
-    await execute(world, update(agent_keys).values(sealing_key=STRANGER.public))
-    status, problem = await world.call("GET", path)
+    assert (await running_service.call("GET", path))[0] == 200
+    await execute(running_service, update(agent_keys).values(sealing_key=STRANGER.public))
+    status, problem = await running_service.call("GET", path)
     assert (status, problem["rule"]) == (409, "unbound-key")
     assert "prod" in problem["detail"]
 
@@ -202,9 +217,9 @@ def test_an_older_key_still_verifies_and_a_retired_one_does_not() -> None:
     assert not is_bound(with_only_current(newer), enrolment_tokens, stored)
 
 
-async def test_all_rows_are_bound_after_a_start(world: World) -> None:
-    await world.enrolled()
-    ring = world.service.parts.keys.ring
-    async with world.service.parts.engine.connect() as connection:
+async def test_all_rows_are_bound_after_a_start(running_service: RunningService) -> None:
+    await running_service.enrolled()
+    ring = running_service.service.dependencies.keys.ring
+    async with running_service.service.dependencies.engine.connect() as connection:
         found = (await connection.execute(select(agent_keys))).mappings().all()
     assert [is_bound(ring, agent_keys, row) for row in found] == [True]

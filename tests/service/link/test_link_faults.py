@@ -13,10 +13,10 @@ import pytest
 
 from bus.jetstream import Bus
 from service.store.database import open_engine
-from tests.bus.rooms import settings_of
-from tests.service.link.far import Far, names
-from tests.service.link.near import new_near
-from tests.service.link.walk import Time, Walk
+from tests.service.link.agent_side import new_agent_side
+from tests.service.link.fault_walk import FaultWalk, VirtualTime
+from tests.service.link.service_side import ServiceSide, names
+from tests.unit.bus.dispatch_fixture import settings_of
 
 FAULTS = int(os.environ.get("GITOPS_LINK_FAULTS", "1000"))
 SEED = int(os.environ.get("GITOPS_LINK_SEED", "0"))
@@ -28,13 +28,15 @@ SEEDS = range(SEED, SEED + -(-FAULTS // _PER_WALK))
 async def test_after_quiet_both_sides_hold_the_same(
     database_url: str, nats_url: str, seed: int
 ) -> None:
-    chance, time = Random(seed), Time()  # noqa: S311  a seed, no secret
+    chance, time = Random(seed), VirtualTime()  # noqa: S311  a seed, no secret
     account, agent = names()
     async with open_engine(database_url, 2) as engine, Bus.open(settings_of(nats_url)) as bus:
-        far = Far(engine=engine, clock=lambda: time.now + time.far, account=account, agent=agent)
-        near = await new_near(bus, chance=chance, account=account, agent=agent)
-        walk = Walk(chance=chance, time=time, near=near, far=far)
-        await far.begin()
+        service_side = ServiceSide(
+            engine=engine, clock=lambda: time.now + time.service_side, account=account, agent=agent
+        )
+        agent_side = await new_agent_side(bus, chance=chance, account=account, agent=agent)
+        walk = FaultWalk(chance=chance, time=time, agent_side=agent_side, service_side=service_side)
+        await service_side.begin()
         try:
             while walk.faults.count < _PER_WALK:
                 await walk.rough(min(walk.faults.count + _PER_LEG, _PER_WALK))

@@ -9,66 +9,66 @@ import aiohttp
 import pytest
 from sqlalchemy import delete, func, select, update
 
-from service.live.event import View
-from service.live.trim import trim
-from service.store.changes import Change
+from service.live.change_event import EventVisibility
+from service.live.change_feed import trim
+from service.store.changes import FeedChange
 from service.store.tables import api_tokens, bindings, changes
-from tests.service.api.world import World
-from tests.service.live.world import Replica, changed, subscribed, tell
+from tests.service.api.api_fixture import ApiFixture
+from tests.service.live.replica_fixture import ServiceReplica, changed, note_changes, subscribed
 from tests.support import eventually
-
-pytestmark = pytest.mark.flow
 
 
 async def test_a_change_reaches_subscribers_of_every_replica(
-    world: World, one: Replica, other: Replica
+    api: ApiFixture, one: ServiceReplica, other: ServiceReplica
 ) -> None:
-    who = await world.person("viewer")
+    who = await api.person("viewer")
     async with subscribed(one.url, who.token) as here, subscribed(other.url, who.token) as there:
-        await tell(world, changed("argocd/a"), changed("argocd/b"))
+        await note_changes(api, changed("argocd/a"), changed("argocd/b"))
         for subscriber in (here, there):
-            told = await subscriber.take(2)
-            assert [it.data["subject"] for it in told] == ["argocd/a", "argocd/b"]
+            events = await subscriber.take(2)
+            assert [it.data["subject"] for it in events] == ["argocd/a", "argocd/b"]
 
 
 async def test_what_was_missed_is_replayed_by_the_last_id_and_nothing_comes_twice(
-    world: World, one: Replica, other: Replica
+    api: ApiFixture, one: ServiceReplica, other: ServiceReplica
 ) -> None:
-    who = await world.person("viewer")
+    who = await api.person("viewer")
     async with subscribed(one.url, who.token) as subscriber:
-        await tell(world, changed("argocd/0"))
+        await note_changes(api, changed("argocd/0"))
         last = (await subscriber.next()).id
-    await tell(world, *(changed(f"argocd/{number}") for number in range(1, 1200)))
+    await note_changes(api, *(changed(f"argocd/{number}") for number in range(1, 1200)))
     async with subscribed(other.url, who.token, last=last) as subscriber:
-        await tell(world, changed("argocd/1200"))
-        told = await subscriber.take(1200)
-    assert [it.data["subject"] for it in told] == [f"argocd/{it}" for it in range(1, 1201)]
+        await note_changes(api, changed("argocd/1200"))
+        events = await subscriber.take(1200)
+    assert [it.data["subject"] for it in events] == [f"argocd/{it}" for it in range(1, 1201)]
 
 
-async def test_a_gap_is_said_where_the_past_is_not_kept(world: World, one: Replica) -> None:
-    who = await world.person("viewer")
-    await tell(world, *(changed(f"argocd/{number}") for number in range(3)))
-    async with world.engine.begin() as connection:
+async def test_a_gap_is_announced_where_the_feed_was_trimmed(
+    api: ApiFixture, one: ServiceReplica
+) -> None:
+    who = await api.person("viewer")
+    await note_changes(api, *(changed(f"argocd/{number}") for number in range(3)))
+    async with api.engine.begin() as connection:
         first = await connection.scalar(select(func.min(changes.c.id)))
-        old = world.clock() - timedelta(days=2)
+        old = api.clock() - timedelta(days=2)
         await connection.execute(update(changes).where(changes.c.id <= first + 1).values(time=old))
-    assert await trim(world.engine, world.clock()) == 2
+    assert await trim(api.engine, api.clock()) == 2
     async with subscribed(one.url, who.token, last=first) as subscriber:
-        told = await subscriber.take(2)
-    assert [it.name for it in told] == ["gap", "application.changed"]
-    assert told[0].data["after"] == first
+        events = await subscriber.take(2)
+    assert [it.name for it in events] == ["gap", "application.changed"]
+    assert events[0].data["after"] == first
 
 
 async def test_the_newest_change_is_kept_so_that_a_quiet_account_has_no_gap(
-    world: World, one: Replica
+    api: ApiFixture, one: ServiceReplica
 ) -> None:
-    who = await world.person("viewer")
-    await tell(world, changed("argocd/a"))
-    async with world.engine.connect() as connection:
+    who = await api.person("viewer")
+    await note_changes(api, changed("argocd/a"))
+    async with api.engine.connect() as connection:
         newest = await connection.scalar(select(func.max(changes.c.id)))
-    assert await trim(world.engine, world.clock() + timedelta(days=9)) == 0
+    assert await trim(api.engine, api.clock() + timedelta(days=9)) == 0
     async with subscribed(one.url, who.token, last=newest) as subscriber:
-        await tell(world, changed("argocd/b"))
+        await note_changes(api, changed("argocd/b"))
         assert (await subscriber.next()).data["subject"] == "argocd/b"
 
 
@@ -84,79 +84,83 @@ FILTERS = {
 
 
 @pytest.mark.parametrize(("query", "names"), FILTERS.items(), ids=FILTERS)
-async def test_filters_choose(world: World, one: Replica, query: str, names: list[str]) -> None:
-    who = await world.person("viewer")
-    agent = await world.agent("prod", environment="live", region="here")
+async def test_a_stream_sends_the_events_that_its_filters_match(
+    api: ApiFixture, one: ServiceReplica, query: str, names: list[str]
+) -> None:
+    who = await api.person("viewer")
+    agent = await api.agent("prod", environment="live", region="here")
     async with subscribed(one.url, who.token, query) as subscriber:
-        await tell(
-            world,
+        await note_changes(
+            api,
             changed("argocd/a", agent=agent),
-            Change(type="drift.began", subject="argocd/b", project="default", agent_id=agent),
-            Change(
+            FeedChange(type="drift.began", subject="argocd/b", project="default", agent_id=agent),
+            FeedChange(
                 type="task.changed", subject="t1", project="other", body={"subject": "argocd/a"}
             ),
         )
         assert [it.name for it in await subscriber.take(len(names))] == names
 
 
-async def test_nobody_gets_what_they_may_not_see(world: World, one: Replica) -> None:
-    agent = await world.agent("prod")
-    group = await world.put(
-        "resource_groups", account_id=world.account, name="team", labels={"team": "a"}
+async def test_nobody_gets_what_they_may_not_see(api: ApiFixture, one: ServiceReplica) -> None:
+    agent = await api.agent("prod")
+    group = await api.put(
+        "resource_groups", account_id=api.account, name="team", labels={"team": "a"}
     )
-    await world.application(agent, "mine", labels={"team": "a"})
-    await world.application(agent, "theirs", labels={"team": "b"})
-    other = await world.put(
-        "projects", account_id=world.account, organisation_id=world.organisation, name="shop"
+    await api.application(agent, "mine", labels={"team": "a"})
+    await api.application(agent, "theirs", labels={"team": "b"})
+    other = await api.put(
+        "projects", account_id=api.account, organisation_id=api.organisation, name="shop"
     )
     people = {
-        "labels": await world.person("viewer", resource_group_id=group),
-        "project": await world.person("viewer", project_id=other),
-        "nothing": await world.person(),
+        "labels": await api.person("viewer", resource_group_id=group),
+        "project": await api.person("viewer", project_id=other),
+        "nothing": await api.person(),
     }
-    told = [
+    events = [
         changed("argocd/theirs", agent=agent),
         changed("argocd/mine", agent=agent),
         changed("argocd/shop", "shop", agent=agent),
-        Change(type="audit.recorded", subject="x"),
-        Change(type="nobody.knows", subject="x"),
+        FeedChange(type="audit.recorded", subject="x"),
+        FeedChange(type="nobody.knows", subject="x"),
     ]
     expected = {"labels": ["argocd/mine"], "project": ["argocd/shop"], "nothing": []}
     for name, person in people.items():
         async with subscribed(one.url, person.token) as subscriber:
-            await tell(world, *told)
+            await note_changes(api, *events)
             seen = await subscriber.take(len(expected[name]))
             assert [it.data["subject"] for it in seen] == expected[name]
             waiting = [
                 ready.event.subject
-                for mine in one.parts.hub._listeners.values()
+                for mine in one.dependencies.hub._listeners.values()
                 for listener in mine
                 for ready in listener.waiting
             ]
             assert waiting == []
 
 
-async def test_another_accounts_changes_are_not_told(world: World, one: Replica) -> None:
-    elsewhere = await world.make_account("elsewhere")
-    stranger = await world.person("administrator", account=elsewhere)
+async def test_changes_of_another_account_are_not_sent(
+    api: ApiFixture, one: ServiceReplica
+) -> None:
+    elsewhere = await api.make_account("elsewhere")
+    stranger = await api.person("administrator", account=elsewhere)
     async with subscribed(one.url, stranger.token) as subscriber:
-        await tell(world, changed("argocd/a"))
-        world.account = elsewhere
-        await tell(world, changed("argocd/b"))
+        await note_changes(api, changed("argocd/a"))
+        api.account = elsewhere
+        await note_changes(api, changed("argocd/b"))
         assert (await subscriber.next()).data["subject"] == "argocd/b"
 
 
 async def test_a_slow_subscriber_is_cut_and_resumes_while_others_go_on(
-    world: World, one: Replica
+    api: ApiFixture, one: ServiceReplica
 ) -> None:
-    who = await world.person("viewer")
+    who = await api.person("viewer")
     count = 6000
     big = "x" * 4000
     async with subscribed(one.url, who.token) as fast, subscribed(one.url, who.token) as slow:
         reading = asyncio.create_task(_read(fast, count))
         for begin in range(0, count, 500):
             batch = (changed(f"argocd/{it}", text=big) for it in range(begin, begin + 500))
-            await tell(world, *batch)
+            await note_changes(api, *batch)
         assert await reading == [f"argocd/{it}" for it in range(count)]
         seen, end = await _until_cut(slow)
     assert end["reason"].startswith("slow")
@@ -166,8 +170,10 @@ async def test_a_slow_subscriber_is_cut_and_resumes_while_others_go_on(
     assert seen + rest == [f"argocd/{it}" for it in range(count)]
 
 
-async def test_an_id_that_is_none_is_refused(world: World, one: Replica) -> None:
-    who = await world.person("viewer")
+async def test_a_last_event_id_that_is_no_number_is_refused(
+    api: ApiFixture, one: ServiceReplica
+) -> None:
+    who = await api.person("viewer")
     headers = {"Authorization": f"Bearer {who.token}", "Last-Event-ID": "x; drop table"}
     async with (
         aiohttp.ClientSession() as http,
@@ -184,43 +190,45 @@ async def _read(subscriber: object, count: int) -> list[str]:
 async def _until_cut(subscriber: object) -> tuple[list[str], dict[str, str]]:
     seen: list[str] = []
     while True:
-        told = await subscriber.next()  # type: ignore[attr-defined]
-        if told.name == "end":
-            return seen, told.data
-        seen.append(told.data["subject"])
+        events = await subscriber.next()  # type: ignore[attr-defined]
+        if events.name == "end":
+            return seen, events.data
+        seen.append(events.data["subject"])
 
 
-async def test_a_stream_ends_when_its_login_does(world: World, one: Replica) -> None:
-    who = await world.person("viewer")
+async def test_a_stream_ends_when_its_login_does(api: ApiFixture, one: ServiceReplica) -> None:
+    who = await api.person("viewer")
     async with subscribed(one.url, who.token) as subscriber:
-        async with world.engine.begin() as connection:
+        async with api.engine.begin() as connection:
             revoked = update(api_tokens).where(api_tokens.c.principal_id == who.id)
-            await connection.execute(revoked.values(revoked_at=world.clock()))
+            await connection.execute(revoked.values(revoked_at=api.clock()))
         end = await subscriber.next()
     assert (end.name, end.data["reason"]) == ("end", "the login has ended")
 
 
-async def test_a_permission_that_was_taken_away_ends_the_stream(world: World, one: Replica) -> None:
-    who = await world.person("viewer")
+async def test_a_permission_that_was_taken_away_ends_the_stream(
+    api: ApiFixture, one: ServiceReplica
+) -> None:
+    who = await api.person("viewer")
     async with subscribed(one.url, who.token) as subscriber:
-        async with world.engine.begin() as connection:
+        async with api.engine.begin() as connection:
             await connection.execute(delete(bindings).where(bindings.c.principal_id == who.id))
         end = await subscriber.next()
     assert (end.name, end.data["reason"]) == ("end", "you no longer have permission to read this")
 
 
 async def test_a_permission_that_was_given_is_used_by_an_open_stream(
-    world: World, one: Replica
+    api: ApiFixture, one: ServiceReplica
 ) -> None:
-    who = await world.person()
+    who = await api.person()
     async with subscribed(one.url, who.token) as subscriber:
-        role = world.roles[world.account + "viewer"]
-        await world.put("bindings", account_id=world.account, principal_id=who.id, role_id=role)
+        role = api.roles[api.account + "viewer"]
+        await api.put("bindings", account_id=api.account, principal_id=who.id, role_id=role)
         await eventually(lambda: _views(one)[0].bindings)
-        await tell(world, changed("argocd/a"))
+        await note_changes(api, changed("argocd/a"))
         assert (await subscriber.next()).data["subject"] == "argocd/a"
 
 
-def _views(replica: Replica) -> list[View]:
-    hub = replica.parts.hub
+def _views(replica: ServiceReplica) -> list[EventVisibility]:
+    hub = replica.dependencies.hub
     return [listener.view for mine in hub._listeners.values() for listener in mine]

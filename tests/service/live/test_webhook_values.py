@@ -6,17 +6,16 @@ import hashlib
 import hmac
 from datetime import UTC, datetime, timedelta
 
-from service.live.hooks.backoff import WAITS, next_try
-from service.live.hooks.signing import SIGNATURE, signed
+from service.live.webhook_deliveries import SIGNATURE, WAITS, next_try, signed
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
 def test_a_receiver_can_check_the_signature_with_the_secret() -> None:
     sent = signed("whsec_x", "d1", "drift.began", b'{"a":1}', 1700000000)
-    time, _, given = sent.headers[SIGNATURE].partition(",v1=")
+    time, _, signature = sent.headers[SIGNATURE].partition(",v1=")
     text = time.removeprefix("t=").encode() + b"." + sent.body
-    assert given == hmac.new(b"whsec_x", text, hashlib.sha256).hexdigest()
+    assert signature == hmac.new(b"whsec_x", text, hashlib.sha256).hexdigest()
 
 
 def test_tries_wait_longer_and_end() -> None:

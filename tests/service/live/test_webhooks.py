@@ -15,17 +15,17 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from sqlalchemy import select
 
-from service.live.hooks.backoff import WAITS
-from service.live.hooks.courier import Courier
-from service.live.hooks.signing import DELIVERY, SIGNATURE, signature
+from bus.spans import Spans
+from service.live.webhook_deliveries import DELIVERY, SIGNATURE, WAITS, signature
+from service.live.webhook_dispatcher import WebhookDispatcher
 from service.outgoing import AddressPolicy
-from service.store.changes import Change
+from service.store.changes import FeedChange
 from service.store.tables import deliveries
-from tests.service.api.world import Person, World
-from tests.service.live.world import changed, tell
+from tests.service.api.api_fixture import ApiFixture, ApiPerson
+from tests.service.live.replica_fixture import changed, note_changes
+from tests.spans import KeptSpans
 from tests.support import eventually
 
-pytestmark = pytest.mark.flow
 LOOPBACK = AddressPolicy(allowed=(ip_network("127.0.0.0/8"),), plain_http=True)
 
 
@@ -67,17 +67,20 @@ async def receivers() -> AsyncIterator[Callable[[], Any]]:
 
 
 @asynccontextmanager
-async def couriers(world: World, count: int = 1) -> AsyncIterator[None]:
-    """As replicas run them; waits are by the world's clock."""
+async def couriers(
+    api: ApiFixture, count: int = 1, spans: Spans | None = None
+) -> AsyncIterator[None]:
+    """As replicas run them; waits are by the fixture's clock."""
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(
-                Courier(
-                    engine=world.engine,
-                    signals=world.parts.signals,
-                    clock=world.clock,
+                WebhookDispatcher(
+                    engine=api.engine,
+                    signals=api.dependencies.signals,
+                    clock=api.clock,
                     policy=LOOPBACK,
-                    keys=world.parts.keys,
+                    keys=api.dependencies.keys,
+                    spans=spans or Spans(),
                     pause=0.05,
                 ).run()
             )
@@ -88,74 +91,89 @@ async def couriers(world: World, count: int = 1) -> AsyncIterator[None]:
             task.cancel()
 
 
-async def hook(world: World, url: str, **more: Any) -> str:
-    values = {"account_id": world.account, "name": "n", "url": url, "secret": "whsec_x", **more}
-    return await world.put("webhooks", **values)
+async def hook(api: ApiFixture, url: str, **more: Any) -> str:
+    values = {"account_id": api.account, "name": "n", "url": url, "secret": "whsec_x", **more}
+    return await api.put("webhooks", **values)
 
 
-async def states(world: World) -> list[tuple[str, int]]:
+async def states(api: ApiFixture) -> list[tuple[str, int]]:
     query = select(deliveries.c.state, deliveries.c.attempts).order_by(deliveries.c.change_id)
-    async with world.engine.connect() as connection:
+    async with api.engine.connect() as connection:
         return [(it.state, it.attempts) for it in await connection.execute(query)]
 
 
-async def test_deliveries_are_signed_and_filtered(world: World, receivers: Any) -> None:
+async def test_deliveries_are_signed_and_filtered(api: ApiFixture, receivers: Any) -> None:
     receiver = await receivers()
-    await hook(world, receiver.url, types=["drift"])
-    drift = Change(type="drift.began", subject="argocd/a", project="default")
-    async with couriers(world):
-        await tell(world, changed("argocd/a"), drift)
+    await hook(api, receiver.url, types=["drift"])
+    drift = FeedChange(type="drift.began", subject="argocd/a", project="default")
+    async with couriers(api):
+        await note_changes(api, changed("argocd/a"), drift)
         await eventually(lambda: len(receiver.got) == 1)
     headers, body = receiver.got[0]
-    time, _, given = headers[SIGNATURE].partition(",v1=")
-    assert given == signature("whsec_x", body, int(time.removeprefix("t=")))
+    time, _, digest = headers[SIGNATURE].partition(",v1=")
+    assert digest == signature("whsec_x", body, int(time.removeprefix("t=")))
     assert b'"drift.began"' in body
 
 
-async def test_each_change_is_delivered_once_by_two_replicas(world: World, receivers: Any) -> None:
+async def test_each_try_has_a_span_without_the_address(api: ApiFixture, receivers: Any) -> None:
+    receiver, kept = await receivers(), KeptSpans()
+    receiver.status = 500
+    id_ = await hook(api, f"{receiver.url}/secret-path", types=["application"])
+    async with couriers(api, spans=Spans(sinks=(kept,))):
+        await note_changes(api, changed("argocd/a"))
+        await eventually(lambda: kept.spans)
+    (span,) = kept.spans
+    assert (span.name, span.attributes["gitops.webhook"]) == ("webhook delivery", id_)
+    assert span.error == "500: the receiver did not accept it"
+    assert "secret-path" not in str(span)
+
+
+async def test_each_change_is_delivered_once_by_two_replicas(
+    api: ApiFixture, receivers: Any
+) -> None:
     receiver = await receivers()
-    await hook(world, receiver.url)
-    async with couriers(world, 2):
-        await tell(world, *(changed(f"argocd/{number}") for number in range(40)))
-        await _until(world, [("delivered", 1)] * 40)
+    await hook(api, receiver.url)
+    async with couriers(api, 2):
+        await note_changes(api, *(changed(f"argocd/{number}") for number in range(40)))
+        await _until(api, [("delivered", 1)] * 40)
     assert len({headers[DELIVERY] for headers, _ in receiver.got}) == len(receiver.got) == 40
 
 
-async def test_a_slow_receiver_delays_nobody(world: World, receivers: Any) -> None:
+async def test_a_slow_receiver_delays_nobody(api: ApiFixture, receivers: Any) -> None:
     slow, quick = await receivers(holds=True), await receivers()
-    await hook(world, slow.url)
-    await hook(world, quick.url, name="quick")
-    async with couriers(world):
-        await tell(world, *(changed(f"argocd/{number}") for number in range(20)))
+    await hook(api, slow.url)
+    await hook(api, quick.url, name="quick")
+    async with couriers(api):
+        await note_changes(api, *(changed(f"argocd/{number}") for number in range(20)))
         await eventually(lambda: len(quick.got) == 20)
         assert len(slow.got) == 1
         slow.hold.set()
 
 
 async def test_a_failed_delivery_is_tried_again_until_it_is_dead_and_by_hand(
-    world: World, receivers: Any
+    api: ApiFixture, receivers: Any
 ) -> None:
     receiver = await receivers()
     receiver.status = 500
-    id_ = await hook(world, receiver.url, types=["application"])
-    admin = await world.person("administrator")
-    async with couriers(world):
-        await tell(world, changed("argocd/a"))
+    id_ = await hook(api, receiver.url, types=["application"])
+    admin = await api.person("administrator")
+    async with couriers(api):
+        await note_changes(api, changed("argocd/a"))
         for attempt in range(1, len(WAITS) + 1):
-            await _until_waiting(world, WAITS[attempt - 1])
-            world.clock.on(seconds=WAITS[attempt - 1])
-        await _until(world, [("dead", len(WAITS) + 1)])
+            await _until_waiting(api, WAITS[attempt - 1])
+            api.clock.on(seconds=WAITS[attempt - 1])
+        await _until(api, [("dead", len(WAITS) + 1)])
         dead = await admin.get(f"/webhooks/{id_}/deliveries?state=dead")
         (item,) = dead.body["items"]
         assert item["answer"] == "500: the receiver did not accept it"
         receiver.status = 204
         path = f"/webhooks/{id_}/deliveries/{item['id']}/retry"
         assert (await admin.call("POST", path)).status == 200
-        await _until(world, [("delivered", 1)])
+        await _until(api, [("delivered", 1)])
 
 
-async def test_a_webhook_is_made_shown_changed_and_removed(world: World) -> None:
-    admin = await world.person("administrator")
+async def test_a_webhook_is_made_shown_changed_and_removed(api: ApiFixture) -> None:
+    admin = await api.person("administrator")
     made = await _make(admin, "https://hooks.example/x")
     assert made.status == 201
     assert made.body["secret"].startswith("whsec_")
@@ -169,36 +187,36 @@ async def test_a_webhook_is_made_shown_changed_and_removed(world: World) -> None
 
 
 @pytest.mark.parametrize("host", ["169.254.169.254", "127。0。0。1", "①②⑦.0.0.1", "0x7f.1"])
-async def test_an_inner_target_is_refused_when_it_is_set_up(world: World, host: str) -> None:
-    admin = await world.person("administrator")
+async def test_an_inner_target_is_refused_when_it_is_set_up(api: ApiFixture, host: str) -> None:
+    admin = await api.person("administrator")
     made = await _make(admin, f"https://{host}/latest")
     assert (made.status, made.body["field"], made.body["rule"]) == (422, "url", "target")
 
 
 @pytest.mark.parametrize("role", ["viewer", "deployer", "editor"])
-async def test_only_administrators_set_webhooks_up(world: World, role: str) -> None:
-    who = await world.person(role)
+async def test_only_administrators_set_webhooks_up(api: ApiFixture, role: str) -> None:
+    who = await api.person(role)
     assert (await _make(who, "https://hooks.example/x")).status == 403
     assert (await who.get("/webhooks")).status == 403
 
 
-async def _make(who: Person, url: str) -> Any:
+async def _make(who: ApiPerson, url: str) -> Any:
     return await who.call("POST", "/webhooks", {"name": "chat", "url": url, "types": ["drift"]})
 
 
-async def _until(world: World, wanted: list[tuple[str, int]]) -> None:
+async def _until(api: ApiFixture, expected: list[tuple[str, int]]) -> None:
     async def reached() -> bool:
-        return await states(world) == wanted
+        return await states(api) == expected
 
     await eventually(reached)
 
 
-async def _until_waiting(world: World, seconds: float) -> None:
+async def _until_waiting(api: ApiFixture, seconds: float) -> None:
     """The try is over, and the next one is so many seconds away."""
 
     async def reached() -> bool:
-        async with world.engine.connect() as connection:
+        async with api.engine.connect() as connection:
             next_at = await connection.scalar(select(deliveries.c.next_at))
-        return next_at == world.clock() + timedelta(seconds=seconds)
+        return next_at == api.clock() + timedelta(seconds=seconds)
 
     await eventually(reached)

@@ -7,7 +7,6 @@ import socket
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from ipaddress import ip_network
-from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -17,10 +16,11 @@ from aiohttp.test_utils import TestServer
 from service.outgoing import AddressPolicy, open_client
 from service.outgoing.client import LARGEST_BODY
 from service.outgoing.target import NOT_PUBLIC
+from tests.paths import REPOSITORY
 
 HTTP = AddressPolicy(plain_http=True)
 NAMED = AddressPolicy(plain_http=True, allowed=(ip_network("127.0.0.2/32"),))
-SERVICE = Path(__file__).parents[3] / "service"
+SERVICE = REPOSITORY / "service"
 
 
 @dataclass

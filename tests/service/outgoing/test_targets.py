@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.outgoing import AddressPolicy, InvalidTargetError, parse_target
-from service.outgoing.addresses import numeric_address
+from service.outgoing.target import numeric_address
 
 PUBLIC = AddressPolicy()
 LAB = AddressPolicy(allowed=(ip_network("10.20.0.0/16"),), plain_http=True)
@@ -58,6 +58,13 @@ INSIDE = (
     "LOCALHOST",
     "localhost.",
     "x.localhost",
+    "192.0.0.8",
+    "192.0.0.192",
+    "192.88.99.1",
+    "168.63.129.16",
+    "[::ffff:168.63.129.16]",
+    "[3fff::1]",
+    "[5f00::1]",
 )
 
 

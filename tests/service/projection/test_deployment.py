@@ -6,26 +6,31 @@ from typing import Any
 
 import pytest
 
-from bus.cause import Cause
 from bus.link import StateBody
-from bus.status import HealthStatus
-from service.projection.attention import Attention, attention_of
-from service.projection.deployment import SyncFailure, kinds_of, running_of, sync_failure_of
+from bus.status import Cause, HealthStatus
+from service.projection.application_status import (
+    Attention,
+    SyncFailure,
+    attention_of,
+    kinds_of,
+    running_of,
+    sync_failure_of,
+)
 
 ANA = {"username": "ana"}
 
 
-def status(wanted: str, *deployed: str, by: dict[str, Any] | None = None) -> dict[str, Any]:
+def status(desired: str, *deployed: str, by: dict[str, Any] | None = None) -> dict[str, Any]:
     history = [
         {"id": number, "revision": revision, "deployedAt": f"2026-01-0{number + 1}T00:00:00Z"}
         for number, revision in enumerate(deployed)
     ]
     history[-1:] = [{**it, "initiatedBy": by or {"automated": True}} for it in history[-1:]]
-    return {"sync": {"revision": wanted}, "history": history}
+    return {"sync": {"revision": desired}, "history": history}
 
 
 @pytest.mark.parametrize(
-    ("wanted", "deployed", "rolled_back"),
+    ("desired", "deployed", "rolled_back"),
     [
         pytest.param("b", "ab", False, id="synced"),
         pytest.param("b", "aba", True, id="rolled back"),
@@ -37,9 +42,9 @@ def status(wanted: str, *deployed: str, by: dict[str, Any] | None = None) -> dic
     ],
 )
 def test_a_rollback_lasts_until_what_is_wanted_runs(
-    wanted: str, deployed: str, *, rolled_back: bool
+    desired: str, deployed: str, *, rolled_back: bool
 ) -> None:
-    assert running_of(status(wanted, *deployed)).rolled_back is rolled_back
+    assert running_of(status(desired, *deployed)).rolled_back is rolled_back
 
 
 def test_what_runs_is_what_was_deployed_last_not_what_is_wanted() -> None:
@@ -110,7 +115,7 @@ CAUSE = Cause(object="/Pod/shop/p", health=HealthStatus.DEGRADED)
         pytest.param({"sync": "OutOfSync"}, None, False, "OutOfSync", id="waits for a person"),
     ],
 )
-def test_who_needs_a_person(
+def test_attention_is_derived_from_the_reported_status(
     more: dict[str, str], failure: SyncFailure | None, expected: str, *, automated: bool
 ) -> None:
     body = StateBody(

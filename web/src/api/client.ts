@@ -2,7 +2,7 @@
  * One way to the service: JSON over the same origin, the CSRF token on what changes something, a deadline
  * on every call, and problem+json turned into an error that can be shown as it is.
  */
-import type { Problem } from "./types";
+import type { ProblemDetails } from "./schema";
 
 const BASE = "/api/v1";
 const DEADLINE_MS = 30_000;
@@ -11,7 +11,7 @@ const SAFE = new Set(["GET", "HEAD"]);
 export type Query = Record<string, string | number | boolean | undefined>;
 
 export class ProblemError extends Error {
-  constructor(readonly problem: Problem) {
+  constructor(readonly problem: ProblemDetails) {
     super(problem.detail || problem.title);
     this.name = "ProblemError";
   }
@@ -91,21 +91,21 @@ async function refusal(response: Response, path: string): Promise<ProblemError> 
   return new ProblemError(problem);
 }
 
-async function readProblem(response: Response): Promise<Problem> {
-  const fallback: Problem = {
+async function readProblem(response: Response): Promise<ProblemDetails> {
+  const fallback: ProblemDetails = {
     type: "about:blank",
     title: "The service refused",
     status: response.status,
     detail: `The answer was ${response.status} ${response.statusText}.`,
   };
   try {
-    return { ...fallback, ...((await response.json()) as Partial<Problem>) };
+    return { ...fallback, ...((await response.json()) as Partial<ProblemDetails>) };
   } catch {
     return fallback;
   }
 }
 
-export function asProblem(error: unknown): Problem {
+export function asProblem(error: unknown): ProblemDetails {
   if (error instanceof ProblemError) return error.problem;
   return { type: "about:blank", status: 0, title: "Something in this page failed", detail: String(error) };
 }

@@ -17,11 +17,11 @@ export async function followLogs(
   const parser = new EventParser();
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-    for (const event of parser.push(piece.value)) tell(event, line);
+    for (const event of parser.push(piece.value)) passOn(event, line);
   }
 }
 
-function tell(event: ServerEvent, line: (text: string) => void): void {
+function passOn(event: ServerEvent, line: (text: string) => void): void {
   if (event.event === "dropped")
     line(`(${event.data} lines skipped: they arrived faster than they could be read)`);
   else if (event.event === "message") textOf(event.data).replace(/\n$/, "").split("\n").forEach(line);

@@ -4,7 +4,7 @@
  * it saw, and waits longer after each failure.
  */
 import { address } from "./client";
-import type { Change } from "./types";
+import type { ChangePayload } from "./schema";
 import { EventParser, type ServerEvent } from "@/model/sse";
 
 const BEAT_MS = 2000;
@@ -14,9 +14,9 @@ const LONGEST_WAIT_MS = 5000;
 export type LinkState = "connecting" | "live" | "broken";
 
 export interface StreamEvents {
-  change: (change: Change) => void;
+  change: (change: ChangePayload) => void;
   state: (state: LinkState) => void;
-  /** More was missed than is kept: what is shown must be read anew. */
+  /** Changes may be missing before this point of the stream: what is shown must be read anew. */
   gap: () => void;
 }
 
@@ -24,9 +24,10 @@ export async function follow(events: StreamEvents, signal: AbortSignal): Promise
   let lastId = "";
   let failures = 0;
   while (!signal.aborted) {
+    const asked = lastId;
     try {
       await readOnce(
-        lastId,
+        asked,
         signal,
         () => {
           failures = 0;
@@ -34,7 +35,7 @@ export async function follow(events: StreamEvents, signal: AbortSignal): Promise
         },
         (event) => {
           lastId = event.id || lastId;
-          if (event.event === "gap") events.gap();
+          if (mayMiss(event, asked)) events.gap();
           const change = asChange(event);
           if (change) events.change(change);
         },
@@ -52,15 +53,15 @@ async function readOnce(
   lastId: string,
   signal: AbortSignal,
   opened: () => void,
-  tell: (event: ServerEvent) => void,
+  receive: (event: ServerEvent) => void,
 ): Promise<void> {
-  const silence = new AbortController();
+  const timeout = new AbortController();
   let patience = patienceOf(BEAT_MS);
-  let timer = setTimeout(() => silence.abort(), patience);
+  let timer = setTimeout(() => timeout.abort(), patience);
   const headers: Record<string, string> = { Accept: "text/event-stream" };
   if (lastId) headers["Last-Event-ID"] = lastId;
   try {
-    const both = AbortSignal.any([signal, silence.signal]);
+    const both = AbortSignal.any([signal, timeout.signal]);
     const response = await fetch(address("/events"), { headers, signal: both, credentials: "same-origin" });
     if (!response.ok || !response.body) throw new Error(`the stream answered ${response.status}`);
     opened();
@@ -70,14 +71,21 @@ async function readOnce(
       clearTimeout(timer);
       for (const event of parser.push(piece.value)) {
         if (event.event === "hello") patience = patienceOf(beatOf(event));
-        tell(event);
+        receive(event);
       }
-      timer = setTimeout(() => silence.abort(), patience);
+      timer = setTimeout(() => timeout.abort(), patience);
     }
   } finally {
     clearTimeout(timer);
   }
 }
+
+/**
+ * A stream that resumes from nowhere begins with its `hello`: a page that was read before that, and changed
+ * before that, would never hear of it.
+ */
+const mayMiss = ({ event }: ServerEvent, resumed: string) =>
+  event === "gap" || (event === "hello" && resumed === "");
 
 const patienceOf = (beat: number) => 2 * beat + GRACE_MS;
 
@@ -86,10 +94,10 @@ function beatOf(hello: ServerEvent): number {
   return beat ? beat * 1000 : BEAT_MS;
 }
 
-function asChange(event: ServerEvent): Change | null {
+function asChange(event: ServerEvent): ChangePayload | null {
   try {
-    const data = JSON.parse(event.data) as Omit<Change, "id" | "event">;
-    return { ...data, body: data.body ?? {}, id: event.id, event: event.event };
+    const data = JSON.parse(event.data) as Partial<ChangePayload>;
+    return { subject: "", agent: "", project: "", time: "", body: {}, ...data, type: event.event };
   } catch {
     return null;
   }

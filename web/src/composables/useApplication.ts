@@ -1,7 +1,7 @@
 /* One application and what its agent says of its objects, read again when the stream says that it changed. */
 import { computed, onScopeDispose } from "vue";
 import { applications as api } from "@/api/endpoints";
-import type { AgentStatus, Change } from "@/api/types";
+import type { AgentStatus, ChangePayload } from "@/api/schema";
 import { useLive } from "@/stores/live";
 import { useRead } from "./useRead";
 
@@ -10,19 +10,19 @@ export function useApplication(id: () => string) {
   const app = detail.value;
   onScopeDispose(useLive().listen((changes) => changes.forEach(agentTurned)));
 
-  function about(change: Change): boolean {
+  /** Before the first answer it may be about this application: that answer may be older than the change. */
+  function about(change: ChangePayload): boolean {
     const known = app.value;
     return (
-      known !== null &&
-      change.agent === known.agent.id &&
-      change.subject.endsWith(`${known.namespace}/${known.name}`)
+      known === null ||
+      (change.agent === known.agent.id && change.subject.endsWith(`${known.namespace}/${known.name}`))
     );
   }
 
   /** Everything here is as old as its agent is away; that alone is no reason to read it again. */
-  function agentTurned({ event, agent, body }: Change): void {
+  function agentTurned({ type, agent, body }: ChangePayload): void {
     const known = app.value;
-    if (event !== "agent.changed" || agent !== known?.agent.id || typeof body["status"] !== "string") return;
+    if (type !== "agent.changed" || agent !== known?.agent.id || typeof body["status"] !== "string") return;
     app.value = { ...known, agent: { ...known.agent, status: body["status"] as AgentStatus } };
   }
 

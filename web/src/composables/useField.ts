@@ -4,14 +4,18 @@ import { valueAt, withValue } from "@/model/manifest";
 
 type Path = readonly string[];
 
-/** An emptied field is left out of the manifest. */
-export function useField(text: Ref<string>, path: Path): WritableComputedRef<string> {
+/** An emptied field is left out of the manifest. A `former` path is read where the field is absent, and a
+    write takes it away. */
+export function useField(text: Ref<string>, path: Path, former?: Path): WritableComputedRef<string> {
   return computed({
     get: () => {
-      const value = valueAt(text.value, path);
+      const value = valueAt(text.value, path) ?? (former && valueAt(text.value, former));
       return value === undefined || value === null ? "" : String(value);
     },
-    set: (value) => (text.value = withValue(text.value, path, value || undefined)),
+    set: (value) => {
+      const rest = former ? withValue(text.value, former, undefined) : text.value;
+      text.value = withValue(rest, path, value || undefined);
+    },
   });
 }
 

@@ -67,8 +67,8 @@ export function usePanZoom(view: Ref<HTMLElement | null>, size: () => { width: n
   return { transform, scale, zoom, fit, reveal, wheel, drag };
 }
 
-function needed(start: number, length: number, room: number): number {
+function needed(start: number, length: number, available: number): number {
   const margin = 24;
   if (start < margin) return margin - start;
-  return start + length > room - margin ? room - margin - start - length : 0;
+  return start + length > available - margin ? available - margin - start - length : 0;
 }

@@ -1,7 +1,7 @@
 /* What every section of the settings does: list one noun, add to it, remove from it. */
 import { computed, ref } from "vue";
 import { access as api, type AccessNoun } from "@/api/endpoints";
-import type { JsonObject, Page } from "@/api/types";
+import type { JsonObject, Page } from "@/api/schema";
 import { useNotices } from "@/stores/notices";
 import { useSession } from "@/stores/session";
 import { useRead } from "./useRead";

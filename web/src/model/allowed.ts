@@ -1,5 +1,5 @@
 /* What this control plane may do at an agent, in one sentence. */
-import type { Allowed } from "@/api/types";
+import type { AgentPolicy } from "@/api/schema";
 
 const all = (names: readonly string[] | undefined) => !names?.length || names.includes("*");
 
@@ -13,7 +13,7 @@ function shown(configMaps: readonly string[] | undefined): string {
     : ` It may show the contents of these ConfigMaps: ${configMaps.join(", ")}.`;
 }
 
-export function sayAllowed(allowed: Allowed): string {
+export function policySentence(allowed: AgentPolicy): string {
   if (allowed.problem) return `Read-only: its policy cannot be parsed (${allowed.problem}).`;
   if (allowed.readOnly) return "Read-only: the cluster owner allows no changes.";
   const what = all(allowed.kinds) ? "Everything" : `Only ${(allowed.kinds ?? []).join(", ")}`;
@@ -25,6 +25,6 @@ export function sayAllowed(allowed: Allowed): string {
     all(allowed.objectKinds) && !taken(allowed.objectKinds)
       ? ""
       : `, of objects ${(allowed.objectKinds ?? []).join(", ")}`;
-  const pace = allowed.maxPerMinute ? `, ${allowed.maxPerMinute} changes a minute at most` : "";
-  return `${what} ${where}${scope}${kinds}${pace}.${shown(allowed.configMaps)}`;
+  const rate = allowed.maxPerMinute ? `, ${allowed.maxPerMinute} changes a minute at most` : "";
+  return `${what} ${where}${scope}${kinds}${rate}.${shown(allowed.configMaps)}`;
 }

@@ -1,12 +1,12 @@
 /* Conditions of an application in plain words: what it means and what a person does about it. */
 
 interface Words {
-  says: string;
-  todo: string;
+  title: string;
+  advice: string;
   bad: boolean;
 }
 
-const words = (says: string, todo: string, bad = true): Words => ({ says, todo, bad });
+const words = (title: string, advice: string, bad = true): Words => ({ title, advice, bad });
 
 const WORDS: Record<string, Words> = {
   ComparisonError: words(
@@ -46,6 +46,11 @@ const WORDS: Record<string, Words> = {
   AutoSyncHeldWarning: words(
     "Automated syncs are held: this version does not act on something that protects the application.",
     "Remove what the message names, or sync by hand.",
+  ),
+  SyncWindowWarning: words(
+    "Automated syncs wait: a sync window of the project is closed.",
+    "Wait for the time that the message names, or sync by hand where the window lets people through.",
+    false,
   ),
   UnsupportedFieldWarning: words(
     "The Application uses a field that this version does not act on.",

@@ -1,8 +1,8 @@
 /* How a connection stands, from the agent's word for it. */
-import type { Connection } from "@/api/types";
+import type { ConnectionSummary } from "@/api/schema";
 import type { Mark } from "./status";
 
-export function connectionMark(row: Pick<Connection, "status" | "message">): Mark {
+export function connectionMark(row: Pick<ConnectionSummary, "status" | "message">): Mark {
   const word = row.status.toLowerCase();
   if (["ok", "successful", "healthy", "connected"].includes(word)) {
     return { word: "Works", tone: "good", shape: "check", means: "the agent used it successfully" };

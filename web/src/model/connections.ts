@@ -1,10 +1,13 @@
 /* The nouns of the connections page: their words, their fields, and how a credential is built and sealed. */
-import type { ConnectionNoun } from "@/api/endpoints";
-import type { JsonObject } from "@/api/types";
+import type { JsonObject } from "@/api/schema";
 
 export type SecretKind = "none" | "reference" | "password" | "ssh" | "token";
 
+/** The page of the dashboard that shows a noun; the noun of the same name stands first on it. */
+type ConnectionPage = "repositories" | "clusters" | "keys";
+
 export interface NounWords {
+  page: ConnectionPage;
   title: string;
   one: string;
   urlLabel: string;
@@ -17,8 +20,9 @@ export interface NounWords {
   empty: string;
 }
 
-export const NOUNS: Record<ConnectionNoun, NounWords> = {
+const WORDS = {
   repositories: {
+    page: "repositories",
     title: "Repositories",
     one: "repository",
     urlLabel: "URL",
@@ -31,6 +35,7 @@ export const NOUNS: Record<ConnectionNoun, NounWords> = {
       "Public repositories need no entry. Add a private one with a reference to a Secret or an encrypted credential.",
   },
   "repository-credentials": {
+    page: "repositories",
     title: "Credentials for several repositories",
     one: "credential for several repositories",
     urlLabel: "URL that the repositories begin with",
@@ -42,6 +47,7 @@ export const NOUNS: Record<ConnectionNoun, NounWords> = {
     empty: "Add one to use the same login for all repositories of a server, or of a folder on it.",
   },
   clusters: {
+    page: "clusters",
     title: "Clusters",
     one: "cluster",
     urlLabel: "API server",
@@ -53,6 +59,7 @@ export const NOUNS: Record<ConnectionNoun, NounWords> = {
     empty: "Each agent deploys to its own cluster without an entry. Add further destination clusters here.",
   },
   certificates: {
+    page: "keys",
     title: "Certificates and known hosts",
     one: "certificate or known host",
     urlLabel: "Server",
@@ -64,6 +71,7 @@ export const NOUNS: Record<ConnectionNoun, NounWords> = {
     empty: "Add one where a Git server has a certificate of a private CA, or speaks SSH.",
   },
   keys: {
+    page: "keys",
     title: "GnuPG keys",
     one: "GnuPG key",
     urlLabel: "",
@@ -74,7 +82,18 @@ export const NOUNS: Record<ConnectionNoun, NounWords> = {
     permission: "gitops_gpgkey",
     empty: "Add the public keys that must have signed the commits of a project.",
   },
-};
+} satisfies Record<string, NounWords>;
+
+/** The path of a kind's collection in the API: a row of bus/link/kinds.py has the same one. */
+export type ConnectionNoun = keyof typeof WORDS;
+export const NOUNS: Record<ConnectionNoun, NounWords> = WORDS;
+
+/** The nouns that stand below the page's own one. */
+export function furtherNouns(page: ConnectionNoun): ConnectionNoun[] {
+  return (Object.keys(WORDS) as ConnectionNoun[]).filter(
+    (noun) => noun !== page && WORDS[noun].page === page,
+  );
+}
 
 export const SECRETS: Record<SecretKind, string> = {
   none: "None: public access",

@@ -105,13 +105,13 @@ function row(
 
 /** Keeps `around` equal lines at each change and folds the rest. */
 export function folded(rows: readonly Row[], around = 3): Row[] {
-  const near = rows.map((_, i) =>
+  const isContext = rows.map((_, i) =>
     rows.slice(Math.max(0, i - around), i + around + 1).some((one) => one.kind !== "same"),
   );
   const out: Row[] = [];
   for (const [i, one] of rows.entries()) {
     const last = out.at(-1);
-    if (near[i]) out.push(one);
+    if (isContext[i]) out.push(one);
     else if (last?.kind === "fold") last.hides += 1;
     else out.push({ ...row("fold", null, null, 0, 0), hides: 1 });
   }

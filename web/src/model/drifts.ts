@@ -1,5 +1,5 @@
 /* Drift minutes by the hour: for how long, in each hour, how many objects differed. */
-import type { Drift, Json } from "@/api/types";
+import type { DriftEntry } from "@/api/schema";
 
 const HOUR = 3_600_000;
 
@@ -8,7 +8,7 @@ export interface HourBar {
   minutes: number;
 }
 
-export function hourly(drifts: readonly Drift[], now: number, hours = 24): HourBar[] {
+export function hourly(drifts: readonly DriftEntry[], now: number, hours = 24): HourBar[] {
   const end = Math.ceil(now / HOUR) * HOUR;
   return Array.from({ length: hours }, (_, i) => {
     const began = end - (hours - i) * HOUR;
@@ -16,7 +16,7 @@ export function hourly(drifts: readonly Drift[], now: number, hours = 24): HourB
   });
 }
 
-function overlap(drifts: readonly Drift[], from: number, to: number, now: number): number {
+function overlap(drifts: readonly DriftEntry[], from: number, to: number, now: number): number {
   let sum = 0;
   for (const drift of drifts) {
     const began = Date.parse(drift.beganAt);
@@ -26,15 +26,10 @@ function overlap(drifts: readonly Drift[], from: number, to: number, now: number
   return sum;
 }
 
-export const ENDINGS: Record<Drift["endedHow"], string> = {
+export const DRIFT_ENDS: Record<DriftEntry["endedHow"], string> = {
   "": "open",
   healed: "self-healed",
   synced: "synced",
   accepted: "accepted in Git",
   gone: "object deleted",
 };
-
-export function sayValue(value: Json): string {
-  if (value === null) return "unset";
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
-}

@@ -1,112 +1,45 @@
-/* Facts in a person's words, and the kind of dot each makes on the timeline. */
+/* What kind of dot each fact makes on the timeline, and in which tone; its sentence comes from the service. */
 import type { Tone } from "./status";
-import { sayKey } from "./keys";
-import { count, shortRevision } from "./text";
-import type { Fact, Json, JsonObject } from "@/api/types";
+import type { TimelineFact } from "@/api/schema";
 
 export type FactKind = "push" | "render" | "drift" | "sync" | "health" | "person";
 
 /** From the push to its effect, as the eye goes down a lane; what people did stands first. */
 export const ORDER: readonly FactKind[] = ["person", "push", "render", "drift", "sync", "health"];
 
-export interface FactWords {
+export interface FactMark {
   kind: FactKind;
   tone: Tone;
-  text: string;
 }
 
-type Read = (name: string) => string;
-type Say = (read: Read, fact: Fact) => FactWords;
+const mark = (kind: FactKind, tone: Tone): FactMark => ({ kind, tone });
 
-const words = (kind: FactKind, tone: Tone, text: string): FactWords => ({ kind, tone, text });
-const commit = (read: Read) => shortRevision(read("revision"));
-
-const SAY: Record<string, Say> = {
-  "revision.resolved": (read) =>
-    words("push", "calm", `Push: ${read("targetRevision") || "the target revision"} is now ${commit(read)}`),
-  "refresh.failed": (read) => words("push", "bad", `Refresh failed: ${read("message")}`),
-  "manifests.rendered": (read) =>
-    words(
-      "render",
-      "calm",
-      `Rendered ${read("objects") ? count(Number(read("objects")), "object") : "manifests"} at ${commit(read)}`,
-    ),
-  "manifests.failed": (read) => words("render", "bad", `Render failed: ${read("message")}`),
-  "app.compared": (read) =>
-    read("status") === "OutOfSync"
-      ? words("drift", "warn", `OutOfSync: ${differences(read) || "nothing to apply"}`)
-      : words("drift", "good", `Compared: ${read("status")}`),
-  "sync.skipped": (read) => words("sync", "off", `Sync not started: ${read("message") || read("reason")}`),
-  "operation.started": (read) =>
-    words(
-      read("initiatedBy") ? "person" : "sync",
-      "busy",
-      `${operation(read)} to ${commit(read)} started${by(read("initiatedBy"))}`,
-    ),
-  "resources.applied": (read, fact) => {
-    const refused = listOf(fact.body["failed"]);
-    const done = [`Applied ${count(Number(read("applied")), "object")}`];
-    if (Number(read("pruned"))) done.push(`pruned ${count(Number(read("pruned")), "object")}`);
-    if (!refused.length) return words("sync", "busy", done.join(", "));
-    const [first] = refused as JsonObject[];
-    const why = `${sayKey(text(first?.["resource"]))}: ${text(first?.["message"])}`;
-    return words("sync", "bad", `${count(refused.length, "object")} failed: ${why}`);
-  },
-  "operation.finished": (read) =>
-    words(
-      "sync",
-      read("phase") === "Succeeded" ? "good" : "bad",
-      read("phase") === "Succeeded"
-        ? `${operation(read)} succeeded`
-        : `${operation(read)} ${read("phase") === "Error" ? "could not start" : "failed"}${tail(read("message"))}`,
-    ),
-  "health.assessed": (read, fact) =>
-    words(
-      "health",
-      healthTone(read("status")),
-      `${read("before") || "Unknown"} → ${read("status")}${tail(causeIn(fact) || read("message"))}`,
-    ),
-  "app.deleted": () => words("person", "off", "Deleted"),
+const MARKS: Record<string, (body: TimelineFact["body"]) => FactMark> = {
+  "revision.resolved": () => mark("push", "calm"),
+  "refresh.failed": () => mark("push", "bad"),
+  "manifests.rendered": () => mark("render", "calm"),
+  "manifests.failed": () => mark("render", "bad"),
+  "app.compared": ({ status }) => mark("drift", status === "OutOfSync" ? "warn" : "good"),
+  "sync.skipped": () => mark("sync", "off"),
+  "operation.started": ({ initiated_by: who }) => mark(who ? "person" : "sync", "busy"),
+  "resources.applied": ({ failed }) => mark("sync", Array.isArray(failed) && failed.length ? "bad" : "busy"),
+  "operation.finished": ({ phase }) => mark("sync", phase === "Succeeded" ? "good" : "bad"),
+  "health.assessed": ({ status }) => mark("health", healthTone(status)),
+  "command.refused": () => mark("person", "bad"),
+  "app.deleted": () => mark("person", "off"),
 };
 
-export function say(fact: Fact): FactWords {
-  const read: Read = (name) => text(fact.body[name] ?? fact.body[snake(name)]);
-  const known = SAY[fact.type.replace(/\.v\d+$/, "")];
-  return known
-    ? known(read, fact)
-    : words("person", "calm", fact.type.replace(/\.v\d+$/, "").replaceAll(".", " "));
+/** Of a type that is new to this page: what a person did, in no hurry. */
+export function markOf(fact: TimelineFact): FactMark {
+  const known = MARKS[fact.type.replace(/\.v\d+$/, "")];
+  return known ? known(fact.body) : mark("person", "calm");
 }
 
-const OPERATIONS: Record<string, string> = {
-  "auto-sync": "Auto-sync",
-  "self-heal": "Self-heal",
-  rollback: "Rollback",
-};
-const operation = (read: Read) => OPERATIONS[read("operationKind")] ?? "Sync";
+/** As a sentence of its own on a page; in a line of the terminal it stands after a name. */
+export const sentenceOf = ({ sentence }: TimelineFact) =>
+  sentence.charAt(0).toUpperCase() + sentence.slice(1);
 
-/** Only what there is: `2 changed, 1 missing`. */
-function differences(read: Read): string {
-  return ["changed", "missing", "extra"]
-    .filter((name) => Number(read(name)))
-    .map((name) => `${read(name)} ${name}`)
-    .join(", ");
-}
-
-function causeIn(fact: Fact): string {
-  const cause = fact.body["cause"] as JsonObject | null | undefined;
-  if (!cause) return "";
-  return [sayKey(text(cause["object"])), text(cause["reason"]), text(cause["message"])]
-    .filter(Boolean)
-    .join(": ");
-}
-
-const listOf = (value: Json | undefined) => (Array.isArray(value) ? value : []);
-const by = (who: string) => (who ? ` by ${who}` : "");
-const tail = (message: string) => (message ? `: ${message}` : "");
-const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-const text = (value: Json | undefined) => (value === undefined || value === null ? "" : String(value));
-
-function healthTone(health: string): Tone {
+function healthTone(health: unknown): Tone {
   if (health === "Healthy") return "good";
   return health === "Degraded" || health === "Missing" ? "bad" : "busy";
 }

@@ -3,15 +3,15 @@
  * a link pasted in chat shows the same list.
  */
 import { HEALTH_ORDER, SYNC_ORDER } from "./status";
-import type { Application, Health, Sync } from "@/api/types";
+import type { ApplicationSummary, HealthStatus, SyncStatus } from "@/api/schema";
 
 export type Sort = "worst" | "name" | "changed";
 export type View = "table" | "tiles";
 
 export interface Filters {
   search: string;
-  health: Health[];
-  sync: Sync[];
+  health: HealthStatus[];
+  sync: SyncStatus[];
   project: string;
   environment: string;
   region: string;
@@ -44,8 +44,8 @@ const TEXTS = ["search", "project", "environment", "region", "agent", "service",
 export function parse(query: RawQuery): Filters {
   const text = (name: string) => (typeof query[name] === "string" ? query[name] : "");
   const many = <T extends string>(name: string, known: readonly T[]) => {
-    const asked = new Set(text(name).split(","));
-    return known.filter((word) => asked.has(word));
+    const chosen = new Set(text(name).split(","));
+    return known.filter((word) => chosen.has(word));
   };
   const one = <T extends string>(name: string, known: readonly T[], fallback: T) =>
     known.find((word) => word === text(name)) ?? fallback;
@@ -81,8 +81,8 @@ export function isFiltered(filters: Filters): boolean {
   return Object.keys(build({ ...filters, sort: "worst", view: "table" })).length > 0;
 }
 
-export function matches(app: Application, filters: Filters): boolean {
-  const same = (wanted: string, value: string) => !wanted || wanted === value;
+export function matches(app: ApplicationSummary, filters: Filters): boolean {
+  const same = (expected: string, value: string) => !expected || expected === value;
   return (
     same(filters.project, app.project) &&
     same(filters.environment, app.environment) &&
@@ -96,7 +96,7 @@ export function matches(app: Application, filters: Filters): boolean {
   );
 }
 
-function hasLabel(app: Application, label: string): boolean {
+function hasLabel(app: ApplicationSummary, label: string): boolean {
   if (!label) return true;
   const [name = "", value] = label.split("=", 2);
   const own = app.labels[name.trim()];
@@ -104,7 +104,7 @@ function hasLabel(app: Application, label: string): boolean {
 }
 
 /** Every word must be somewhere: `pay prod` finds payments in prod. */
-function hasWords(app: Application, search: string): boolean {
+function hasWords(app: ApplicationSummary, search: string): boolean {
   if (!search) return true;
   const text = [
     app.name,

@@ -1,6 +1,6 @@
 /* The fleet page's arithmetic: rows of environments, worst environment first within its kind, totals in words. */
 import { HEALTH_ORDER } from "./status";
-import type { FleetCell, Health } from "@/api/types";
+import type { FleetCell, HealthStatus } from "@/api/schema";
 
 export interface EnvironmentRow {
   environment: string;
@@ -35,10 +35,10 @@ export function total(cell: FleetCell): number {
 }
 
 export function summed(cells: readonly FleetCell[]): {
-  health: Partial<Record<Health, number>>;
+  health: Partial<Record<HealthStatus, number>>;
   outOfSync: number;
 } {
-  const health: Partial<Record<Health, number>> = {};
+  const health: Partial<Record<HealthStatus, number>> = {};
   let outOfSync = 0;
   for (const cell of cells) {
     outOfSync += cell.outOfSync;

@@ -1,5 +1,5 @@
 /* The hops of a push to scale: none thinner than can be seen. */
-import type { Push } from "@/api/types";
+import type { PushTrace } from "@/api/schema";
 
 const WIDTH = 1000;
 const LEAST = 6;
@@ -26,18 +26,18 @@ const WORDS: Record<string, string> = {
   "health.assessed": "health",
 };
 
-export function sayHop(name: string): string {
+export function hopWord(name: string): string {
   const short = name.replace(/\.v\d+$/, "");
   return WORDS[short] ?? short.replaceAll(".", " ");
 }
 
-export function bars(push: Pick<Push, "hops">): HopPart[] {
+export function bars(push: Pick<PushTrace, "hops">): HopPart[] {
   const total = push.hops.reduce((sum, hop) => sum + Math.max(0, hop.ms), 0) || 1;
-  const room = WIDTH - LEAST * push.hops.length;
+  const flexible = WIDTH - LEAST * push.hops.length;
   let x = 0;
   return push.hops.map((hop, index) => {
-    const width = LEAST + (Math.max(0, hop.ms) / total) * room;
-    const part = { index, name: sayHop(hop.name), ms: hop.ms, x, width: width - 2 };
+    const width = LEAST + (Math.max(0, hop.ms) / total) * flexible;
+    const part = { index, name: hopWord(hop.name), ms: hop.ms, x, width: width - 2 };
     x += width;
     return part;
   });

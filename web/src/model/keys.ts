@@ -1,5 +1,5 @@
 /* Keys of Kubernetes objects as the agent writes them: `group/kind/namespace/name`, with an empty group for core. */
-import type { TreeNode } from "@/api/types";
+import type { TreeNode } from "@/api/schema";
 
 export interface ObjectKey {
   group: string;
@@ -18,7 +18,7 @@ export function parseKey(key: string): ObjectKey {
 }
 
 /** `Deployment payments`, the way one says it. */
-export function sayKey(key: string): string {
+export function keyText(key: string): string {
   const { kind, name } = parseKey(key);
   return `${kind} ${name}`;
 }

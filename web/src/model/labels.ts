@@ -1,5 +1,5 @@
-/* Labels as people type them: `team=core, tier=backend`. parse(say(labels)) gives the labels back. */
-import type { Labels } from "@/api/types";
+/* Labels as people type them: `team=core, tier=backend`. parse(show(labels)) gives the labels back. */
+import type { Labels } from "@/api/schema";
 
 export function parseLabels(text: string): Labels {
   const parts = text.split(/[\s,]+/).filter(Boolean);
@@ -11,14 +11,14 @@ export function parseLabels(text: string): Labels {
   );
 }
 
-export function sayLabels(labels: Labels): string {
+export function labelsText(labels: Labels): string {
   return Object.entries(labels)
     .map(([name, value]) => `${name}=${value}`)
     .join(", ");
 }
 
-/** All of the wanted are among the own; nothing wanted fits nothing. */
-export function carries(own: Labels, wanted: Labels): boolean {
-  const names = Object.keys(wanted);
-  return names.length > 0 && names.every((name) => own[name] === wanted[name]);
+/** All of the selector are among the own; nothing selector fits nothing. */
+export function matchesLabels(own: Labels, selector: Labels): boolean {
+  const names = Object.keys(selector);
+  return names.length > 0 && names.every((name) => own[name] === selector[name]);
 }

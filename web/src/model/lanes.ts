@@ -1,8 +1,8 @@
 /* Facts on a time axis: one lane an environment, one dot where several of a kind would cover each other. */
-import { say, type FactKind } from "./facts";
+import { markOf, sentenceOf, type FactKind } from "./facts";
 import type { Tone } from "./status";
 import { clock } from "./time";
-import type { Fact } from "@/api/types";
+import type { TimelineFact } from "@/api/schema";
 
 export interface Dot {
   id: string;
@@ -30,33 +30,39 @@ export interface Span {
 }
 
 const CLOSE = 9;
-const LOUD: Tone[] = ["bad", "warn", "busy", "good", "calm", "off"];
+const SEVERITY: Tone[] = ["bad", "warn", "busy", "good", "calm", "off"];
 
-export function lanes(facts: readonly Fact[], environmentOf: (fact: Fact) => string, span: Span): Lane[] {
-  const byPlace = new Map<string, Map<string, Dot>>();
+export function lanes(
+  facts: readonly TimelineFact[],
+  environmentOf: (fact: TimelineFact) => string,
+  span: Span,
+): Lane[] {
+  const byEnvironment = new Map<string, Map<string, Dot>>();
   for (const fact of facts) {
     const at = Date.parse(fact.time);
     if (at < span.since || at > span.until) continue;
     const environment = environmentOf(fact);
-    const dots = byPlace.get(environment) ?? new Map<string, Dot>();
-    byPlace.set(environment, dots);
+    const dots = byEnvironment.get(environment) ?? new Map<string, Dot>();
+    byEnvironment.set(environment, dots);
     add(dots, fact, xOf(at, span));
   }
-  return [...byPlace].map(([environment, dots]) => ({ environment, dots: [...dots.values()] })).sort(byName);
+  return [...byEnvironment]
+    .map(([environment, dots]) => ({ environment, dots: [...dots.values()] }))
+    .sort(byName);
 }
 
-/** Of dots in one place, the loudest gives its colour. */
-function add(dots: Map<string, Dot>, fact: Fact, x: number): void {
-  const { kind, tone, text } = say(fact);
+/** The most severe of dots at one point gives the colour. */
+function add(dots: Map<string, Dot>, fact: TimelineFact, x: number): void {
+  const { kind, tone } = markOf(fact);
   const key = `${kind} ${Math.round(x / CLOSE)}`;
-  const there = dots.get(key);
-  const told = `${clock(fact.time, false)} ${fact.subject}: ${text}`;
-  if (!there) {
-    dots.set(key, { id: key, x, kind, tone, count: 1, text: told });
+  const known = dots.get(key);
+  const text = `${clock(fact.time, false)} ${fact.subject}: ${sentenceOf(fact)}`;
+  if (!known) {
+    dots.set(key, { id: key, x, kind, tone, count: 1, text });
     return;
   }
-  there.count += 1;
-  if (LOUD.indexOf(tone) < LOUD.indexOf(there.tone)) Object.assign(there, { tone, text: told });
+  known.count += 1;
+  if (SEVERITY.indexOf(tone) < SEVERITY.indexOf(known.tone)) Object.assign(known, { tone, text });
 }
 
 export function xOf(at: number, span: Span): number {
@@ -87,7 +93,7 @@ const LEAST_MS = 10 * 60_000;
  * Where the drawing begins: with its time, or, where all facts lie in the last quarter of that, shortly before
  * the first of them. A dense stripe at the edge of an empty chart says nothing.
  */
-export function began(facts: readonly Fact[], since: number, until: number): number {
+export function began(facts: readonly TimelineFact[], since: number, until: number): number {
   const first = Date.parse(facts.at(-1)?.time ?? "");
   if (Number.isNaN(first) || first < until - (until - since) / 4) return since;
   return Math.max(since, Math.min(first - (until - first) / 10, until - LEAST_MS));

@@ -22,7 +22,7 @@ export interface Layout {
   lines: Line[];
 }
 
-export function place(objects: readonly Drawn[]): Layout {
+export function layoutOf(objects: readonly Drawn[]): Layout {
   const graph = new graphlib.Graph();
   graph.setGraph({ rankdir: "LR", nodesep: 12, ranksep: 56, marginx: 16, marginy: 16, ranker: "tight-tree" });
   graph.setDefaultEdgeLabel(() => ({}));

@@ -3,7 +3,7 @@
  * and everything else, comments and order with it, stays as a person wrote it.
  */
 import { parseAllDocuments, parseDocument, type Document } from "yaml";
-import type { JsonObject } from "@/api/types";
+import type { JsonObject } from "@/api/schema";
 
 export interface Reading {
   manifest: JsonObject | null;
@@ -44,8 +44,8 @@ export function valueAt(text: string, path: Path): unknown {
 export function withValue(text: string, path: Path, value: unknown): string {
   const document = parseDocument(text);
   if (document.errors.length) return text;
-  if (value === undefined) removeAt(document, path);
-  else document.setIn(path, value);
+  if (value !== undefined) document.setIn(path, value);
+  else if (document.hasIn(path)) removeAt(document, path);
   return document.toString({ lineWidth: 0, indentSeq: false });
 }
 
@@ -84,8 +84,8 @@ metadata:
   name: ""
   namespace: argocd
   # labels:
-  #   gitops.house/service: payments
-  #   gitops.house/environment: prod
+  #   plumbline.dev/service: payments
+  #   plumbline.dev/environment: prod
 spec:
   project: default
   source:

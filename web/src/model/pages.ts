@@ -1,5 +1,5 @@
 /* A list in pages, newest first, of which the first is read again and again. */
-import type { Page } from "@/api/types";
+import type { Page } from "@/api/schema";
 
 export interface Joined<T> {
   rows: readonly T[];

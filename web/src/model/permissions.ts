@@ -1,4 +1,5 @@
 /* Permissions as a person reads them: by noun, with the verbs beside. */
+import type { Permission } from "@/api/schema";
 
 export interface Granted {
   noun: string;
@@ -15,15 +16,23 @@ export function byNoun(permissions: readonly string[]): Granted[] {
   return [...found].map(([noun, verbs]) => ({ noun, verbs }));
 }
 
-const NOUNS = ["agent", "application", "cert", "cluster", "gpgkey", "repository"];
+/** `application: sync, view; audit: view`. */
+export function permissionsText(permissions: readonly string[]): string {
+  return byNoun(permissions)
+    .map(({ noun, verbs }) => `${noun}: ${verbs.join(", ")}`)
+    .join("; ");
+}
+
+const NOUNS = ["agent", "application", "cert", "cluster", "gpgkey", "repository"] as const;
+const VERBS = ["view", "edit", "delete"] as const;
 
 /** Every permission that there is. */
-export const PERMISSIONS: readonly string[] = [
-  ...NOUNS.flatMap((noun) => ["view", "edit", "delete"].map((verb) => `gitops_${noun}_${verb}`)),
+export const PERMISSIONS: readonly Permission[] = [
+  ...NOUNS.flatMap((noun) => VERBS.map((verb) => `gitops_${noun}_${verb}` as const)),
   "gitops_application_sync",
   "gitops_application_override",
   "access_view",
   "access_edit",
   "audit_view",
   "settings_edit",
-].sort();
+].sort() as Permission[];

@@ -1,16 +1,19 @@
 /* Services down, environments across: what runs of each. */
-import type { Change, ServiceCell } from "@/api/types";
+import type { ChangePayload, ServiceSummary } from "@/api/schema";
 import { byRank } from "./fleet";
 
 export interface ServiceRow {
   name: string;
   applications: number;
   /** By environment. */
-  cells: Map<string, ServiceCell>;
+  cells: Map<string, ServiceSummary>;
 }
 
 /** Rows by name; environments in the order in which trouble matters. */
-export function serviceTable(cells: readonly ServiceCell[]): { environments: string[]; rows: ServiceRow[] } {
+export function serviceTable(cells: readonly ServiceSummary[]): {
+  environments: string[];
+  rows: ServiceRow[];
+} {
   const rows = new Map<string, ServiceRow>();
   for (const cell of cells) {
     const row = rows.get(cell.name) ?? { name: cell.name, applications: 0, cells: new Map() };
@@ -25,7 +28,7 @@ export function serviceTable(cells: readonly ServiceCell[]): { environments: str
 }
 
 /** What needs a person first: pods that are not ready, then applications that are not healthy. */
-export function cellTone(cell: ServiceCell): "good" | "warn" | "bad" | "off" {
+export function cellTone(cell: ServiceSummary): "good" | "warn" | "bad" | "off" {
   const ill = cell.healthy < cell.applications;
   if (!cell.instances) return ill ? "warn" : "off";
   if (!cell.ready) return "bad";
@@ -33,9 +36,9 @@ export function cellTone(cell: ServiceCell): "good" | "warn" | "bad" | "off" {
 }
 
 /** Whether a change may be one of what runs: pods are told apart from their application. */
-export function tellsOfInstances(change: Pick<Change, "event" | "body">): boolean {
+export function concernsInstances(change: Pick<ChangePayload, "type" | "body">): boolean {
   return (
-    change.event === "application.changed" ||
-    (change.event === "object.changed" && change.body.kind === "Instances")
+    change.type === "application.changed" ||
+    (change.type === "object.changed" && change.body.kind === "Instances")
   );
 }

@@ -1,5 +1,5 @@
 /* An Application or AppProject as its manifest, and changes of its spec that the dashboard makes. */
-import type { ApplicationDetail, JsonObject, Labels } from "@/api/types";
+import type { ApplicationDetail, JsonObject, Labels } from "@/api/schema";
 
 type Described = Pick<ApplicationDetail, "name" | "namespace" | "labels" | "annotations" | "spec">;
 
@@ -28,8 +28,8 @@ const FIRST = ["project", "source", "sources", "destination", "syncPolicy"];
 
 /** As people write a spec, not as the database keeps it. */
 function inOrder(spec: JsonObject): JsonObject {
-  const place = (name: string) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
-  return Object.fromEntries(Object.entries(spec).sort(([a], [b]) => place(a) - place(b)));
+  const rank = (name: string) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
+  return Object.fromEntries(Object.entries(spec).sort(([a], [b]) => rank(a) - rank(b)));
 }
 
 /** The same spec, synced by a person only; prune and self-heal are kept for when it is on again. */

@@ -1,7 +1,7 @@
 /*
  * A status is always three things at once: a colour (`tone`), a shape and a word. Order is worst first.
  */
-import type { AgentStatus, Application, Attention, Health, Phase, Sync } from "@/api/types";
+import type { AgentStatus, ApplicationSummary, Attention, HealthStatus, SyncStatus } from "@/api/schema";
 
 export type Tone = "good" | "busy" | "bad" | "warn" | "calm" | "off";
 export type Shape =
@@ -26,7 +26,7 @@ export interface Mark {
 
 const mark = (word: string, tone: Tone, shape: Shape, means: string): Mark => ({ word, tone, shape, means });
 
-export const HEALTH: Record<Health, Mark> = {
+export const HEALTH: Record<HealthStatus, Mark> = {
   Degraded: mark("Degraded", "bad", "diamond", "an object failed or cannot become ready"),
   Missing: mark("Missing", "warn", "ring", "an object that Git asks for is not in the cluster"),
   Unknown: mark("Unknown", "off", "question", "the agent could not assess it"),
@@ -35,7 +35,7 @@ export const HEALTH: Record<Health, Mark> = {
   Healthy: mark("Healthy", "good", "circle", "all objects are healthy"),
 };
 
-export const SYNC: Record<Sync, Mark> = {
+export const SYNC: Record<SyncStatus, Mark> = {
   OutOfSync: mark("OutOfSync", "warn", "squares", "the cluster differs from Git"),
   Unknown: mark("Unknown", "off", "question", "the comparison did not succeed"),
   Synced: mark("Synced", "good", "check", "the cluster matches Git"),
@@ -50,7 +50,7 @@ export const AGENT: Record<AgentStatus, Mark> = {
   connected: mark("Connected", "good", "circle", "seen within the last 45 seconds"),
 };
 
-export const PHASE: Record<Exclude<Phase, "">, Mark> = {
+export const PHASE: Record<Exclude<ApplicationSummary["phase"], "">, Mark> = {
   Running: mark("Syncing", "busy", "arc", "an operation is running"),
   Terminating: mark("Terminating", "busy", "arc", "an operation is being ended"),
   Failed: mark("Sync failed", "bad", "diamond", "the last operation failed"),
@@ -76,15 +76,15 @@ const ROLLED_BACK = mark(
 
 /** The state beside health and sync, where there is one. */
 export function besides(
-  app: Pick<Application, "attention" | "syncFailure" | "conditions" | "running">,
+  app: Pick<ApplicationSummary, "attention" | "syncFailure" | "conditions" | "running">,
 ): Mark | null {
   if (app.attention === "Unreadable") return UNREADABLE;
   if (app.syncFailure) return app.syncFailure.retrying ? SYNC_FAILING : SYNC_FAILED;
   return app.running.rolledBack ? ROLLED_BACK : null;
 }
 
-export const HEALTH_ORDER = Object.keys(HEALTH) as Health[];
-export const SYNC_ORDER = Object.keys(SYNC) as Sync[];
+export const HEALTH_ORDER = Object.keys(HEALTH) as HealthStatus[];
+export const SYNC_ORDER = Object.keys(SYNC) as SyncStatus[];
 
 const AWAY = new Set<AgentStatus>(["disconnected", "lost", "revoked"]);
 
@@ -96,11 +96,11 @@ export function isAway(status: AgentStatus): boolean {
 const ATTENTION: Attention[] = ["Degraded", "Unreadable", "SyncFailed", "Missing", "Stuck", "OutOfSync", ""];
 
 /** 0 is the worst; equal for applications that need a person equally. */
-export function severity(app: Pick<Application, "attention" | "health" | "sync">): number {
+export function severity(app: Pick<ApplicationSummary, "attention" | "health" | "sync">): number {
   const [health, sync] = [HEALTH_ORDER.indexOf(app.health), SYNC_ORDER.indexOf(app.sync)];
   return ATTENTION.indexOf(app.attention) * 100 + health * 10 + sync;
 }
 
-export function isCalm(app: Pick<Application, "health" | "sync">): boolean {
+export function isCalm(app: Pick<ApplicationSummary, "health" | "sync">): boolean {
   return app.health === "Healthy" && app.sync === "Synced";
 }

@@ -2,11 +2,10 @@
  * What agents can act upon, by the capabilities that each tells when it connects: nothing is offered that no
  * agent of this account would do. A capability that an agent does not name is one that it does not have.
  */
-import type { ConnectionNoun } from "@/api/endpoints";
-import type { Agent } from "@/api/types";
-import type { SecretKind } from "./connections";
+import type { AgentSummary } from "@/api/schema";
+import type { ConnectionNoun, SecretKind } from "./connections";
 
-type Able = Pick<Agent, "capabilities">;
+type Able = Pick<AgentSummary, "capabilities">;
 
 /** What must be said by the agent that shall use a connection; the others every agent can. */
 const NOUNS: Partial<Record<ConnectionNoun, string>> = {

@@ -30,7 +30,7 @@ export function plural(one: string): string {
 }
 
 /** `3 Applications, 1 Repository`: how many of each kind, the most first. */
-export function sayCounts(kinds: Readonly<Record<string, number>>): string {
+export function countsText(kinds: Readonly<Record<string, number>>): string {
   return Object.entries(kinds)
     .sort(([, a], [, b]) => b - a)
     .map(([kind, n]) => count(n, kind, plural(kind)))

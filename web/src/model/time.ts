@@ -39,14 +39,14 @@ export function ago(time: string | null | undefined, now: number): string {
 const two = (n: number) => String(n).padStart(2, "0");
 
 /** `the agent's clock was 3 min behind`; empty where both clocks told the same. */
-export function sayClockError(time: string, agentTime: string | null): string {
+export function clockErrorText(time: string, agentTime: string | null): string {
   const ahead = agentTime ? Date.parse(agentTime) - Date.parse(time) : 0;
   if (!ahead) return "";
   return `the agent's clock was ${duration(Math.abs(ahead))} ${ahead > 0 ? "ahead" : "behind"}`;
 }
 
 /** `round trip 12 ms`: whole milliseconds, so that less than one is said as such. */
-export function sayRoundTrip(ms: number | null): string {
+export function roundTripText(ms: number | null): string {
   if (ms === null) return "not connected";
   return ms < 1 ? "round trip < 1 ms" : `round trip ${Math.round(ms)} ms`;
 }
@@ -59,7 +59,7 @@ export function clock(at: number | string, seconds = true): string {
 }
 
 /** The clock today, with the date before it on another day. */
-export function moment(time: string, now: number): string {
+export function timeLabel(time: string, now: number): string {
   const date = new Date(time);
   if (date.toDateString() === new Date(now).toDateString()) return clock(time);
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${clock(time, false)}`;

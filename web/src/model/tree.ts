@@ -4,7 +4,7 @@
  */
 import { keyOf } from "./keys";
 import { HEALTH_ORDER } from "./status";
-import type { Health, Sync, TreeNode } from "@/api/types";
+import type { HealthStatus, SyncStatus, TreeNode } from "@/api/schema";
 
 export const ROOT = "application";
 const FOLD_FROM = 6;
@@ -14,8 +14,8 @@ export interface Drawn {
   parent: string;
   title: string;
   kind: string;
-  health: Health | "";
-  sync: Sync | "";
+  health: HealthStatus | "";
+  sync: SyncStatus | "";
   note: string;
   node: TreeNode | null;
   /** How many objects a folded group stands for; 0 for a single object. */
@@ -100,6 +100,6 @@ function groupOf(id: string, parent: string, kind: string, group: readonly TreeN
   };
 }
 
-function worst(nodes: readonly TreeNode[]): Health | "" {
+function worst(nodes: readonly TreeNode[]): HealthStatus | "" {
   return HEALTH_ORDER.find((health) => nodes.some((node) => node.health === health)) ?? "";
 }

@@ -2,7 +2,7 @@
  * JSON values as the YAML that Kubernetes people read: for showing and comparing, not for applying. Text that
  * YAML would read as something else is quoted.
  */
-import type { Json } from "@/api/types";
+import type { Json } from "@/api/schema";
 
 const PLAIN = /^[A-Za-z_/.][\w ./@:+=,-]*$/;
 const SPECIAL = /^(true|false|null|yes|no|on|off|y|n|~)$/i;

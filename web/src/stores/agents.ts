@@ -3,25 +3,30 @@ import { defineStore } from "pinia";
 import { ref, shallowRef, watch } from "vue";
 import { asProblem } from "@/api/client";
 import { agents as api } from "@/api/endpoints";
-import type { Agent, Problem } from "@/api/types";
+import type { AgentSummary, ProblemDetails } from "@/api/schema";
 import { useLive } from "./live";
 
 const SOON_MS = 300;
 
 export const useAgents = defineStore("agents", () => {
   const live = useLive();
-  const all = shallowRef<Agent[]>([]);
+  const all = shallowRef<AgentSummary[]>([]);
   const loaded = ref(false);
-  const problem = ref<Problem | null>(null);
+  const problem = ref<ProblemDetails | null>(null);
   let timer: ReturnType<typeof setTimeout> | undefined;
+  /** Counts what was asked: only the newest answer counts, and before the first nothing can be old. */
+  let question = 0;
 
   async function load(): Promise<void> {
+    const mine = ++question;
     try {
-      all.value = (await api.list()).items;
+      const { items } = await api.list();
+      if (mine !== question) return;
+      all.value = items;
       loaded.value = true;
       problem.value = null;
     } catch (error) {
-      problem.value = asProblem(error);
+      if (mine === question) problem.value = asProblem(error);
     }
   }
 
@@ -37,12 +42,10 @@ export const useAgents = defineStore("agents", () => {
   const nameOf = (id: string) => named(id)?.name ?? id;
   const environmentOf = (id: string) => named(id)?.environment ?? "";
 
-  live.listen(
-    (changes) => loaded.value && changes.some((change) => change.event === "agent.changed") && soon(),
-  );
+  live.listen((changes) => question && changes.some((change) => change.type === "agent.changed") && soon());
   watch(
     () => live.reconnected,
-    () => loaded.value && soon(),
+    () => question && soon(),
   );
 
   return { all, loaded, problem, load, ensure, nameOf, environmentOf };

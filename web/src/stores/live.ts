@@ -6,27 +6,27 @@ import { defineStore } from "pinia";
 import { ref } from "vue";
 import { follow, type LinkState } from "@/api/stream";
 import { taskChanged } from "@/api/tasks";
-import type { Change } from "@/api/types";
+import type { ChangePayload } from "@/api/schema";
 
-type Listener = (changes: readonly Change[]) => void;
+type Listener = (changes: readonly ChangePayload[]) => void;
 
-const GATHER_MS = 100;
+const COLLECT_MS = 100;
 
 export const useLive = defineStore("live", () => {
   const state = ref<LinkState>("connecting");
   /** Since when nothing was heard; 0 while the stream lives. */
   const brokenAt = ref(0);
-  /** Counts reconnections: who shows something reads it again, in case a gap was longer than the replay. */
+  /** Counts the times at which changes may have been missed: who shows something reads it again. */
   const reconnected = ref(0);
   const listeners = new Set<Listener>();
-  let waiting: Change[] = [];
+  let waiting: ChangePayload[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   let stop: AbortController | undefined;
 
   function start(): void {
     if (stop) return;
     stop = new AbortController();
-    void follow({ change: gather, state: turned, gap: () => (reconnected.value += 1) }, stop.signal);
+    void follow({ change: collect, state: turned, gap: () => (reconnected.value += 1) }, stop.signal);
   }
 
   function end(): void {
@@ -42,17 +42,17 @@ export const useLive = defineStore("live", () => {
     state.value = next;
   }
 
-  function gather(change: Change): void {
+  function collect(change: ChangePayload): void {
     waiting.push(change);
-    timer ??= setTimeout(handOut, GATHER_MS);
+    timer ??= setTimeout(handOut, COLLECT_MS);
   }
 
   function handOut(): void {
     timer = undefined;
     const batch = waiting;
     waiting = [];
-    for (const change of batch) if (change.event === "task.changed") taskChanged(change.subject);
-    listeners.forEach((tell) => tell(batch));
+    for (const change of batch) if (change.type === "task.changed") taskChanged(change.subject);
+    listeners.forEach((notify) => notify(batch));
   }
 
   function listen(listener: Listener): () => void {

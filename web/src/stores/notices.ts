@@ -3,7 +3,7 @@ import { defineStore } from "pinia";
 import { ref } from "vue";
 import { asProblem } from "@/api/client";
 import { succeeded } from "@/api/tasks";
-import type { Task } from "@/api/types";
+import type { TaskSummary } from "@/api/schema";
 
 export interface Notice {
   id: number;
@@ -18,7 +18,7 @@ export const useNotices = defineStore("notices", () => {
   const shown = ref<Notice[]>([]);
   let next = 1;
 
-  function say(text: string, bad = false): void {
+  function show(text: string, bad = false): void {
     const id = next++;
     shown.value = [...shown.value.slice(-3), { id, text, bad }];
     setTimeout(() => dismiss(id), bad ? LASTS_MS * 2 : LASTS_MS);
@@ -32,32 +32,32 @@ export const useNotices = defineStore("notices", () => {
   async function attempt(done: string, act: () => Promise<unknown>): Promise<boolean> {
     try {
       await act();
-      say(done);
+      show(done);
       return true;
     } catch (error) {
       const { title, detail, remedy } = asProblem(error);
-      say([title, detail, remedy].filter(Boolean).join(". "), true);
+      show([title, detail, remedy].filter(Boolean).join(". "), true);
       return false;
     }
   }
 
   /** Request a command; say that it was requested, and later how it ended. */
-  async function command(what: string, ask: () => Promise<{ task: Task }>): Promise<boolean> {
+  async function command(what: string, ask: () => Promise<{ task: TaskSummary }>): Promise<boolean> {
     let id = "";
     const asked = await attempt(`${what} requested`, async () => (id = (await ask()).task.id));
-    if (asked) void tellEnd(what, id);
+    if (asked) void reportEnd(what, id);
     return asked;
   }
 
-  async function tellEnd(what: string, id: string): Promise<void> {
+  async function reportEnd(what: string, id: string): Promise<void> {
     try {
       await succeeded(id, LONGEST_MS);
-      say(`${what} done`);
+      show(`${what} done`);
     } catch (error) {
       const { title, detail } = asProblem(error);
-      say(`${what}: ${title}. ${detail}`, true);
+      show(`${what}: ${title}. ${detail}`, true);
     }
   }
 
-  return { shown, say, dismiss, attempt, command };
+  return { shown, show, dismiss, attempt, command };
 });

@@ -3,10 +3,10 @@ import { defineStore } from "pinia";
 import { computed, ref } from "vue";
 import { useCsrf } from "@/api/client";
 import { session as api } from "@/api/endpoints";
-import type { Me } from "@/api/types";
+import type { CurrentPrincipal } from "@/api/schema";
 
 export const useSession = defineStore("session", () => {
-  const me = ref<Me | null>(null);
+  const me = ref<CurrentPrincipal | null>(null);
   const name = computed(() => me.value?.principal.displayName || me.value?.principal.name || "");
 
   async function restore(): Promise<boolean> {
@@ -29,7 +29,7 @@ export const useSession = defineStore("session", () => {
     forget();
   }
 
-  function take(answer: Me): void {
+  function take(answer: CurrentPrincipal): void {
     me.value = answer;
     useCsrf(answer.csrf);
   }

@@ -26,6 +26,6 @@ const ours = `${root}.venv/bin/python`;
 
 export function readDocument(): Document {
   const python = existsSync(ours) ? ours : "python3";
-  const said = execFileSync(python, ["-m", "service.api.described"], { cwd: root, maxBuffer: 2 ** 26 });
-  return JSON.parse(said.toString()) as Document;
+  const output = execFileSync(python, ["-m", "service.api.description"], { cwd: root, maxBuffer: 2 ** 26 });
+  return JSON.parse(output.toString()) as Document;
 }

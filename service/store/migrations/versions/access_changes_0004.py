@@ -1,6 +1,6 @@
 """Sessions that people can see and that end when idle; a signal for each change of access.
 
-Open streams hear the signal and look whether their login may go on: see service/auth/access_watch.
+Open streams hear the signal and look whether their login may go on: see service/http/stream_access.
 It is sent by triggers, so that whoever makes the change is heard: the API, the command line, psql.
 Answers of receivers that older deliveries kept are cut to their status.
 """

@@ -1,7 +1,7 @@
 """Rows that say which agent is trusted carry a MAC, made with a key outside the database.
 
 Rows from before carry none. Who vouches for them is decided at the start of the service, which has
-the key: see service/keys/adoption.py.
+the key: see service/key_management/adoption.py.
 """
 
 from __future__ import annotations

@@ -1,0 +1,66 @@
+"""ObjectNode: the tree of an application's live objects, from tracked objects down to pods.
+
+The roots are the tracked objects; their descendants are found by owner references in the live
+index, without a request to the API server. VisibleObjects are those that the control plane may
+look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+
+from agent.kube.live import LiveCluster
+from bus.identity import AppKey, ResourceKey
+from handlers.application.application import Application
+from handlers.control_plane.governance import Governance
+from handlers.ports import LiveObject
+
+_MOST = 5000
+
+
+class ObjectFamily(Protocol):
+    """Relations between live objects."""
+
+    def tracked(self, app: AppKey) -> tuple[LiveObject, ...]: ...
+    def owned_by(self, uid: str) -> tuple[LiveObject, ...]: ...
+
+
+class ObjectNode(msgspec.Struct, frozen=True, kw_only=True):
+    live: LiveObject
+    parents: tuple[ResourceKey, ...] = ()
+
+
+def nodes_of(app: Application, live: ObjectFamily) -> dict[ResourceKey, ObjectNode]:
+    """The nodes of the application, roots first, each object once."""
+    found: dict[ResourceKey, ObjectNode] = {}
+    waiting = [ObjectNode(live=root) for root in live.tracked(app.key)]
+    for node in waiting:
+        if node.live.key in found or len(found) >= _MOST:
+            continue
+        found[node.live.key] = node
+        waiting.extend(_children(node.live, live))
+    return found
+
+
+def _children(parent: LiveObject, live: ObjectFamily) -> Iterator[ObjectNode]:
+    for child in sorted(live.owned_by(parent.uid), key=lambda one: one.key):
+        yield ObjectNode(live=child, parents=(parent.key,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisibleObjects:
+    live: LiveCluster
+    governance: Governance
+
+    def nodes(self, app: Application) -> dict[ResourceKey, ObjectNode]:
+        """The application's objects, roots first, without those that are hidden."""
+        found = nodes_of(app, self.live)
+        return {key: node for key, node in found.items() if not self.is_hidden(key)}
+
+    def is_hidden(self, key: ResourceKey) -> bool:
+        """Whether the policy of the cluster's owner keeps the object from the control plane."""
+        return self.governance.hidden(key)

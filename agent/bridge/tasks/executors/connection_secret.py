@@ -1,0 +1,119 @@
+"""The content of a connection's Secret after a write over the link. Pure.
+
+Kind, address and project identify a connection; a change of any of them is another Secret, which
+begins without a credential. A new credential replaces the existing one as a whole, so that no field
+of the old one is used with the new. Settings of how the address is reached (`proxy`, `insecure`)
+belong to the owner of the cluster, who sets them in the Secret: a write over the link may repeat
+them and may not change them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from agent.bridge.identity.sealed_box import FIELDS
+from agent.bridge.tasks.task_context import TaskFailedError
+from agent.git.credentials import SECRET_TYPE
+from bus.link import OBJECT_KINDS, PutArguments
+from bus.link.kinds import CLUSTER
+from bus.repository_url import RepositoryUrl, RepositoryUrlError, login_of
+from handlers.application.destination import DestinationError, canonical_server
+
+TYPES = {kind.name: kind.secret_type for kind in OBJECT_KINDS if kind.secret_type}
+"""The label's value of the Secrets that describe a connection, by kind."""
+_SPEC = frozenset({"enableOCI", "enableLfs", "forceHttpBasicAuth", "depth"})
+_OWNERS = frozenset(
+    {"proxy", "noProxy", "insecure", "insecureIgnoreHostKey", "insecureOCIForceHttp"}
+)
+_UNSET = ("", "false", "0", "f")
+
+
+class ConnectionIdentity(msgspec.Struct, frozen=True):
+    """Identifies a connection; there is at most one Secret of it."""
+
+    kind: str
+    address: str
+    """Canonical."""
+    project: str = ""
+
+    @property
+    def text(self) -> str:
+        """All of it in one text, of which the name of a new Secret is made."""
+        return f"{self.project} {self.address}" if self.project else self.address
+
+    @classmethod
+    def of(cls, args: PutArguments) -> ConnectionIdentity:
+        """Raises TaskFailedError."""
+        try:
+            address = canonical_address(args.kind, args.url or str(args.spec.get("server", "")))
+        except ValueError as error:
+            raise TaskFailedError("invalid", f"url: {error}") from None
+        return cls(args.kind, address, args.project)
+
+    def matches(self, labels: Mapping[str, str], data: Mapping[str, str]) -> bool:
+        """Whether a Secret with these decoded values is the one of this connection."""
+        if labels.get(SECRET_TYPE) != TYPES[self.kind]:
+            return False
+        try:
+            address = canonical_address(self.kind, data.get("url") or data.get("server") or "")
+        except ValueError:
+            return False
+        return (address, data.get("project", "")) == (self.address, self.project)
+
+
+def canonical_address(kind: str, text: str) -> str:
+    """Normalise an address; raises a ValueError, also for a repository URL with a login."""
+    if kind == CLUSTER.name:
+        return canonical_server(text)
+    if login_of(text) is not None:
+        raise RepositoryUrlError("expected a url without user information")
+    return str(RepositoryUrl.parse(text))
+
+
+def covers(kind: str, permitted: str, address: str) -> bool:
+    """Whether a credential for `permitted` may be used at `address`; neither is canonical."""
+    try:
+        if kind == CLUSTER.name:
+            return canonical_server(permitted) == canonical_server(address)
+        return RepositoryUrl.parse(permitted).covers(RepositoryUrl.parse(address))
+    except (RepositoryUrlError, DestinationError):
+        return False
+
+
+def written(
+    live: Mapping[str, str],
+    args: PutArguments,
+    identity: ConnectionIdentity,
+    credential: Mapping[str, str],
+) -> dict[str, str]:
+    """The new data of the Secret; `live` is its present data. Raises TaskFailedError."""
+    _check_settings(live, args.spec)
+    kept = {name: value for name, value in live.items() if not (credential and name in FIELDS)}
+    address_field = "server" if identity.kind == CLUSTER.name else "url"
+    identifying = {
+        address_field: live.get(address_field, identity.address),
+        "project": identity.project,
+    }
+    shown = {"name": args.name, "type": args.type}
+    settings = {name: _text(args.spec[name]) for name in _SPEC & args.spec.keys()}
+    whole = {**kept, **_non_empty(shown), **_non_empty(settings), **credential, **identifying}
+    return {name: value for name, value in whole.items() if value}
+
+
+def _check_settings(live: Mapping[str, str], spec: Mapping[str, Any]) -> None:
+    for name in sorted(_OWNERS & spec.keys()):
+        requested, current = _text(spec[name]).lower(), live.get(name, "").lower()
+        if requested != current and not (requested in _UNSET and current in _UNSET):
+            text = f"spec.{name}: only the owner of the cluster sets it, in the Secret itself"
+            raise TaskFailedError("not_allowed", text)
+
+
+def _non_empty(values: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in values.items() if value}
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,124 @@
+"""DesiredState: the manifests of an application at any revision, for reads and previews.
+
+A stored render is used as it is. Any other revision is rendered for this one task, under the rules
+of the project and with the limits and deadline of the render handler; its result is never stored,
+so no sync can use it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from agent.bridge.tasks.executors.task_subjects import TaskSubjects
+from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
+from agent.git.mirrors import Mirrors
+from agent.store.applications import Applications
+from agent.store.render_store import RenderStore
+from bus.link import LinkTask, ManifestsArguments
+from bus.status import Reason
+from handlers.application.application import Application
+from handlers.application.history import deployed_entry
+from handlers.application.status import RevisionHistory
+from handlers.application.validate import problems
+from handlers.manifest.manifest_assembly import objects_of
+from handlers.ports import Artifacts, RendererBusyError, RepositoryError
+from handlers.ports.rendering import RenderError, RenderRecord
+from handlers.render.evaluator import RENDER_SECONDS, Evaluator, RenderEvaluation
+from handlers.render.render_outcome import message_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesiredState:
+    applications: Applications
+    mirrors: Mirrors
+    artifacts: Artifacts
+    renders: RenderStore
+    evaluate: Evaluator
+
+    async def at(self, app: Application, revision: str) -> RenderEvaluation:
+        """Render at `revision`; empty is the stored render. TaskFailedError, RepositoryError."""
+        rendered = await self._rendered(app)
+        if not revision and rendered is None:
+            text = "its manifests are not rendered. Refresh it, and look at its conditions."
+            raise TaskFailedError("not_found", f"{app.key}: {text}")
+        target = app.source.target_revision if app.source else ""
+        known = revision in ("", target) or (rendered and rendered.record.revision == revision)
+        if rendered is not None and known and self._is_of_spec(app, rendered.record):
+            return rendered
+        return await self._render_once(app, revision)
+
+    async def _rendered(self, app: Application) -> RenderEvaluation | None:
+        record = self.renders.recall(app.key)
+        content = await self.artifacts.get(record.digest) if record else None
+        return (
+            RenderEvaluation(record, content)
+            if record is not None and content is not None
+            else None
+        )
+
+    def _is_of_spec(self, app: Application, record: RenderRecord) -> bool:
+        """Whether the stored render is of the source that `app` has."""
+        stored = self.applications.get(app.key)
+        return not record.pinned_source and stored is not None and stored.source == app.source
+
+    async def _render_once(self, app: Application, revision: str) -> RenderEvaluation:
+        found = problems(app, self.applications.project(app.spec.project))
+        if found:
+            raise TaskFailedError("invalid", "; ".join(one.message for one in found))
+        try:
+            async with asyncio.timeout(RENDER_SECONDS):
+                return await self._evaluated(app, revision)
+        except RenderError as error:
+            raise TaskFailedError("invalid", f"{revision}: {message_of(error)}") from error
+        except RepositoryError as error:
+            if error.reason is not Reason.REVISION_NOT_FOUND:
+                raise
+            raise TaskFailedError("not_found", error.message) from error
+        except RendererBusyError as error:
+            raise TaskFailedError("failed", f"{revision}: {error.message}") from error
+        except TimeoutError as error:
+            text = f"{revision} was not rendered within {RENDER_SECONDS:g} s"
+            raise TaskFailedError("failed", text) from error
+
+    async def _evaluated(self, app: Application, revision: str) -> RenderEvaluation:
+        mirrors, url = self.mirrors, app.source.repo_url if app.source else ""
+        repository = mirrors.access(url, app.spec.project)
+        commit = await mirrors.resolve(repository, revision)
+        tree = await mirrors.tree(repository, commit)
+        recipe = self.evaluate.recipe(app, commit, tree)
+        return await self.evaluate(app, recipe, commit, tree)
+
+
+def deployed_before(app: Application, history_id: int) -> RevisionHistory:
+    """The history entry; raises TaskFailedError with the ids that exist."""
+    entry = deployed_entry(app.status.history, history_id)
+    if entry is None:
+        known = ", ".join(str(one.id) for one in app.status.history) or "none"
+        text = f"{app.key} has no history entry {history_id}; there are {known}"
+        raise TaskFailedError("not_found", text)
+    return entry
+
+
+def as_deployed(app: Application, entry: RevisionHistory) -> Application:
+    """The Application with the source of a history entry."""
+    if entry.source is None:
+        return app
+    return replace(app, spec=replace(app.spec, source=entry.source, sources=()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestsExecutor:
+    subjects: TaskSubjects
+    desired_state: DesiredState
+
+    async def __call__(
+        self, task: LinkTask, args: ManifestsArguments, _context: TaskContext
+    ) -> object:
+        evaluation = await self.desired_state.at(self.subjects.app(task), args.revision)
+        return {
+            "revision": evaluation.record.revision,
+            "manifests": list(objects_of(evaluation.content)),
+        }

@@ -1,0 +1,175 @@
+"""DiffExecutor: the difference between desired and live manifests, and the preview of a sync.
+
+Differences are taken between redacted objects: a mask differs where its value does, and fields that
+are not shown are not compared. The intents of a preview come from the plan of a real sync.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from agent.bridge.reporting.object_nodes import VisibleObjects
+from agent.bridge.tasks.executors.desired_state import DesiredState, as_deployed, deployed_before
+from agent.bridge.tasks.executors.overrides import check_options
+from agent.bridge.tasks.executors.task_subjects import TaskSubjects
+from agent.bridge.tasks.task_context import TaskContext
+from bus.identity import ResourceKey
+from bus.link import DiffArguments, LinkTask
+from bus.status import ResultStatus
+from handlers.application.application import Application
+from handlers.application.spec import SyncOperation, SyncResource
+from handlers.comparison.comparison import ComparedPair, Comparison, PairState
+from handlers.comparison.normalised_objects import sent
+from handlers.comparison.object_diff import diff
+from handlers.comparison.owned_fields import parse_fields
+from handlers.comparison.reader import ComparisonReader
+from handlers.report.items import LARGEST
+from handlers.report.redaction import Redaction
+from handlers.sync.operation_results import key_of
+from handlers.sync.sync_plan import SyncAction, SyncTask
+from handlers.sync.sync_work import namespace_task, options_of, work_of
+
+_UNMODIFIED = (PairState.SAME, PairState.LEAVING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffExecutor:
+    subjects: TaskSubjects
+    desired_state: DesiredState
+    comparisons: ComparisonReader
+    objects: VisibleObjects
+    redaction: Callable[[], Redaction]
+
+    async def __call__(self, task: LinkTask, args: DiffArguments, _context: TaskContext) -> object:
+        """Of all objects that differ, or of those named; a preview also says what a sync would do.
+
+        At whatever revision: one that is not rendered is rendered to be looked at.
+        """
+        app = self.subjects.app(task)
+        check_options(args.options)
+        evaluation = await self.desired_state.at(*_previewed(app, args))
+        comparison = await self.comparisons.compare(app, evaluation.record, evaluation.content)
+        redaction = self.redaction()
+        seen = [one for one in _differing(comparison, args) if not self.objects.is_hidden(one.key)]
+        objects = [_difference(pair, redaction) for pair in seen]
+        answer = {"revision": comparison.record.revision, "objects": fitting(objects)}
+        return (
+            {**answer, "intents": self._intents(app, comparison, args)} if args.preview else answer
+        )
+
+    def _intents(
+        self, app: Application, comparison: Comparison, args: DiffArguments
+    ) -> tuple[Intent, ...]:
+        """The intents of a sync over the link; objects beyond the policy are refused."""
+        governance, live = self.objects.governance, self.objects.live
+        touched = {
+            one.key for one in comparison.of(PairState.CHANGED, PairState.MISSING, PairState.EXTRA)
+        }
+        name = app.spec.destination.namespace
+        there = live.get(ResourceKey("", "Namespace", "", name)) is not None
+        whole = comparison.denying(governance.control_plane_denials(touched))
+        has_namespace = there or not governance.may_create_namespace(name)
+        return intents(app, whole, args, has_namespace=has_namespace)
+
+
+def _previewed(app: Application, args: DiffArguments) -> tuple[Application, str]:
+    """The Application and the revision that the preview is about."""
+    if args.history_id is None:
+        return app, args.revision
+    entry = deployed_before(app, args.history_id)
+    return as_deployed(app, entry), entry.revision
+
+
+def _differing(comparison: Comparison, args: DiffArguments) -> list[ComparedPair]:
+    selected = {ResourceKey(it.group, it.kind, it.namespace, it.name) for it in args.resources}
+    pairs = (one for one in comparison.pairs if one.state not in _UNMODIFIED)
+    return [one for one in pairs if not selected or one.key in selected]
+
+
+def fitting(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Keep whole objects while they fit into an answer; the others only keep their changes."""
+    left = LARGEST - 4096
+    shown = []
+    for one in objects:
+        left -= len(msgspec.json.encode(one))
+        shown.append(one if left > 0 else {**one, "desired": {}, "live": {}, "cut": True})
+    return shown
+
+
+def _difference(pair: ComparedPair, redaction: Redaction) -> dict[str, Any]:
+    """Diff of one object; both states share one redaction, so that a masked change is visible."""
+    redaction = redaction.together()
+    desired = redaction.manifest(sent(pair.desired)) if pair.desired is not None else None
+    whole = pair.live is not None and bool(pair.live.body)
+    live = redaction.manifest(pair.live.manifest) if pair.live and whole else None
+    changes: list[dict[str, Any]] = []
+    if desired is not None and live is not None and pair.live is not None:
+        owned = parse_fields(pair.live.owned)
+        changes = [
+            {"path": one.path, "desired": one.desired, "live": one.live}
+            for one in diff(desired, live, owned).differences
+        ]
+    return {
+        "key": str(pair.key),
+        "modified": pair.state is PairState.CHANGED,
+        "desired": desired,
+        "live": live if pair.live is None or live is not None else {},
+        "changes": changes,
+    }
+
+
+class IntendedChange(StrEnum):
+    CREATE = "create"
+    CHANGE = "change"
+    PRUNE = "prune"
+    SKIP = "skip"
+    REFUSE = "refuse"
+    """The project does not permit it: the whole sync would fail."""
+
+
+class Intent(msgspec.Struct, frozen=True, kw_only=True):
+    """`note` says why the object would not be changed."""
+
+    key: str
+    action: IntendedChange
+    note: str = ""
+
+
+def intents(
+    app: Application, comparison: Comparison, args: DiffArguments, *, has_namespace: bool
+) -> tuple[Intent, ...]:
+    """The intents for each object that a sync would change, skip or refuse."""
+    sync = SyncOperation(prune=args.prune, resources=_named(args), sync_options=args.options)
+    options = options_of(app, sync)
+    work = work_of(comparison, sync, options)
+    namespace = app.spec.destination.namespace
+    extra = tuple(namespace_task(namespace, comparison, options, exists=has_namespace))
+    missing = {one.key for one in comparison.pairs if one.live is None} | {one.key for one in extra}
+    found = [*_of_tasks((*extra, *work.tasks), missing)]
+    for one in work.settled:
+        action = (
+            IntendedChange.REFUSE if one.status == ResultStatus.SYNC_FAILED else IntendedChange.SKIP
+        )
+        found.append(Intent(key=str(key_of(one)), action=action, note=one.message))
+    return tuple(found)
+
+
+def _of_tasks(tasks: tuple[SyncTask, ...], missing: set[ResourceKey]) -> Iterator[Intent]:
+    for task in tasks:
+        if task.action is SyncAction.PRUNE and task.changed:
+            yield Intent(key=str(task.key), action=IntendedChange.PRUNE)
+        elif task.changed:
+            action = IntendedChange.CREATE if task.key in missing else IntendedChange.CHANGE
+            yield Intent(key=str(task.key), action=action)
+
+
+def _named(args: DiffArguments) -> tuple[SyncResource, ...]:
+    return tuple(
+        SyncResource(group=it.group, kind=it.kind, namespace=it.namespace, name=it.name)
+        for it in args.resources
+    )

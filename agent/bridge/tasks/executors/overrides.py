@@ -1,0 +1,77 @@
+"""Overrides: deviations of a sync task from its Application, and the permissions they need.
+
+A commit that the target revision does not reach was never merged: it may come from a deleted branch
+or, on hosts with forks, from a stranger. Options that replace the Application's may remove its
+safeguards. Both need a permission of their own in the service and `override` in the policy of the
+cluster's owner; neither is enough alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from agent.bridge.tasks.task_context import TaskFailedError
+from agent.git.mirrors import Mirrors
+from bus.identity import NO_REVISION, Revision
+from bus.link import SyncArguments
+from handlers.application.application import Application
+from handlers.command import option_problems
+from handlers.control_plane.governance import Governance
+from handlers.control_plane.policy import CONFIG_MAP
+from handlers.manifest.options import weakened
+from handlers.sync.sync_work import options_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overrides:
+    mirrors: Mirrors
+    governance: Governance
+
+    async def checked(self, app: Application, args: SyncArguments) -> Revision:
+        """Check the task; returns the commit to deploy, empty for the target. TaskFailedError."""
+        found = [*self._options(app, args)]
+        revision = NO_REVISION
+        if args.revision:
+            revision, reached = await self._resolved(app, args.revision)
+            if not reached:
+                target = app.source.target_revision if app.source else ""
+                found.append(
+                    f"the target revision {target or 'HEAD'!r} does not reach {revision[:7]}"
+                )
+        if found:
+            self._check_allowed(app, args, "; ".join(found))
+        return revision
+
+    def _options(self, app: Application, args: SyncArguments) -> Iterator[str]:
+        if args.options:
+            for name in weakened(options_of(app), args.options):
+                yield f"the option {name} takes away what guards the application"
+
+    async def _resolved(self, app: Application, revision: str) -> tuple[Revision, bool]:
+        """Resolve `revision` now, and find out whether the target revision reaches its commit."""
+        if app.source is None:
+            raise TaskFailedError("invalid", f"{app.key} has no source")
+        mirrors, target_revision = self.mirrors, app.source.target_revision
+        repository = mirrors.access(app.source.repo_url, app.spec.project)
+        commit = await mirrors.resolve(repository, revision)
+        target = await mirrors.resolve(repository, target_revision)
+        if not await mirrors.reaches(repository, target, commit):
+            await mirrors.fetch(repository)  # the target may have been pushed since the last fetch
+            target = await mirrors.resolve(repository, target_revision)
+        return commit, await mirrors.reaches(repository, target, commit)
+
+    def _check_allowed(self, app: Application, args: SyncArguments, what: str) -> None:
+        if not args.override:
+            text = f"{app.key}: {what}; that needs the permission gitops_application_override"
+            raise TaskFailedError("not_allowed", text)
+        if not self.governance.policy().override:
+            text = f"{app.key}: {what}; {CONFIG_MAP} of this cluster does not say override"
+            raise TaskFailedError("not_allowed", text)
+
+
+def check_options(options: Sequence[str]) -> None:
+    """Raises TaskFailedError with every option that cannot be honoured."""
+    problems = option_problems(options)
+    if problems:
+        raise TaskFailedError("unsupported", "; ".join(problems))

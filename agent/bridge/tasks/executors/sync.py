@@ -1,0 +1,68 @@
+"""Syncs: the executors of sync and rollback, to the desired state and to a history entry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent.bridge.tasks.executors.desired_state import deployed_before
+from agent.bridge.tasks.executors.operations import SyncOperations
+from agent.bridge.tasks.executors.overrides import Overrides, check_options
+from agent.bridge.tasks.executors.task_subjects import TaskSubjects
+from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
+from bus.events import SyncApp
+from bus.identity import ResourceKey, Revision
+from bus.link import LinkTask, RollbackArguments, SyncArguments
+from handlers.application.policy import auto_sync
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncExecutor:
+    subjects: TaskSubjects
+    overrides: Overrides
+    operations: SyncOperations
+
+    async def __call__(self, task: LinkTask, args: SyncArguments, context: TaskContext) -> object:
+        check_options(args.options)
+        app = self.subjects.app_of_command(task, context)
+        command = SyncApp(
+            id=task.id,
+            actor=task.actor,
+            app=app.key,
+            revision=await self.overrides.checked(app, args),
+            prune=args.prune,
+            dry_run=args.dry_run,
+            resources=tuple(
+                ResourceKey(one.group, one.kind, one.namespace, one.name) for one in args.resources
+            ),
+            options=args.options,
+            from_control_plane=True,
+        )
+        return await self.operations.operate(app, command, context)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackExecutor:
+    subjects: TaskSubjects
+    operations: SyncOperations
+
+    async def __call__(
+        self, task: LinkTask, args: RollbackArguments, context: TaskContext
+    ) -> object:
+        app = self.subjects.app_of_command(task, context)
+        if auto_sync(app.spec) is not None and not context.repeated:
+            text = (
+                f"{app.key} syncs automatically, which would undo a rollback:"
+                " set spec.syncPolicy.automated.enabled to false first"
+            )
+            raise TaskFailedError("conflict", text)
+        command = SyncApp(
+            id=task.id,
+            actor=task.actor,
+            app=app.key,
+            revision=Revision(deployed_before(app, args.history_id).revision),
+            history_id=args.history_id,
+            prune=args.prune,
+            dry_run=args.dry_run,
+            from_control_plane=True,
+        )
+        return await self.operations.operate(app, command, context)

@@ -1,0 +1,216 @@
+"""The opened adapters of one agent, in the order in which they need each other.
+
+    cluster's client -> own Secrets -> bus -> sandbox -> git -> stores
+
+All of them are closed in reverse by the same exit stack. No part is used before it is complete, and
+no task is started: `lifecycle.py` runs them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+
+from agent.bridge.tasks.task_traces import TaskTraces
+from agent.connections import Connections, open_connections
+from agent.git.credentials import SecretCredentials
+from agent.git.mirrors import Mirrors, MirrorSettings
+from agent.git.refs import ResolvedRefs
+from agent.kube.client import KubeClient
+from agent.kube.cluster import KubeCluster
+from agent.kube.live import LiveCluster
+from agent.kube.rights import InstalledRights
+from agent.observe.health import Readiness, StoreWatch
+from agent.observe.metrics import AgentMetrics, make_metrics
+from agent.settings import Settings
+from agent.store.applications import Applications
+from agent.store.argo_secrets import ArgoSecrets
+from agent.store.artifact_store import ArtifactCache, ArtifactStore
+from agent.store.cipher import Cipher
+from agent.store.config_maps import ArgoSettingsWatch, Certificates, PolicyWatch
+from agent.store.files import WriteBehind
+from agent.store.redis_artifacts import RedisArtifacts
+from agent.store.render_store import RenderStore
+from agent.watched_state import WatchedState, watched_state
+from bus.jetstream import Bus
+from bus.spans import Spans, SpanSource, open_spans
+from handlers.comparison.reader import ComparisonReader
+from handlers.control_plane.governance import Governance
+from handlers.report.known_secrets import KnownSecrets
+from sandbox.client.binary import sandbox_binary
+from sandbox.client.confinement import warn_of_missing
+from sandbox.client.limits import SandboxLimits
+from sandbox.client.pool import Sandbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentDependencies:
+    settings: Settings
+    metrics: AgentMetrics
+    readiness: Readiness
+    spans: Spans
+    bus: Bus
+    bridge_bus: Bus
+    """The bridge's login: it may publish commands and reports, which `bus` may not."""
+    store: StoreWatch
+    sandbox: Sandbox
+    mirrors: Mirrors
+    client: KubeClient
+    live: LiveCluster
+    cluster: KubeCluster
+    applications: Applications
+    secrets: ArgoSecrets
+    certificates: Certificates
+    argo_settings: ArgoSettingsWatch
+    artifacts: ArtifactCache
+    renders: RenderStore
+    comparisons: ComparisonReader
+    """Shared, so that an answer of the API server is remembered once."""
+    policy: PolicyWatch
+    governance: Governance
+    refs: ResolvedRefs
+    redis: RedisArtifacts | None
+    known_secrets: KnownSecrets
+    """Values of Secrets, to redact reports to the service; empty without a service."""
+    task_traces: TaskTraces = field(default_factory=TaskTraces)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stores:
+    artifacts: ArtifactCache
+    renders: RenderStore
+
+
+@asynccontextmanager
+async def open_dependencies(settings: Settings) -> AsyncIterator[AgentDependencies]:
+    """Open all adapters; raises their errors, e.g. KubeConfigError, CarrierError."""
+    metrics = make_metrics()
+    async with AsyncExitStack() as stack:
+        spans = _spans(settings, metrics)
+        stack.push_async_callback(asyncio.to_thread, spans.close)
+        connections = await open_connections(settings, metrics, spans.sampler, stack)
+        sandbox = await stack.enter_async_context(_sandbox(settings))
+        warn_of_missing(sandbox.capabilities)
+        watched = watched_state(settings, connections.client, metrics)
+        opened = _Opened(
+            settings=settings,
+            metrics=metrics,
+            spans=spans,
+            connections=connections,
+            sandbox=sandbox,
+            watched=watched,
+            mirrors=await stack.enter_async_context(_mirrors(settings, watched)),
+            stores=await _stores(settings, connections, stack),
+        )
+        yield opened.dependencies()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opened:
+    """Everything that has to be closed, from which the dependencies are put together."""
+
+    settings: Settings
+    metrics: AgentMetrics
+    spans: Spans
+    connections: Connections
+    sandbox: Sandbox
+    watched: WatchedState
+    mirrors: Mirrors
+    stores: _Stores
+
+    def dependencies(self) -> AgentDependencies:
+        watched, connections = self.watched, self.connections
+        bus, governance, cluster = connections.buses.agent, self._governance(), self._cluster()
+        return AgentDependencies(
+            settings=self.settings,
+            metrics=self.metrics,
+            readiness=Readiness(),
+            spans=self.spans,
+            bus=bus,
+            bridge_bus=connections.buses.bridge,
+            store=StoreWatch(usage=bus.usage, metrics=self.metrics),
+            sandbox=self.sandbox,
+            mirrors=self.mirrors,
+            client=connections.client,
+            live=watched.live,
+            cluster=cluster,
+            applications=watched.applications,
+            secrets=watched.secrets,
+            certificates=watched.certificates,
+            argo_settings=watched.argo_settings,
+            artifacts=self.stores.artifacts,
+            renders=self.stores.renders,
+            comparisons=self._comparisons(cluster, governance),
+            policy=watched.policy,
+            governance=governance,
+            refs=ResolvedRefs(),
+            redis=connections.redis,
+            known_secrets=watched.known_secrets,
+        )
+
+    def _cluster(self) -> KubeCluster:
+        settings = self.settings
+        rights = InstalledRights(settings.rights_profile, settings.destination_namespaces)
+        return KubeCluster(self.connections.client, self.watched.live, rights)
+
+    def _governance(self) -> Governance:
+        settings, watched = self.settings, self.watched
+        return Governance(
+            apps=watched.applications,
+            kind=watched.live.kind,
+            policy=lambda: watched.policy.now,
+            control_namespace=settings.namespace,
+            control_kinds=frozenset(settings.control_namespace_kinds),
+        )
+
+    def _comparisons(self, cluster: KubeCluster, governance: Governance) -> ComparisonReader:
+        watched, stores = self.watched, self.stores
+        return ComparisonReader(
+            apps=watched.applications,
+            renders=stores.renders,
+            artifacts=stores.artifacts,
+            live=watched.live,
+            cluster=cluster,
+            governance=governance,
+            control_namespace=self.settings.namespace,
+            settings=lambda: watched.argo_settings.now,
+        )
+
+
+async def _stores(settings: Settings, connections: Connections, stack: AsyncExitStack) -> _Stores:
+    state = settings.state_dir
+    later = await stack.enter_async_context(WriteBehind())
+    stored = ArtifactStore.open(
+        state / "artifacts",
+        cipher=Cipher(connections.keys.artifacts),
+        shared=connections.redis,
+        files=later,
+    )
+    return _Stores(
+        artifacts=ArtifactCache(behind=stored), renders=RenderStore.open(state / "renders", later)
+    )
+
+
+def _spans(settings: Settings, metrics: AgentMetrics) -> Spans:
+    source = SpanSource(name=settings.agent)
+    return open_spans(os.environ, source, metrics.spans_dropped, settings.trace.file)
+
+
+def _sandbox(settings: Settings) -> Sandbox:
+    chosen = settings.sandbox
+    limits = SandboxLimits(
+        workers=chosen.workers,
+        first_deadline=chosen.first_deadline,
+        deadline=chosen.deadline,
+        memory_bytes=chosen.memory,
+        allow_missing=chosen.allow_missing,
+    )
+    return Sandbox(sandbox_binary(chosen.binary), limits)
+
+
+def _mirrors(settings: Settings, watched: WatchedState) -> Mirrors:
+    folder = MirrorSettings(folder=settings.state_dir / "mirrors")
+    return Mirrors(folder, SecretCredentials(watched.secrets.all), watched.certificates.for_url)

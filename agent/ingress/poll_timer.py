@@ -1,0 +1,84 @@
+"""The poll timer asks for a refresh of every repository in use once an interval.
+
+Polling covers lost webhooks. Each repository has its own time, with a random offset, so that a
+thousand repositories do not reach one Git host in the same second. The repositories in use are read
+anew each time, so that new and deleted Applications need no notification.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from random import Random
+
+import structlog
+
+from bus.carrier import CarrierError, EventPublisher
+from bus.events import RefreshRepository
+from bus.identity import RepositoryKey
+from handlers.ports import AllApps
+
+log = structlog.get_logger()
+
+LOOK_AT_LEAST_EVERY = 5.0
+FIRST_WITHIN = 5.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Schedule:
+    """Decides when each repository is due; deterministic given `random`. Times are any clock's."""
+
+    interval: float
+    jitter: float
+    """Part of the interval, 0 to 1, by which a time is moved earlier or later."""
+    random: Random
+    _due: dict[RepositoryKey, float] = field(default_factory=dict)
+
+    def due(self, now: float, in_use: Iterable[RepositoryKey]) -> tuple[RepositoryKey, ...]:
+        """Return the repositories that are due, and set their next time; forget unused ones.
+
+        A new repository (at the start, every one) is due within `FIRST_WITHIN`: its mirror may be
+        older than what was pushed while no agent ran.
+        """
+        self._due = {key: self._due.get(key, now + self._first()) for key in sorted(set(in_use))}
+        due = tuple(key for key, time_due in self._due.items() if time_due <= now)
+        self._due |= {key: now + self._next() for key in due}
+        return due
+
+    def wait(self, now: float) -> float:
+        """Return the seconds until a repository may be due, `LOOK_AT_LEAST_EVERY` at most."""
+        nearest = min(self._due.values(), default=now + LOOK_AT_LEAST_EVERY)
+        return min(max(nearest - now, 0.0), LOOK_AT_LEAST_EVERY)
+
+    def _first(self) -> float:
+        return self.random.uniform(0, min(self.interval, FIRST_WITHIN))
+
+    def _next(self) -> float:
+        return self.interval * (1 + self.jitter * self.random.uniform(-1, 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollTimer:
+    """Runs as long as the agent acts, as a task of its TaskGroup."""
+
+    apps: AllApps
+    publish: EventPublisher
+    schedule: Schedule
+    now: Callable[[], float] = time.monotonic
+
+    async def run(self) -> None:
+        while True:
+            await self.publish_due()
+            await asyncio.sleep(self.schedule.wait(self.now()))
+
+    async def publish_due(self) -> None:
+        """Publish an ask for every due repository; the others wait an interval."""
+        in_use = (app.repository for app in self.apps.all())
+        due = self.schedule.due(self.now(), (key for key in in_use if key is not None))
+        try:
+            for repository in due:
+                await self.publish(RefreshRepository(repository=repository))
+        except CarrierError as e:
+            log.warning("poll could not be published", error=str(e), repositories=len(due))

@@ -1,0 +1,149 @@
+"""A change that a watch sees leads to asks, decided by comparing the object before and after. Pure.
+
+The generation of an Application cannot be used: Argo CD's definition has no status subresource, so
+it grows with every status write too. The parts that matter are compared instead, so our own writes,
+which set the status and remove the refresh annotation and `.operation`, lead to no ask.
+
+Of live objects changed content is compared and changed health assessed. Only an application's own
+objects count: not one with a copied tracking annotation, nor one that an operator makes. A vanished
+object of an application that is being deleted continues the deletion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from agent.kube.index import tracking_identity
+from agent.kube.live_change import LiveChange
+from bus.events import AppDeleted, DeleteApp, Event, RefreshApp, StepOperation
+from bus.events.event import Ask
+from bus.events.requests import AssessApp, CompareApp
+from bus.identity import AppKey
+from bus.status import OperationPhase
+from handlers.application.application import Application, AppProject
+from handlers.application.unsupported_fields import SKIP_RECONCILE
+from handlers.control_plane.governance import GOVERNED
+from handlers.ports import LiveObject
+from handlers.render.render_outcome import asked_refresh
+
+HARD = "hard"
+_ACTED_ON = (SKIP_RECONCILE, GOVERNED)
+"""Annotations that change what may be synced; other annotations lead to no refresh."""
+AppOf = Callable[[str], AppKey | None]
+"""Tracking identity -> application; None for one that does not exist."""
+
+
+def asks_for_app(before: Application | None, after: Application | None) -> tuple[Event, ...]:
+    """Decide the asks; None means absent. A new Application (all, at the start) is refreshed."""
+    if after is None:
+        return ()
+    if after.deleting:
+        return (DeleteApp(app=after.key),) if _deletion_changed(before, after) else ()
+    return (*_refresh(before, after), *_step(before, after))
+
+
+def asks_for_project(
+    before: AppProject | None, after: AppProject | None, apps: Iterable[Application]
+) -> tuple[RefreshApp | DeleteApp, ...]:
+    """Ask the Applications of a project that changed: it may permit now what it denied.
+
+    One that is being deleted takes the next step of its deletion instead of a refresh.
+    """
+    project = after or before
+    if project is None or (before and after and _is_unchanged(before, after)):
+        return ()
+    name = project.metadata.name
+    mine = (app for app in apps if (app.spec.project or "default") == name)
+    return tuple((DeleteApp if app.deleting else RefreshApp)(app=app.key) for app in mine)
+
+
+def deletion_fact(before: Application | None, after: Application | None) -> tuple[AppDeleted, ...]:
+    """Publish AppDeleted for an Application without our finalizer; else the handler does."""
+    if before is None or before.deleting or after is not None:
+        return ()
+    return (AppDeleted(app=before.key, project=before.spec.project),)
+
+
+def _deletion_changed(before: Application | None, after: Application) -> bool:
+    if before is None or not before.deleting:
+        return True
+    return before.metadata.finalizers != after.metadata.finalizers
+
+
+def _refresh(before: Application | None, after: Application) -> Iterator[Event]:
+    level = asked_refresh(after)
+    asked = bool(level) and (before is None or asked_refresh(before) != level)
+    if before is None or not _is_unchanged(before, after) or asked:
+        yield RefreshApp(app=after.key, hard=asked and level == HARD)
+
+
+def _is_unchanged(before: Application | AppProject, after: Application | AppProject) -> bool:
+    return _acted_on(before) == _acted_on(after)
+
+
+def _acted_on(one: Application | AppProject) -> tuple[object, ...]:
+    annotations = (one.metadata.annotations.get(name) for name in _ACTED_ON)
+    return (one.spec, one.unknown_fields, *annotations)
+
+
+def _step(before: Application | None, after: Application) -> Iterator[Event]:
+    asked = after.operation is not None and (before is None or before.operation != after.operation)
+    terminated = _phase(after) == OperationPhase.TERMINATING != _phase(before)
+    resumed = before is None and _phase(after) == OperationPhase.RUNNING
+    if asked or terminated or resumed:
+        yield StepOperation(app=after.key)
+
+
+def _phase(app: Application | None) -> str:
+    state = app.status.operation_state if app else None
+    return state.phase if state else ""
+
+
+def asks_for_change(
+    change: LiveChange, app_of: AppOf, is_deleting: Callable[[AppKey], bool]
+) -> tuple[Ask, ...]:
+    """Decide one ask per touched application: two where an object moved between applications."""
+    before, after = _tracking_app(change.before, app_of), _tracking_app(change.after, app_of)
+    if before == after:
+        return tuple(_asks(before, change, is_deleting))
+    old = _asks(before, LiveChange(before=change.before, after=None), is_deleting)
+    new = _asks(after, LiveChange(before=None, after=change.after), is_deleting)
+    return (*old, *new)
+
+
+def _tracking_app(live: LiveObject | None, app_of: AppOf) -> AppKey | None:
+    identity = tracking_identity(live) if live is not None else ""
+    return app_of(identity) if identity else None
+
+
+def _asks(
+    app: AppKey | None, change: LiveChange, is_deleting: Callable[[AppKey], bool]
+) -> Iterator[Ask]:
+    if app is None:
+        return
+    if is_deleting(app):
+        if change.after is None:
+            yield DeleteApp(app=app)
+    elif _content_changed(change):
+        yield CompareApp(app=app)
+    elif _health_changed(change):
+        yield AssessApp(app=app)
+
+
+def _content_changed(change: LiveChange) -> bool:
+    """Compare content; an object that came, went, or was recreated has changed."""
+    before, after = change.before, change.after
+    if before is None or after is None:
+        return True
+    return (before.fingerprint, before.uid) != (after.fingerprint, after.uid)
+
+
+def _health_changed(change: LiveChange) -> bool:
+    before, after = change.before, change.after
+    if before is None or after is None:
+        return True
+    return _health(before) != _health(after)
+
+
+def _health(live: LiveObject) -> tuple[object, ...]:
+    return live.health, live.health_message, live.deleting

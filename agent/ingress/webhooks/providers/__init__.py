@@ -1,0 +1,21 @@
+"""The webhook providers that the agent understands, one module each.
+
+A delivery belongs to the first provider of `PROVIDERS` whose event header it has. Some hosts send
+the headers of another one beside their own: such a host stands before the one that it imitates.
+"""
+
+from __future__ import annotations
+
+from agent.ingress.webhooks.provider import WebhookProvider
+from agent.ingress.webhooks.providers import github, gitlab
+
+PROVIDERS: tuple[WebhookProvider, ...] = (
+    github.PROVIDER,
+    gitlab.PROVIDER,
+)
+
+
+def provider_titles() -> str:
+    """List the providers for people: `GitHub or GitLab`."""
+    *first, last = (provider.title for provider in PROVIDERS)
+    return f"{', '.join(first)} or {last}" if first else last

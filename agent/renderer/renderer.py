@@ -1,0 +1,82 @@
+"""SandboxRenderer turns a recipe and a commit's files into objects: the port Renderer."""
+
+from __future__ import annotations
+
+from agent.renderer.foresight import certain
+from agent.renderer.questions import RepositoryQuestions
+from agent.renderer.requests import request_of
+from bus.status import Reason
+from handlers.ports import CommitTree, RendererBusyError
+from handlers.ports.rendering import Recipe, RecordedOrigin, RenderError, RenderResult
+from sandbox.client import (
+    Evaluation,
+    RecipeKey,
+    Sandbox,
+    SandboxBusyError,
+    SandboxError,
+    SandboxReason,
+)
+
+_NEAREST = {
+    SandboxReason.VALUES_INVALID: Reason.TEMPLATE_FAILED,
+    SandboxReason.CHART_INVALID: Reason.TEMPLATE_FAILED,
+    SandboxReason.REMOTE_FILE: Reason.REMOTE_BASE,
+    SandboxReason.GLOB_INVALID: Reason.INVALID_SPEC,
+    SandboxReason.SEMVER_INVALID: Reason.INVALID_SPEC,
+    SandboxReason.REQUEST_INVALID: Reason.INVALID_SPEC,
+    SandboxReason.INPUT_TOO_LARGE: Reason.OUTPUT_TOO_LARGE,
+    SandboxReason.LUA_FAILED: Reason.EVALUATION_FAILED,
+    SandboxReason.JQ_FAILED: Reason.EVALUATION_FAILED,
+    SandboxReason.REGO_FAILED: Reason.EVALUATION_FAILED,
+    SandboxReason.WORKER_FAILED: Reason.EVALUATION_FAILED,
+}
+
+
+class SandboxRenderer:
+    """Renders by evaluations of the sandbox, which may be shared with others."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+
+    async def render(
+        self, recipe: Recipe, tree: CommitTree, *, project: str = "", hard: bool = False
+    ) -> RenderResult:
+        """Evaluate in the project's turn; raises RenderError, RendererBusyError.
+
+        `hard`: also what is known to fail is tried again.
+        """
+        limits, key = self._sandbox.limits, RecipeKey(project, recipe.fingerprint)
+        questions = RepositoryQuestions(tree, limits.input_bytes)
+        if hard:
+            self._sandbox.forget(key)
+        if known := self._sandbox.known_failure(key, questions):
+            raise _render_error(known) from known
+        questions.foresee(certain(recipe, tree))
+        op, params = request_of(recipe, limits)
+        work = Evaluation(op=op, params=params, files=questions, project=project, recipe=key)
+        try:
+            answer, body = await self._sandbox.run(work)
+        except SandboxError as error:
+            raise _render_error(error) from error
+        except SandboxBusyError as error:
+            raise RendererBusyError(error.message, after=error.after) from error
+        return RenderResult(
+            objects=tuple(body.splitlines()),
+            origins=tuple(RecordedOrigin(one.file, one.document) for one in answer.origins),
+            read_set=questions.read_set,
+        )
+
+
+def reason_of(reason: SandboxReason) -> Reason:
+    """Return our reason for the worker's, or the nearest one that we have."""
+    return _NEAREST.get(reason) or Reason(reason.value)
+
+
+def _render_error(error: SandboxError) -> RenderError:
+    return RenderError(
+        reason_of(error.reason),
+        error.message,
+        file=error.file,
+        document=error.document,
+        line=error.line,
+    )

@@ -1,0 +1,70 @@
+"""From a recipe to the operation of the sandbox and its parameters. Pure.
+
+The worker takes Argo CD's field names, so a source goes over nearly as it is; fields that the
+sandbox has no use for stay here, because the worker refuses what it does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, assert_never
+
+import msgspec
+
+from handlers.application.spec import KustomizeReplica
+from handlers.ports.rendering import Recipe, SourceType
+from sandbox.client.limits import SandboxLimits
+
+_NOT_OF_HELM = ("version", "passCredentials")
+_NOT_OF_KUSTOMIZE = ("version", "kubeVersion", "apiVersions", "commonAnnotationsEnvsubst")
+
+
+def request_of(recipe: Recipe, limits: SandboxLimits) -> tuple[str, dict[str, Any]]:
+    match recipe.type:
+        case SourceType.DIRECTORY:
+            return "directory", _directory(recipe, limits)
+        case SourceType.HELM:
+            return "helm", _helm(recipe)
+        case SourceType.KUSTOMIZE:
+            return "kustomize", _kustomize(recipe)
+        case _:
+            assert_never(recipe.type)
+
+
+def _directory(recipe: Recipe, limits: SandboxLimits) -> dict[str, Any]:
+    return {
+        "path": recipe.path,
+        "maxBytes": limits.directory_bytes,
+        **msgspec.to_builtins(recipe.directory),
+    }
+
+
+def _helm(recipe: Recipe) -> dict[str, Any]:
+    source = recipe.helm
+    return {
+        **_without(msgspec.to_builtins(source), _NOT_OF_HELM),
+        "path": recipe.path,
+        "releaseName": source.release_name or recipe.app_name,
+        "namespace": source.namespace or recipe.namespace,
+        "kubeVersion": source.kube_version or recipe.kube_version,
+        "apiVersions": list(source.api_versions or recipe.api_versions),
+    }
+
+
+def _kustomize(recipe: Recipe) -> dict[str, Any]:
+    overrides = _without(msgspec.to_builtins(recipe.kustomize), _NOT_OF_KUSTOMIZE)
+    if recipe.kustomize.replicas:
+        overrides["replicas"] = [_replica(one) for one in recipe.kustomize.replicas]
+    return {"path": recipe.path, "overrides": overrides}
+
+
+def _replica(replica: KustomizeReplica) -> dict[str, Any]:
+    """A count may be written as text; what is no number is left for the worker to refuse."""
+    count = replica.count
+    if isinstance(count, str) and count.isdecimal():
+        count = int(count)
+    return {"name": replica.name, "count": count}
+
+
+def _without(fields: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in names}

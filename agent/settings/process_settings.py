@@ -1,0 +1,143 @@
+"""Settings of the other parts of the process, one group a part."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import (
+    BeforeValidator,
+    ByteSize,
+    Field,
+    PositiveInt,
+    model_validator,
+)
+from pydantic_settings import NoDecode
+
+from agent.settings.values import MIB, Name, PathHere, Seconds, SettingsGroup, items
+from bus.http.forwarded import Network
+from sandbox.client.confinement import Capability
+
+
+class KubeSettings(SettingsGroup):
+    kubeconfig: PathHere | None = Field(
+        default=None, description="Kubeconfig file; unset: in-cluster."
+    )
+    context: str = Field(
+        default="", description="Context of the kubeconfig; empty: its current one."
+    )
+    ceiling: PositiveInt = Field(
+        default=64, description="Most requests open at the API server at once."
+    )
+
+
+class HttpSettings(SettingsGroup):
+    host: str = Field(default="127.0.0.1", description="Address for webhooks, health and metrics.")
+    port: int = Field(
+        default=8080, ge=0, le=65535, description="Port of the webhook; 0 takes a free one."
+    )
+    metrics_port: int = Field(
+        default=8081,
+        ge=0,
+        le=65535,
+        description="Port of `/metrics`, `/healthz`, `/readyz`, `/leaderz`: for the cluster only.",
+    )
+    trusted_proxies: Annotated[tuple[Network, ...], NoDecode, BeforeValidator(items)] = Field(
+        default=(),
+        description=(
+            "Networks of the proxies in front of the webhook, as `10.0.0.0/8,fd00::/8`: their"
+            " connections are not counted as those of one address."
+        ),
+    )
+
+
+class WebhookSettings(SettingsGroup):
+    body_limit: ByteSize = Field(
+        default=ByteSize(5 * MIB),
+        gt=0,
+        description="Largest body that is read (`5MiB`); GitHub's is 25 MB.",
+    )
+    unproven: bool = Field(
+        default=False,
+        description=(
+            "Believe webhooks of a host without a secret although another host has one in"
+            " `argocd-secret`; with no secret at all every host is believed."
+        ),
+    )
+
+
+class PollSettings(SettingsGroup):
+    interval: Seconds = Field(
+        default=180.0, description="Time between looks at a repository (`180`, `3m`)."
+    )
+    jitter: float = Field(
+        default=0.2, ge=0, le=0.5, description="Part of the interval that is random."
+    )
+
+
+class SandboxSettings(SettingsGroup):
+    binary: PathHere | None = Field(
+        default=None, description="The `gitops-sandbox` program; unset: found."
+    )
+    workers: PositiveInt = Field(default=2, description="Sandbox processes.")
+    memory: ByteSize = Field(
+        default=ByteSize(1024 * MIB), ge=64 * MIB, description="Memory limit of one process."
+    )
+    deadline: Seconds = Field(default=60.0, description="Longest time for one evaluation.")
+    first_deadline: Seconds = Field(
+        default=1.0,
+        description="Longest time of the first try; what needs more waits for a slow worker.",
+    )
+    allow_missing: Annotated[tuple[Capability, ...], NoDecode, BeforeValidator(items)] = Field(
+        default=(),
+        description="Confinements that may be missing here, of `rlimit_as`, `no_core`,"
+        " `no_new_privs`, `seccomp`; each is a risk, and is warned of.",
+    )
+
+
+class LeaseSettings(SettingsGroup):
+    enabled: bool = Field(default=True, description="Only the holder of a Kubernetes Lease acts.")
+    name: Name = Field(
+        default="gitops-agent", description="Name of the Lease in the control namespace."
+    )
+
+
+class LogSettings(SettingsGroup):
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Least level."
+    )
+    format: Literal["auto", "json", "console"] = Field(
+        default="auto", description="`auto`: console on a terminal, else JSON."
+    )
+
+
+class TraceSettings(SettingsGroup):
+    file: PathHere | None = Field(
+        default=None,
+        description="Append finished spans to this file as JSON; a collector gets them by OTEL_*.",
+    )
+
+
+class LinkSettings(SettingsGroup):
+    """The outbound link to the service; without a URL there is none. HTTPS_PROXY applies."""
+
+    url: str = Field(
+        default="", description="The service, `https://gitops.example`; empty: no link."
+    )
+    token_file: PathHere | None = Field(
+        default=None, description="A file with the one-time enrolment token."
+    )
+    ca: PathHere | None = Field(default=None, description="Authorities to trust (PEM).")
+    cert: PathHere | None = Field(default=None, description="Client certificate (PEM).")
+    key: PathHere | None = Field(default=None, description="Key of the client certificate (PEM).")
+
+    @model_validator(mode="after")
+    def _check(self) -> LinkSettings:
+        parts = urlsplit(self.url)
+        local = parts.hostname in ("localhost", "127.0.0.1", "::1")
+        safe = parts.scheme == "https" or (parts.scheme == "http" and local)
+        if self.url and not (safe and parts.hostname and not parts.username):
+            raise ValueError("expected GITOPS_LINK_URL as https://host, without user or password")
+        if (self.cert is None) != (self.key is None):
+            raise ValueError("expected GITOPS_LINK_CERT and GITOPS_LINK_KEY: both or neither")
+        return self

@@ -1,0 +1,140 @@
+"""The ConfigMaps that configure the agent: certificates, Argo CD's settings, the owner's policy.
+
+Each value holds the current content, and calls its subscribers when that has changed. Where a
+ConfigMap may not be read, the log says so, and the default holds: only the authorities of this
+machine, Argo CD's defaults, and of the service nothing but reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from urllib.parse import urlsplit
+
+import structlog
+
+from agent.git.failures import CERTIFICATES
+from agent.store.named_config_map import Data, NamedConfigMap
+from agent.subscribers import Subscribers
+from handlers.application.argo_parameters import PARAMETERS
+from handlers.application.argo_settings import CONFIG_MAP, ArgoSettings, read_settings
+from handlers.control_plane.policy import CONFIG_MAP as POLICY
+from handlers.control_plane.policy import ControlPlanePolicy, read_policy
+
+log = structlog.get_logger()
+
+_UNREADABLE = ControlPlanePolicy(read_only=True, problem="the agent may not read ConfigMaps here")
+
+
+@dataclass(slots=True)
+class Certificates:
+    """Follows Argo CD's ConfigMap `argocd-tls-certs-cm`, which Git servers are trusted by.
+
+    One key for each host, without its port, holding certificates in PEM: such a server's
+    certificate is trusted only if one of them has signed it.
+    """
+
+    by_host: Mapping[str, str] = field(default_factory=dict)
+    """The current certificates."""
+    config_map: NamedConfigMap = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.config_map = NamedConfigMap(
+            name=CERTIFICATES, on_data=self._read, on_refused=_certificates_refused
+        )
+
+    def for_url(self, url: str) -> str:
+        """Return the certificates for a URL, in PEM; empty means this machine's authorities."""
+        return self.by_host.get(urlsplit(url).hostname or "", "")
+
+    def _read(self, data: Data | None) -> None:
+        self.by_host = {host.lower(): pem for host, pem in (data or {}).items() if pem}
+
+
+def _certificates_refused(why: str) -> None:
+    log.warning("certificates of Git servers cannot be read", name=CERTIFICATES, reason=why)
+
+
+@dataclass(slots=True)
+class ArgoSettingsWatch:
+    """Follows Argo CD's settings, the ConfigMaps `argocd-cm` and `argocd-cmd-params-cm`.
+
+    An installation without Argo CD has neither.
+
+    `now` holds the current settings of both ConfigMaps.
+    """
+
+    now: ArgoSettings = field(default_factory=ArgoSettings)
+    changes: Subscribers[[]] = field(default_factory=Subscribers[[]])
+    """Called when the settings have changed."""
+    config_maps: tuple[NamedConfigMap, ...] = field(init=False)
+    _written: dict[str, Data] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.config_maps = tuple(
+            NamedConfigMap(
+                name=name,
+                on_data=partial(self._read, name),
+                on_refused=partial(_settings_refused, name),
+            )
+            for name in (CONFIG_MAP, PARAMETERS)
+        )
+
+    async def known(self) -> None:
+        """Wait until the content of each ConfigMap is known."""
+        for config_map in self.config_maps:
+            await config_map.known.wait()
+
+    def _read(self, name: str, data: Data | None) -> None:
+        self._written[name] = data or {}
+        before, settings = self.now, read_settings(self._data(CONFIG_MAP), self._data(PARAMETERS))
+        if settings == before:
+            return
+        self.now = settings
+        for one in settings.unsupported:
+            if one not in before.unsupported:
+                log.warning("setting of Argo CD not acted on", field=one.field, why=one.consequence)
+        self.changes.notify()
+
+    def _data(self, name: str) -> Data:
+        return self._written.get(name, {})
+
+
+def _settings_refused(name: str, why: str) -> None:
+    log.warning("settings of Argo CD cannot be read", name=name, reason=why)
+
+
+@dataclass(slots=True)
+class PolicyWatch:
+    """Follows the control plane's policy, the ConfigMap `gitops-agent-limits`.
+
+    `now` is the current policy; until the ConfigMap is known, the default one.
+    """
+
+    now: ControlPlanePolicy = field(default_factory=lambda: read_policy(None))
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    changes: Subscribers[[]] = field(default_factory=Subscribers[[]])
+    """Called when the policy has changed."""
+    config_map: NamedConfigMap = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.config_map = NamedConfigMap(name=POLICY, on_data=self._read, on_refused=self._refused)
+
+    def _read(self, data: Data | None) -> None:
+        self._replace(read_policy(data))
+
+    def _refused(self, why: str) -> None:
+        """Permit no write of the service, because the policy cannot be read."""
+        log.warning("policy cannot be read: nothing of the link is written", reason=why)
+        self._replace(_UNREADABLE)
+
+    def _replace(self, policy: ControlPlanePolicy) -> None:
+        if policy == self.now:
+            return
+        self.now = policy
+        self.changed.set()
+        self.changes.notify()
+        if policy.problem:
+            log.warning("policy cannot be understood", problem=policy.problem)

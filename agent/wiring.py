@@ -1,0 +1,163 @@
+"""The handlers and the bridge are built of the opened adapters: each is given what it uses."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+from agent.bridge.bridge import Bridge
+from agent.bridge.cluster_state import ClusterState
+from agent.bridge.reporting.components import ComponentStates
+from agent.bridge.task_wiring import TaskSources
+from agent.bridge.tasks.executors.desired_state import DesiredState
+from agent.clock import SystemClock
+from agent.dependencies import AgentDependencies
+from agent.observe.counted_git import CountedGit
+from agent.renderer.renderer import SandboxRenderer
+from handlers.command import (
+    RefreshCommandHandler,
+    SyncCommandHandler,
+    TerminateCommandHandler,
+)
+from handlers.compare import CompareHandler
+from handlers.delete import DeleteHandler
+from handlers.health.handler import AssessHandler
+from handlers.refresh.handler import RefreshHandler
+from handlers.render.evaluator import Evaluator
+from handlers.render.handler import RenderHandler
+from handlers.routes import Handlers
+from handlers.sync.applier import Applier
+from handlers.sync.handler import DecideHandler, FailOnRenderErrorHandler
+from handlers.sync.operation_starter import OperationStarter
+from handlers.sync.step import StepHandler
+
+
+def build_handlers(parts: AgentDependencies) -> Handlers:
+    """Give each handler the adapters that it uses; one line a handler."""
+    apps, live, seen, clock = parts.applications, parts.live, parts.comparisons, SystemClock()
+    git = CountedGit(parts.mirrors, parts.metrics)
+    return Handlers(
+        refresh=_refresh(parts, git, clock),
+        render=_render(parts, git, clock),
+        compare=CompareHandler(apps=apps, comparisons=seen),
+        decide=DecideHandler(apps=apps, comparisons=seen, clock=clock),
+        step=_step(parts, git, clock),
+        assess=AssessHandler(apps=apps, live=live, clock=clock),
+        fail_on_render_error=FailOnRenderErrorHandler(
+            apps=apps, renders=parts.renders, clock=clock
+        ),
+        delete=_delete(parts, clock),
+        sync_command=SyncCommandHandler(apps=apps),
+        refresh_command=RefreshCommandHandler(apps=apps),
+        terminate_command=TerminateCommandHandler(apps=apps),
+    )
+
+
+def _refresh(parts: AgentDependencies, git: CountedGit, clock: SystemClock) -> RefreshHandler:
+    return RefreshHandler(
+        apps=parts.applications,
+        git=git,
+        commits=parts.mirrors,
+        renders=parts.renders,
+        refs=parts.refs,
+        clock=clock,
+    )
+
+
+def _render(parts: AgentDependencies, git: CountedGit, clock: SystemClock) -> RenderHandler:
+    return RenderHandler(
+        apps=parts.applications,
+        git=git,
+        evaluate=evaluator_of(parts),
+        artifacts=parts.artifacts,
+        renders=parts.renders,
+        clock=clock,
+    )
+
+
+def _step(parts: AgentDependencies, git: CountedGit, clock: SystemClock) -> StepHandler:
+    apps, comparisons = parts.applications, parts.comparisons
+    return StepHandler(
+        apps=apps,
+        comparisons=comparisons,
+        starter=OperationStarter(apps=apps, comparisons=comparisons, git=git, clock=clock),
+        applier=Applier(cluster=parts.cluster, live=parts.live, governance=parts.governance),
+        clock=clock,
+    )
+
+
+def _delete(parts: AgentDependencies, clock: SystemClock) -> DeleteHandler:
+    return DeleteHandler(
+        apps=parts.applications,
+        live=parts.live,
+        cluster=parts.cluster,
+        renders=parts.renders,
+        governance=parts.governance,
+        clock=clock,
+        settings=lambda: parts.argo_settings.now,
+    )
+
+
+def build_bridge(parts: AgentDependencies) -> Bridge:
+    cluster = ClusterState(
+        applications=parts.applications,
+        secrets=parts.secrets,
+        live=parts.live,
+        client=parts.client,
+        namespace=parts.settings.namespace,
+    )
+    return Bridge(
+        link=parts.settings.link,
+        bus=parts.bridge_bus,
+        tasks=_task_sources(parts, cluster),
+        components=_component_states(parts),
+        policy=parts.policy,
+        known_secrets=parts.known_secrets,
+        spans=parts.spans,
+        version=_version(),
+    )
+
+
+def _task_sources(parts: AgentDependencies, cluster: ClusterState) -> TaskSources:
+    desired_state = DesiredState(
+        applications=parts.applications,
+        mirrors=parts.mirrors,
+        artifacts=parts.artifacts,
+        renders=parts.renders,
+        evaluate=evaluator_of(parts),
+    )
+    return TaskSources(
+        cluster=cluster,
+        governance=parts.governance,
+        mirrors=parts.mirrors,
+        desired_state=desired_state,
+        comparisons=parts.comparisons,
+        traces=parts.task_traces,
+    )
+
+
+def _component_states(parts: AgentDependencies) -> ComponentStates:
+    return ComponentStates(
+        readiness=parts.readiness,
+        known_secrets=parts.known_secrets,
+        buses=(parts.bus, parts.bridge_bus),
+        store=parts.store,
+        live=parts.live,
+        redis=parts.redis,
+        version=_version(),
+    )
+
+
+def _version() -> str:
+    try:
+        return version("plumbline")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def evaluator_of(parts: AgentDependencies) -> Evaluator:
+    """Build the evaluator without a cache, for the render handler and for dry runs."""
+    return Evaluator(
+        renderer=SandboxRenderer(parts.sandbox),
+        live=parts.live,
+        control_namespace=parts.settings.namespace,
+    )

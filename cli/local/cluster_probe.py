@@ -1,0 +1,164 @@
+"""Probes of the cluster for `gitops agent check`: identity, rights, repositories, settings."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from agent.git.credentials import SecretCredentials
+from agent.git.failures import CERTIFICATES
+from agent.git.mirrors import Mirrors, MirrorSettings
+from agent.kube.client import KubeClient, kube_client
+from agent.kube.connection_config import KubeConfigError, connect
+from agent.kube.rights import Right, missing, who_am_i
+from agent.settings import Settings
+from agent.store.argo_secrets import ArgoSecrets
+from agent.store.config_maps import Certificates
+from agent.store.feeds import REMEDY
+from agent.store.named_config_map import data_of
+from bus.redaction import without_user_info
+from cli.local.probes import SECONDS, Finding
+from handlers.application.application import Application, PartialObjectMetadata
+from handlers.application.argo_parameters import PARAMETERS
+from handlers.application.argo_settings import CONFIG_MAP, ArgoSettings, read_settings
+from handlers.ports import ApplyRefusedError, ClusterUnreachableError, RepositoryError
+
+MOST_REPOSITORIES = 20
+
+
+async def cluster(settings: Settings) -> Sequence[Finding]:
+    """Probe the agent's identity and rights, and whether the repositories in use can be read."""
+    try:
+        async with _client(settings) as client:
+            who = await who_am_i(client)
+            findings = [Finding(part="cluster", ok=True, found=f"{client.url} as {who}")]
+            findings += [_right(right) for right in await missing(client, rights(settings))]
+            findings += await argo(client, settings.namespace)
+            return [*findings, *await _repositories(client, settings)]
+    except (KubeConfigError, ClusterUnreachableError, ApplyRefusedError) as e:
+        remedy = "Check GITOPS_KUBE_KUBECONFIG, or the pod's service account."
+        return [Finding(part="cluster", ok=False, found=str(e), remedy=remedy)]
+
+
+@asynccontextmanager
+async def _client(settings: Settings) -> AsyncIterator[KubeClient]:
+    connection = await connect(settings.kube.kubeconfig, settings.kube.context)
+    async with kube_client(connection, answer_within=SECONDS) as client:
+        yield client
+
+
+def rights(settings: Settings) -> Iterator[Right]:
+    """Probe the necessary rights: the agent's own objects, and samples of what it deploys."""
+    home = settings.namespace
+    own = {
+        ("argoproj.io", "applications"): ("get", "list", "watch", "patch"),
+        ("argoproj.io", "appprojects"): ("get", "list", "watch"),
+        ("", "secrets"): ("get", "list", "watch"),
+    }
+    if settings.lease.enabled:
+        own["coordination.k8s.io", "leases"] = ("get", "create", "update")
+    for (group, resource), verbs in own.items():
+        for verb in verbs:
+            yield Right(verb=verb, group=group, resource=resource, namespace=home)
+    if settings.rights_profile == "kinds":
+        return  # whatever was chosen; what is not granted says so when it is deployed
+    writes = () if settings.rights_profile == "read-only" else ("create", "patch", "delete")
+    for namespace in settings.destination_namespaces or ("",):
+        for group, resource in (("apps", "deployments"), ("", "services"), ("", "configmaps")):
+            for verb in ("get", "list", "watch", *writes):
+                yield Right(verb=verb, group=group, resource=resource, namespace=namespace)
+
+
+def _right(right: Right) -> Finding:
+    remedy = "Give the agent's ServiceAccount this right; deploy/chart lists all that it needs."
+    return Finding(part="rights", ok=False, found=f"may not {right}", remedy=remedy)
+
+
+async def _repositories(client: KubeClient, settings: Settings) -> list[Finding]:
+    home = f"namespaces/{settings.namespace}"
+    listed = await client.get(f"/apis/argoproj.io/v1alpha1/{home}/applications")
+    apps = msgspec.json.decode(listed, type=_Listed).items
+    secrets = ArgoSecrets()
+    for raw in msgspec.json.decode(await client.get(f"/api/v1/{home}/secrets"), type=_Raws).items:
+        secrets.put(bytes(raw))
+    sources = sorted({(app.source.repo_url, app.spec.project) for app in apps if app.source})
+    with tempfile.TemporaryDirectory(prefix="gitops-check-") as folder:
+        mirrors = Mirrors(
+            MirrorSettings(folder=Path(folder), fetch_seconds=60.0),
+            SecretCredentials(secrets.all),
+            (await _certificates(client, home)).for_url,
+        )
+        async with mirrors:
+            return [await _repository(*one, mirrors) for one in sources[:MOST_REPOSITORIES]]
+
+
+async def _certificates(client: KubeClient, home: str) -> Certificates:
+    """Read the certificates; None where they are missing or may not be read."""
+    found = Certificates()
+    with suppress(ApplyRefusedError):
+        found.config_map.put(await client.get(f"/api/v1/{home}/configmaps/{CERTIFICATES}"))
+    return found
+
+
+async def _repository(url: str, project: str, mirrors: Mirrors) -> Finding:
+    try:
+        await mirrors.fetch(mirrors.access(url, project))
+    except RepositoryError as e:
+        remedy = "Check the URL and the repository Secret in the control namespace."
+        return Finding(part="git", ok=False, found=without_user_info(e.message), remedy=remedy)
+    return Finding(part="git", ok=True, found=f"{without_user_info(url)} can be fetched")
+
+
+class _Listed(msgspec.Struct, frozen=True):
+    items: tuple[Application, ...]
+
+
+class _Raws(msgspec.Struct, frozen=True):
+    items: tuple[msgspec.Raw, ...]
+
+
+_HELD = "Remove the setting, or sync by hand: automated syncs are held while it is there."
+_REMEDY = "Nothing, if that is meant; docs/compatibility.md says what is acted on."
+
+
+async def argo(client: KubeClient, namespace: str) -> list[Finding]:
+    """Return a finding for each; what is not there or may not be read has none."""
+    settings = read_settings(
+        await _data(client, namespace, CONFIG_MAP), await _data(client, namespace, PARAMETERS)
+    )
+    sets: tuple[str, ...] = ()
+    with suppress(ApplyRefusedError):
+        path = f"/apis/argoproj.io/v1alpha1/namespaces/{namespace}/applicationsets"
+        listed = msgspec.json.decode(await client.get(path), type=_ListedConfigMaps)
+        sets = tuple(one.metadata.name for one in listed.items)
+    return list(findings(settings, sets))
+
+
+async def _data(client: KubeClient, namespace: str, name: str) -> Mapping[str, str]:
+    with suppress(ApplyRefusedError):
+        raw = await client.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
+        return data_of(raw)
+    return {}
+
+
+def findings(settings: ArgoSettings, sets: Iterable[str]) -> Iterator[Finding]:
+    """List what is not acted on; `sets` are the names of the ApplicationSets."""
+    for one in settings.unsupported:
+        found = f"{one.field} is not acted on by this version: {one.consequence}"
+        remedy = _HELD if one.harmful else _REMEDY
+        yield Finding(part="argo cd", ok=not one.harmful, found=found, remedy=remedy)
+    for kind in sorted(settings.ignored_kinds):
+        found = f"ignoreDifferences of {kind} in {CONFIG_MAP} is not acted on by this version"
+        yield Finding(part="argo cd", ok=False, found=found, remedy=_HELD)
+    names = sorted(sets)
+    if names:
+        found = f"no Applications are made of the ApplicationSets {', '.join(names)}"
+        yield Finding(part="argo cd", ok=False, found=found, remedy=REMEDY)
+
+
+class _ListedConfigMaps(msgspec.Struct, frozen=True):
+    items: tuple[PartialObjectMetadata, ...]

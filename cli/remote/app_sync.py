@@ -1,0 +1,147 @@
+"""`gitops app sync`: deploy the desired state of applications, or preview one deployment.
+
+Several applications are one request to the service: each of them gets a task, or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from cli import output
+from cli.command import new_group
+from cli.remote import command_runner, find, tables, task_client
+from cli.remote.errors import ServiceError
+from cli.remote.options import takes
+from cli.remote.service_client import ServiceClient
+from cli.remote.tables import Columns
+from cli.remote.task_client import ask_agent
+
+app = new_group()
+
+_RESOURCE_PARTS = 4
+
+RevisionOption = Annotated[
+    str, typer.Option("--revision", help="Instead of the target revision; of one application.")
+]
+ResourceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--resource",
+        metavar="GROUP/KIND/NAMESPACE/NAME",
+        help="Only this object, of one application; may be repeated.",
+    ),
+]
+SyncOptionOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option", metavar="NAME=VALUE", help="A sync option, for this sync only; may be repeated."
+    ),
+]
+
+
+PruneOption = Annotated[bool, typer.Option("--prune", help="Delete what Git no longer has.")]
+PreviewOption = Annotated[
+    bool,
+    typer.Option("--preview", help="Show what it would do, of one application; order nothing."),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncVerbOptions:
+    applications: find.AppsArgument = None
+    selector: find.SelectorOption = None
+    revision: RevisionOption = ""
+    resource: ResourceOption = None
+    option: SyncOptionOption = None
+    prune: PruneOption = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing.")] = False
+    preview: PreviewOption = False
+    wait: task_client.WaitOption = False
+    timeout: command_runner.TimeoutOption = "10m"
+    context: command_runner.ContextOption = ""
+    as_json: command_runner.JsonOption = False
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The body of the request, without options that were not chosen."""
+        body = {
+            "revision": self.revision,
+            "prune": self.prune,
+            "dryRun": self.dry_run,
+            "resources": [_resource(it) for it in self.resource or ()],
+            "options": [_option(it) for it in self.option or ()],
+        }
+        return {name: value for name, value in body.items() if value}
+
+
+@app.command(epilog=task_client.EXITS)
+@takes(SyncVerbOptions)
+def sync(options: SyncVerbOptions) -> None:
+    """Deploy the desired state now."""
+
+    async def work(client: ServiceClient) -> output.Exit:
+        found = await find.applications(client, options.applications, options.selector)
+        one_only = options.revision or options.resource or options.preview
+        if len(found) > 1 and one_only:
+            text = "--revision, --resource and --preview are for one application"
+            raise ServiceError(f"{text}, and {len(found)} are named", output.Exit.BAD_INPUT)
+        if options.preview:
+            seconds = command_runner.seconds("--timeout", options.timeout)
+            path = f"{find.path('applications', found[0].id)}/sync/preview"
+            return await show(client, path, options.body, seconds, as_json=options.as_json)
+        tasks = await task_client.submit_tasks(client, found, "sync", options.body)
+        return await task_client.wait_for_task(client, tasks, options)
+
+    command_runner.call(options.context, work)
+
+
+def _option(text: str) -> str:
+    name, equals, value = text.partition("=")
+    if not name or not equals or not value:
+        expected = "NAME=VALUE, e.g. ServerSideApply=true"
+        raise ServiceError(f"--option: expected {expected}, found {text!r}", output.Exit.BAD_INPUT)
+    return text
+
+
+def _resource(text: str) -> dict[str, str]:
+    """Parse a reference; core kinds have no group, and cluster-wide ones no namespace."""
+    parts: Sequence[str] = text.split("/")
+    if len(parts) != _RESOURCE_PARTS or not parts[1] or not parts[3]:
+        expected = (
+            "GROUP/KIND/NAMESPACE/NAME, e.g. apps/Deployment/shop/web or /ConfigMap/shop/site"
+        )
+        raise ServiceError(
+            f"--resource: expected {expected}, found {text!r}", output.Exit.BAD_INPUT
+        )
+    return dict(zip(("group", "kind", "namespace", "name"), parts, strict=True))
+
+
+_DONE = ("create", "change", "prune")
+_LEFT = ("refuse", "skip")
+
+
+async def show(
+    client: ServiceClient, path: str, body: Mapping[str, Any], seconds: float, *, as_json: bool
+) -> output.Exit:
+    """Print the preview; the exit code is 1 where it has changes or refusals."""
+    preview = await ask_agent(client, path, seconds, body)
+    if as_json:
+        output.line(preview)
+    else:
+        columns = Columns(head=("Would", "Object", "Why"), kept=2, sentence=True)
+        tables.table(columns, _rows(preview), "It would change nothing.")
+    wrong = any(preview.get(verb) for verb in (*_DONE, "refuse"))
+    return output.Exit.NO if wrong else output.Exit.FINE
+
+
+def _rows(preview: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """List the changes, then the objects that stay as they are, with the reason."""
+    for verb in _DONE:
+        yield from ((verb, str(key), "") for key in preview.get(verb, ()))
+    for verb in _LEFT:
+        for it in preview.get(verb, ()):
+            yield verb, str(it["key"]), str(it["note"])

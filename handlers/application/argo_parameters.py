@@ -1,0 +1,119 @@
+"""Argo CD's parameters in the ConfigMap `argocd-cmd-params-cm` that this version does not act on.
+
+They tune the processes of Argo CD, so most have no meaning here: workers, caches, log levels, the
+pages of its server. A row stands for each parameter that changes *what* is deployed, from where, or
+how it is judged. None is acted on yet, and none makes a sync of what is in Git harmful. The rows of
+`argo_settings`, which are about the other ConfigMap, have the same form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import msgspec
+
+from handlers.application.unsupported import Unsupported
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One key, or all keys that begin with it where it ends in a dot."""
+
+    key: str
+    consequence: str
+    harmful: bool = False
+    is_set: Callable[[str], bool] = bool
+
+    def names(self, key: str) -> bool:
+        return key == self.key or (self.key.endswith(".") and key.startswith(self.key))
+
+
+def unsupported_of(
+    rows: Iterable[Row], written: Mapping[str, str], config_map: str
+) -> Iterator[Unsupported]:
+    """Find each key of the ConfigMap that a row names with a value that matters, sorted."""
+    known = tuple(rows)
+    for key, value in sorted(written.items()):
+        for row in known:
+            if row.names(key) and row.is_set(value):
+                field = f"{key} of {config_map}"
+                yield Unsupported(field=field, consequence=row.consequence, harmful=row.harmful)
+
+
+def is_word(*words: str) -> Callable[[str], bool]:
+    return lambda value: value.strip().lower() in words
+
+
+def is_not(*words: str) -> Callable[[str], bool]:
+    return lambda value: value.strip().lower() not in ("", *words)
+
+
+is_true = is_word("true")
+is_false = is_word("false")
+
+
+PARAMETERS = "argocd-cmd-params-cm"
+
+
+def unsupported_parameters(data: Mapping[str, str]) -> Iterator[Unsupported]:
+    """Find the parameters that are set and not acted on, by key."""
+    return unsupported_of(ROWS, data, PARAMETERS)
+
+
+ROWS = (
+    Row(
+        key="application.namespaces",
+        consequence="Applications are looked at in the control namespace only",
+    ),
+    Row(
+        key="applicationsetcontroller.",
+        consequence="ApplicationSets make no applications in this version",
+    ),
+    Row(
+        key="controller.diff.server.side",
+        consequence="desired and live state are compared by the agent, not by a dry run",
+        is_set=is_true,
+    ),
+    Row(
+        key="controller.sync.timeout.seconds",
+        consequence="a sync is not ended after that time",
+        is_set=is_not("0"),
+    ),
+    Row(
+        key="controller.repo.error.grace.period.seconds",
+        consequence="a repository that cannot be read is reported at once",
+    ),
+    Row(
+        key="controller.resource.health.persist",
+        consequence="the health of each resource is written into the Application all the same",
+        is_set=is_false,
+    ),
+    Row(
+        key="hydrator.enabled",
+        consequence="nothing is hydrated: applications with a sourceHydrator are not deployed",
+        is_set=is_true,
+    ),
+    Row(
+        key="reposerver.include.hidden.directories",
+        consequence="ApplicationSets make no applications in this version",
+        is_set=is_true,
+    ),
+    Row(
+        key="reposerver.allow.oob.symlinks",
+        consequence="symlinks are not followed",
+        is_set=is_true,
+    ),
+    Row(
+        key="reposerver.max.combined.directory.manifests.size",
+        consequence="the sandbox has limits of its own",
+    ),
+    Row(
+        key="reposerver.plugin.use.manifest.generate.paths",
+        consequence="plugins do not run in this version",
+        is_set=is_true,
+    ),
+    Row(
+        key="server.sync.replace.allowed",
+        consequence="the ConfigMap gitops-agent-limits says what may be asked for over the link",
+        is_set=is_false,
+    ),
+)

@@ -1,0 +1,204 @@
+"""Fields of Applications, AppProjects and their manifests that this version does not act on. Pure.
+
+`unsupported` joins them with the sync options and with the annotations of the rendered objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from handlers.application.application import Application, AppProject
+from handlers.application.policy import auto_sync, sync_options_of_app
+from handlers.application.spec import Source
+from handlers.application.unsupported import Unsupported, options_of_policy, unsupported_options
+from handlers.manifest.access import Manifest, annotation_words, kind, name
+from handlers.manifest.hooks import HookPhase, hook_of
+from handlers.manifest.options import SYNC_OPTIONS, is_object_option
+
+_DELETION_HOOKS = frozenset({HookPhase.PRE_DELETE, HookPhase.POST_DELETE})
+_NAMED = 5
+
+
+def unsupported_hooks(manifests: Iterable[Manifest]) -> Iterator[Unsupported]:
+    """An object that is set aside (`Skip`, a test of Helm) is rightly not applied."""
+    syncing: list[str] = []
+    deleting: list[str] = []
+    for one in manifests:
+        hook = hook_of(one)
+        if hook is None or not hook.phases:
+            continue
+        (deleting if _DELETION_HOOKS.issuperset(hook.phases) else syncing).append(_title(one))
+    if syncing:
+        yield Unsupported(
+            field=f"the hook annotation of {_listed(syncing)}",
+            consequence="these objects are not applied, so what they prepare or check is left out",
+            harmful=True,
+        )
+    if deleting:
+        yield Unsupported(
+            field=f"the hook annotation of {_listed(deleting)}",
+            consequence="these objects are not applied when the application is deleted",
+        )
+
+
+def unsupported_object_options(manifests: Iterable[Manifest]) -> Iterator[Unsupported]:
+    bearers: dict[Unsupported, list[str]] = {}
+    for one in manifests:
+        for found in _object_options(one):
+            bearers.setdefault(found, []).append(_title(one))
+    for found, titles in bearers.items():
+        yield Unsupported(
+            field=f"sync option {found.field} of {_listed(titles)}", consequence=found.consequence
+        )
+
+
+def _object_options(manifest: Manifest) -> Iterator[Unsupported]:
+    words = annotation_words(manifest, SYNC_OPTIONS)
+    yield from unsupported_options(word for word in words if is_object_option(word))
+    for word in words:
+        if not is_object_option(word):
+            yield Unsupported(field=word, consequence="it has no meaning for one object")
+
+
+def _title(manifest: Manifest) -> str:
+    return f"{kind(manifest)} {name(manifest)}".strip()
+
+
+def _listed(titles: Iterable[str]) -> str:
+    known = sorted(titles)
+    more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
+    return ", ".join(known[:_NAMED]) + more
+
+
+SKIP_RECONCILE = "argocd.argoproj.io/skip-reconcile"
+MIGRATION_MANAGER = "argocd.argoproj.io/client-side-apply-migration-manager"
+_DECISIVE = ("spec.source", "spec.destination", "spec.syncPolicy", "spec.ignoreDifferences")
+"""Where an unknown field may decide what is deployed, where, when or over what."""
+NOTIFICATIONS = ("notifications.argoproj.io/", "recipients.argocd-notifications.argoproj.io")
+
+
+def unsupported(
+    app: Application, project: AppProject | None, manifests: Iterable[Manifest] = ()
+) -> tuple[Unsupported, ...]:
+    """List every unsupported field; `manifests` are all rendered objects, hooks included."""
+    written = tuple(manifests)
+    return (
+        *_of_app(app),
+        *options_of_policy(app),
+        *_of_project(project),
+        *_unknown(app, project),
+        *unsupported_hooks(written),
+        *unsupported_object_options(written),
+    )
+
+
+def _unknown(app: Application, project: AppProject | None) -> Iterator[Unsupported]:
+    """An unknown field of a project may restrict what its Applications may do, so all are held."""
+    for it in app.unknown_fields:
+        harmful = it.path.startswith(_DECISIVE)
+        consequence = f"it knows no such field{it.hint}"
+        yield Unsupported(field=it.path, consequence=consequence, harmful=harmful)
+    for it in project.unknown_fields if project else ():
+        field = f"{it.path} of AppProject {app.spec.project}"
+        consequence = f"it knows no such field{it.hint}"
+        yield Unsupported(field=field, consequence=consequence, harmful=True)
+
+
+def _of_app(app: Application) -> Iterator[Unsupported]:
+    spec, notes = app.spec, app.metadata.annotations
+    if spec.ignore_differences:
+        yield _ignore_differences(app)
+    if spec.sync_policy and spec.sync_policy.managed_namespace_metadata:
+        yield Unsupported(
+            field="spec.syncPolicy.managedNamespaceMetadata",
+            consequence="the namespace gets no labels and annotations, also none for its security",
+            harmful=sync_options_of_app(app).create_namespace,
+        )
+    if notes.get(SKIP_RECONCILE) == "true":
+        yield Unsupported(
+            field=f"annotation {SKIP_RECONCILE}",
+            consequence="the application is still compared, but not synced",
+        )
+    if notes.get(MIGRATION_MANAGER):
+        yield Unsupported(
+            field=f"annotation {MIGRATION_MANAGER}",
+            consequence="what this manager wrote stays when Git drops it; remove it by hand",
+        )
+    if any(note.startswith(NOTIFICATIONS) for note in notes):
+        yield Unsupported(
+            field="annotation notifications.argoproj.io", consequence="nobody is notified"
+        )
+    if app.source is not None:
+        yield from _of_source(app.source)
+    yield from _of_generator(app)
+
+
+def _ignore_differences(app: Application) -> Unsupported:
+    """Argo CD's sync overwrites ignored fields too, unless it is told to respect them."""
+    policy = auto_sync(app.spec)
+    respected = sync_options_of_app(app).respect_ignore_differences
+    if respected:
+        consequence = "a sync overwrites the fields that RespectIgnoreDifferences=true protects"
+    elif policy is not None and policy.self_heal:
+        consequence = "selfHeal would set back the fields that it names again and again"
+    else:
+        consequence = "the fields it names still count as differences"
+    return Unsupported(
+        field="spec.ignoreDifferences",
+        consequence=consequence,
+        harmful=respected or (policy is not None and policy.self_heal),
+    )
+
+
+def _of_generator(app: Application) -> Iterator[Unsupported]:
+    for owner in app.metadata.owner_references:
+        if owner.kind == "ApplicationSet":
+            yield Unsupported(
+                field=f"ApplicationSet {owner.name}, which made this application,",
+                consequence="its changes do not reach this application",
+            )
+
+
+def _of_source(source: Source) -> Iterator[Unsupported]:
+    helm, kustomize = source.helm, source.kustomize
+    found = (
+        ("ref", bool(source.ref), "no other source can use its files"),
+        (
+            "helm.version",
+            bool(helm and helm.version not in ("", "v3")),
+            "the chart is rendered as by Helm 3",
+        ),
+        (
+            "helm.passCredentials",
+            bool(helm and helm.pass_credentials),
+            "nothing is fetched while a chart is rendered",
+        ),
+        (
+            "kustomize.version",
+            bool(kustomize and kustomize.version),
+            "the built-in version is used",
+        ),
+        (
+            "kustomize.kubeVersion and apiVersions",
+            bool(kustomize and (kustomize.kube_version or kustomize.api_versions)),
+            "charts are not inflated",
+        ),
+    )
+    for field, is_set, consequence in found:
+        if is_set:
+            yield Unsupported(field=f"spec.source.{field}", consequence=consequence)
+
+
+def _of_project(project: AppProject | None) -> Iterator[Unsupported]:
+    if project is None:
+        return
+    about = f"of AppProject {project.metadata.name}"
+    if project.spec.orphaned_resources is not None:
+        yield Unsupported(
+            field=f"spec.orphanedResources {about}",
+            consequence="objects of no application are not looked for",
+        )
+    if any(note.startswith(NOTIFICATIONS) for note in project.metadata.annotations):
+        yield Unsupported(
+            field=f"annotation notifications.argoproj.io {about}", consequence="nobody is notified"
+        )

@@ -1,1 +1,0 @@
-"""Desired x live -> drift."""

@@ -1,0 +1,186 @@
+"""Comparison: the desired and live objects of one Application in pairs, with what differs. Pure.
+
+It joins the drift summary with the objects themselves and with what the project permits. Where the
+summary cannot tell, or says "different" about what the last sync applied, the server is asked (see
+`reader`); its answer holds for as long as both objects stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+
+import msgspec
+
+from bus.identity import Digest, ResourceKey, digest_of
+from bus.status import SyncStatus
+from handlers.application.unsupported import Unsupported
+from handlers.comparison.drift_summary import DriftSummary, ResourceState, compare, resolve
+from handlers.comparison.normalised_objects import DesiredObjects
+from handlers.comparison.object_difference import DiffOutcome, DiffVerdict
+from handlers.manifest.access import Manifest
+from handlers.ports import LiveObject
+from handlers.ports.rendering import RenderRecord
+
+
+class PairState(StrEnum):
+    SAME = "same"
+    CHANGED = "changed"
+    MISSING = "missing"
+    EXTRA = "extra"
+    """In the cluster, tracked by this application, and no longer in Git."""
+    LEAVING = "leaving"
+    """Extra, and already being deleted."""
+
+
+class DryRunQuestion(msgspec.Struct, frozen=True):
+    """A question to the server: whether applying this desired object changes that live object.
+
+    It names both by content and version, so its answer can be kept for as long as they last.
+    """
+
+    desired: Digest
+    uid: str
+    resource_version: str
+
+
+Answers = Mapping[DryRunQuestion, DiffOutcome]
+
+
+class ComparedPair(msgspec.Struct, frozen=True, kw_only=True):
+    """One object of an application; `desired` is None for extra objects, `live` for missing."""
+
+    key: ResourceKey
+    state: PairState
+    resource: ResourceState
+    desired: Manifest | None = None
+    live: LiveObject | None = None
+    denied: str = ""
+    """Why the project does not permit it; empty where it does."""
+
+    @property
+    def permitted(self) -> bool:
+        return not self.denied
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """All pairs in order of their keys, hooks, and what the settings keep out."""
+
+    record: RenderRecord
+    pairs: tuple[ComparedPair, ...]
+    hooks: tuple[Manifest, ...] = ()
+    excluded: tuple[ResourceKey, ...] = ()
+    """Desired objects whose kind the settings exclude: they are left alone."""
+    held_by_settings: tuple[Unsupported, ...] = ()
+
+    @property
+    def status(self) -> SyncStatus:
+        """OutOfSync, Unknown or Synced, of all objects together.
+
+        An object that is being deleted already counts as synced: it needs nothing more from us.
+        A desired object that the project does not permit is never synced.
+        """
+        if not all(one.permitted for one in self.pairs):
+            return SyncStatus.OUT_OF_SYNC
+        counted = (one.resource for one in self.pairs if one.state is not PairState.LEAVING)
+        return DriftSummary(tuple(counted)).status
+
+    @property
+    def manifests(self) -> Iterator[Manifest]:
+        """All desired objects, hooks included."""
+        yield from (one.desired for one in self.pairs if one.desired is not None)
+        yield from self.hooks
+
+    def denying(self, denials: Mapping[ResourceKey, str]) -> Comparison:
+        """Deny these objects; those among them that were to be pruned are left out."""
+        left = (one for one in self.pairs if one.key not in denials or one.desired is not None)
+        pairs = (
+            msgspec.structs.replace(one, denied=one.denied or denials.get(one.key, ""))
+            for one in left
+        )
+        return msgspec.structs.replace(self, pairs=tuple(pairs)) if denials else self
+
+    def of(self, *states: PairState) -> tuple[ComparedPair, ...]:
+        """The pairs in any of these states."""
+        return tuple(one for one in self.pairs if one.state in states)
+
+
+class ComparisonInput(msgspec.Struct, frozen=True, kw_only=True):
+    """Both sides as read; `lives` holds the tracked objects and those with a desired key."""
+
+    record: RenderRecord
+    desired: DesiredObjects
+    lives: Mapping[ResourceKey, LiveObject]
+    identity: str
+    denied: Mapping[ResourceKey, str] = {}
+    """Objects that the project does not permit, and why: neither applied nor pruned."""
+    excluded: tuple[ResourceKey, ...] = ()
+    takes_over: bool = True
+    """Whether a sync takes over the fields of earlier tools (`ClientSideApplyMigration`)."""
+
+
+def compared(inputs: ComparisonInput, answers: Answers) -> DriftSummary:
+    """Compare locally, with the answers that the server has given before."""
+    summary = compare(inputs.desired, inputs.lives, inputs.identity, takes_over=inputs.takes_over)
+    known = {
+        key: answers[question]
+        for key, question in questions(summary, inputs).items()
+        if question in answers
+    }
+    return resolve(summary, known)
+
+
+def questions(
+    summary: DriftSummary, inputs: ComparisonInput, *, deployed: bool = True
+) -> Mapping[ResourceKey, DryRunQuestion]:
+    """Select what to ask the server, by object.
+
+    `deployed`: the last sync applied this revision. Then a difference may be the server's doing
+    (a default, a conversion) and is asked about. Before that a difference is believed without a
+    question: the next sync applies the object in any case. An uncertain object is always asked.
+    """
+    doubtful = frozenset(summary.doubtful)
+    asked = {
+        state.key
+        for state in summary.resources
+        if state.key in doubtful and (deployed or state.verdict is DiffVerdict.UNCERTAIN)
+    }
+    desired = inputs.desired.objects
+    return {
+        key: _question(desired[key], inputs.lives[key])
+        for key in asked
+        if key in desired and inputs.lives[key].body
+    }
+
+
+def joined(summary: DriftSummary, inputs: ComparisonInput) -> Comparison:
+    """Pair both sides; denied objects that Git does not have are left out altogether."""
+    desired = inputs.desired.objects
+    pairs = tuple(
+        ComparedPair(
+            key=resource.key,
+            state=_state(resource, inputs.lives.get(resource.key)),
+            resource=resource,
+            desired=desired.get(resource.key),
+            live=inputs.lives.get(resource.key),
+            denied=inputs.denied.get(resource.key, ""),
+        )
+        for resource in summary.resources
+        if not resource.hook and (resource.key in desired or resource.key not in inputs.denied)
+    )
+    return Comparison(
+        record=inputs.record, pairs=pairs, hooks=inputs.desired.hooks, excluded=inputs.excluded
+    )
+
+
+def _question(desired: Manifest, live: LiveObject) -> DryRunQuestion:
+    content = msgspec.json.encode(desired, order="deterministic")
+    return DryRunQuestion(digest_of(content), live.uid, live.resource_version)
+
+
+def _state(resource: ResourceState, live: LiveObject | None) -> PairState:
+    if live is None:
+        return PairState.MISSING
+    if resource.requires_pruning:
+        return PairState.LEAVING if live.deleting else PairState.EXTRA
+    return PairState.SAME if resource.status is SyncStatus.SYNCED else PairState.CHANGED

@@ -1,0 +1,217 @@
+"""DriftSummary: the sync state of every object of an application. Pure.
+
+Desired and live objects are paired by key:
+
+    desired  live                                          the object is
+    yes      yes                                           synced, different or uncertain: `diff`
+    yes      no                                            out of sync: missing
+    no       tracked by this application, without owner    out of sync: to be pruned
+    no       tracking annotation of another object         no part of it: an operator copied our
+                                                           annotation to an object of its own
+    a hook   any                                           listed, without a sync status
+
+`doubtful` names the objects about which the server should be asked; `resolve` takes its answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from bus.identity import ResourceKey
+from bus.status import SyncStatus
+from handlers.comparison.earlier_leftovers import left_over
+from handlers.comparison.normalised_objects import DesiredObjects
+from handlers.comparison.object_diff import diff
+from handlers.comparison.object_difference import (
+    ChangeKind,
+    DiffOutcome,
+    DiffVerdict,
+    FieldDifference,
+)
+from handlers.comparison.owned_fields import field_set, parse_fields
+from handlers.manifest import access, tracking
+from handlers.manifest.access import Manifest
+from handlers.manifest.hooks import is_hook
+from handlers.manifest.options import compare_options_of
+from handlers.manifest.order import wave
+from handlers.manifest.tracking import TrackingId
+from handlers.ports import LiveObject
+
+LiveObjects = Mapping[ResourceKey, LiveObject]
+
+
+class ResourceState(msgspec.Struct, frozen=True, kw_only=True):
+    """One object of an application; `status` is None for hooks, which are not compared."""
+
+    key: ResourceKey
+    version: str
+    wave: int = 0
+    hook: bool = False
+    live: bool = True
+    status: SyncStatus | None = None
+    requires_pruning: bool = False
+    counts: bool = True
+    """Whether its status worsens that of the application (`IgnoreExtraneous` says no)."""
+    verdict: DiffVerdict = DiffVerdict.SAME
+    differences: tuple[FieldDifference, ...] = ()
+    doubts: tuple[str, ...] = ()
+    left_over: bool = False
+    """Holds fields of earlier tools that Git does not have, which no dry run shows."""
+    shared_with: str = ""
+    """The identity of another application that the live object says it belongs to."""
+
+
+class DriftSummary(msgspec.Struct, frozen=True):
+    """All objects, sorted by key as in an Application's status."""
+
+    resources: tuple[ResourceState, ...]
+
+    @property
+    def status(self) -> SyncStatus:
+        """The worst status of the objects that count."""
+        statuses = {state.status for state in self.resources if state.counts}
+        if SyncStatus.OUT_OF_SYNC in statuses:
+            return SyncStatus.OUT_OF_SYNC
+        return SyncStatus.UNKNOWN if SyncStatus.UNKNOWN in statuses else SyncStatus.SYNCED
+
+    @property
+    def doubtful(self) -> tuple[ResourceKey, ...]:
+        """The live objects not certainly the same: the server's dry run decides on them."""
+        return tuple(
+            state.key
+            for state in self.resources
+            if state.live
+            and state.verdict is not DiffVerdict.SAME
+            and not state.requires_pruning
+            and not state.left_over
+        )
+
+
+def compare(
+    desired: DesiredObjects, live: LiveObjects, identity: str, *, takes_over: bool = True
+) -> DriftSummary:
+    """Compare all objects; `live` holds those desired and those tracked by `identity`.
+
+    `takes_over`: a sync takes over the fields of earlier tools, so leftovers of theirs are drift.
+    """
+    states = [
+        _desired(key, manifest, live.get(key), identity)
+        for key, manifest in desired.objects.items()
+    ]
+    if takes_over:
+        objects = desired.objects
+        states = [_with_left_over(state, objects[state.key], live) for state in states]
+    states.extend(_hook(manifest, live) for manifest in desired.hooks if access.name(manifest))
+    known = {state.key for state in states}
+    states.extend(_extraneous(live, known, identity))
+    return DriftSummary(tuple(sorted(states, key=lambda state: state.key)))
+
+
+def resolve(summary: DriftSummary, answers: Mapping[ResourceKey, DiffOutcome]) -> DriftSummary:
+    """Replace the outcomes of doubtful objects by the server's answers."""
+    return DriftSummary(
+        tuple(
+            _judged(state, answers[state.key]) if state.key in answers else state
+            for state in summary.resources
+        )
+    )
+
+
+def _desired(
+    key: ResourceKey, manifest: Manifest, found: LiveObject | None, identity: str
+) -> ResourceState:
+    state = ResourceState(
+        key=key,
+        version=access.version(manifest),
+        wave=wave(manifest),
+        live=found is not None,
+        shared_with=_other_app(found, identity),
+    )
+    return _judged(state, _outcome(manifest, found))
+
+
+def _with_left_over(state: ResourceState, manifest: Manifest, live: LiveObjects) -> ResourceState:
+    found = live.get(state.key)
+    if found is None or not found.body or not found.inherited:
+        return state
+    extra = left_over(manifest, found.manifest, field_set(found.inherited))
+    if not extra:
+        return state
+    known = {one.path for one in state.differences}
+    together = (*state.differences, *(one for one in extra if one.path not in known))
+    outcome = DiffOutcome(verdict=DiffVerdict.DIFFERENT, differences=together, doubts=state.doubts)
+    return msgspec.structs.replace(_judged(state, outcome), left_over=True)
+
+
+def _outcome(manifest: Manifest, found: LiveObject | None) -> DiffOutcome:
+    """Compare one pair; the index keeps no body of an object that nobody tracks.
+
+    Such an object lacks at least our annotation, so it is different without a look at the rest.
+    """
+    if found is not None and found.body:
+        return diff(manifest, found.manifest, parse_fields(found.owned))
+    path = "" if found is None else f'metadata.annotations["{tracking.TRACKING_ID}"]'
+    lacking = FieldDifference(path=path, kind=ChangeKind.MISSING)
+    return DiffOutcome(verdict=DiffVerdict.DIFFERENT, differences=(lacking,))
+
+
+def _judged(state: ResourceState, outcome: DiffOutcome) -> ResourceState:
+    status = {
+        DiffVerdict.SAME: SyncStatus.SYNCED,
+        DiffVerdict.DIFFERENT: SyncStatus.OUT_OF_SYNC,
+        DiffVerdict.UNCERTAIN: SyncStatus.UNKNOWN,
+    }[outcome.verdict]
+    return msgspec.structs.replace(
+        state,
+        status=status,
+        verdict=outcome.verdict,
+        differences=outcome.differences,
+        doubts=outcome.doubts,
+    )
+
+
+def _hook(manifest: Manifest, live: LiveObjects) -> ResourceState:
+    key = access.key(manifest)
+    return ResourceState(
+        key=key,
+        version=access.version(manifest),
+        wave=wave(manifest),
+        hook=True,
+        live=key in live,
+        counts=False,
+    )
+
+
+def _extraneous(
+    live: LiveObjects, known: Iterable[ResourceKey], identity: str
+) -> Iterator[ResourceState]:
+    for key, found in live.items():
+        if key in known or found.owners or not found.body:
+            continue
+        manifest = found.manifest
+        if tracking.belongs_to(manifest, identity):
+            yield _extra(key, manifest)
+
+
+def _extra(key: ResourceKey, manifest: Manifest) -> ResourceState:
+    hook = is_hook(manifest)
+    return ResourceState(
+        key=key,
+        version=access.version(manifest),
+        wave=wave(manifest),
+        hook=hook,
+        status=None if hook else SyncStatus.OUT_OF_SYNC,
+        requires_pruning=not hook,
+        counts=not hook and not compare_options_of(manifest).ignore_extraneous,
+    )
+
+
+def _other_app(found: LiveObject | None, identity: str) -> str:
+    """The other application that tracks the object; a copied annotation does not count.
+
+    The index keeps the body of an object only where its tracking annotation names the object.
+    """
+    tracked = TrackingId.parse(found.tracking) if found is not None and found.body else None
+    return tracked.app if tracked is not None and tracked.app != identity else ""

@@ -1,1 +1,0 @@
-"""Deleting an Application together with what it deployed."""

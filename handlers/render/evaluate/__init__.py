@@ -1,1 +1,0 @@
-"""Evaluating a revision: the part of a render that remembers nothing."""

@@ -1,0 +1,75 @@
+"""Evaluator: renders the source of an Application at a revision.
+
+It reads the commit's files, asks the sandbox and writes nothing: the render handler keeps the
+result, a preview throws it away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from bus.identity import Revision, digest_of
+from bus.status import Reason
+from handlers.application.application import Application
+from handlers.manifest.tracking import app_identity
+from handlers.ports import CommitTree, LiveState, Renderer
+from handlers.ports.rendering import Recipe, RenderError, RenderRecord
+from handlers.render import source_type
+from handlers.render.artifact import ArtifactOwner, assemble, decoded, served_kinds
+from handlers.render.recipes import recipe_at
+
+RENDER_SECONDS = 180.0
+"""Limit of one render with the fetch before it, in seconds."""
+
+
+class RenderEvaluation(msgspec.Struct, frozen=True):
+    """The content of an artifact, and the record under which it may be kept."""
+
+    record: RenderRecord
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluator:
+    renderer: Renderer
+    live: LiveState
+    control_namespace: str
+
+    def recipe(self, app: Application, revision: Revision, tree: CommitTree) -> Recipe:
+        """Raises RenderError."""
+        version, api_versions = self.live.kube_version(), self.live.api_versions()
+        return recipe_at(app, revision, tree, version, api_versions)
+
+    async def __call__(
+        self,
+        app: Application,
+        recipe: Recipe,
+        revision: Revision,
+        tree: CommitTree,
+        *,
+        hard: bool = False,
+    ) -> RenderEvaluation:
+        """Raises RenderError, RendererBusyError; `hard` tries again what is known to fail."""
+        source, repository = app.source, app.repository
+        if source is None or repository is None:
+            raise RenderError(Reason.INVALID_SPEC, "spec.source is missing")
+        evaluated = await self.renderer.render(recipe, tree, project=app.spec.project, hard=hard)
+        written = decoded(evaluated)
+        kinds = served_kinds(written, self.live.kind, self.live.api_versions())
+        identity = app_identity(app.key, self.control_namespace)
+        owner = ArtifactOwner(identity=identity, namespace=app.spec.destination.namespace)
+        artifact = assemble(written, kinds, owner)
+        looked = source_type.looked_for(source, recipe.path, app.metadata.name, tree)
+        record = RenderRecord(
+            app=app.key,
+            repository=repository,
+            revision=revision,
+            recipe=recipe.fingerprint,
+            read_set={**evaluated.read_set, **looked},
+            digest=digest_of(artifact.content),
+            objects=artifact.objects,
+            source_type=recipe.type,
+        )
+        return RenderEvaluation(record, artifact.content)

@@ -1,0 +1,75 @@
+"""The outcome of a render as facts and as conditions of the Application. Pure."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from bus.events import ManifestsRendered, RenderFailed
+from bus.identity import Revision
+from bus.status import ConditionType, Reason, SyncStatus
+from handlers.application.application import REFRESH_ANNOTATION, Application
+from handlers.application.status import ApplicationStatus, Condition, revised
+from handlers.ports import RepositoryError
+from handlers.ports.rendering import RenderError, RenderRecord
+
+_OWNED = (ConditionType.COMPARISON_ERROR, ConditionType.INVALID_SPEC_ERROR)
+
+
+def asked_refresh(app: Application) -> str:
+    """The value of the refresh annotation that a person set: `normal`, `hard`, or nothing."""
+    return app.metadata.annotations.get(REFRESH_ANNOTATION, "")
+
+
+def with_conditions(
+    app: Application, conditions: tuple[Condition, ...], now: str
+) -> ApplicationStatus:
+    """The status with these conditions; with any of them the sync status is Unknown."""
+    status = replace(app.status, conditions=revised(app.status.conditions, _OWNED, conditions, now))
+    if not conditions:
+        return status
+    return replace(status, sync=replace(status.sync, status=SyncStatus.UNKNOWN))
+
+
+def condition_of(error: RepositoryError | RenderError) -> Condition:
+    return Condition(type=ConditionType.COMPARISON_ERROR, message=message_of(error))
+
+
+def rendered(app: Application, record: RenderRecord, *, cached: bool) -> ManifestsRendered:
+    return ManifestsRendered(
+        app=app.key,
+        project=app.spec.project,
+        revision=record.revision,
+        digest=record.digest,
+        objects=record.objects,
+        cached=cached,
+    )
+
+
+def refused(app: Application, conditions: tuple[Condition, ...]) -> RenderFailed:
+    message = "; ".join(one.message for one in conditions)
+    return RenderFailed(
+        app=app.key, project=app.spec.project, reason=Reason.INVALID_SPEC, message=message
+    )
+
+
+def failed(
+    app: Application, error: RepositoryError | RenderError, revision: Revision
+) -> RenderFailed:
+    fact = RenderFailed(
+        app=app.key,
+        project=app.spec.project,
+        reason=error.reason,
+        message=message_of(error),
+        revision=revision,
+    )
+    if isinstance(error, RepositoryError):
+        return fact
+    return replace(fact, file=error.file, line=error.line)
+
+
+def message_of(error: RepositoryError | RenderError) -> str:
+    """The message, with the file and line in front where the message does not name the file."""
+    if isinstance(error, RepositoryError) or not error.file or error.file in error.message:
+        return error.message
+    place = f"{error.file}:{error.line}" if error.line else error.file
+    return f"{place}: {error.message}"

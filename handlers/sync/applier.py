@@ -1,0 +1,157 @@
+"""Applier: carries out one step with one server-side apply per changed object.
+
+Kinds go one after the other, objects of a kind at once; an unchanged object costs no call. A
+refusal is the result of its object and does not stop the others. An object is first applied
+without force, so that another manager of its fields is seen and named; then with force, because
+Git decides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from bus.status import ResultStatus
+from handlers.application.application import Application
+from handlers.application.status import ResourceResult
+from handlers.comparison.normalised_objects import sent
+from handlers.comparison.reader import gathered
+from handlers.control_plane.governance import Governance
+from handlers.manifest.options import SyncOptions, sync_options_of
+from handlers.ports import (
+    ApplyOptions,
+    ApplyRefusedError,
+    ClusterUnreachableError,
+    ClusterWriter,
+    LiveState,
+)
+from handlers.sync.operation import Act
+from handlers.sync.operation_results import result
+from handlers.sync.sync_plan import SyncAction, SyncTask
+
+_AT_ONCE = 8
+_CONFLICT = 409
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyRequest:
+    """The options with which an operation applies its objects."""
+
+    app: Application
+    options: SyncOptions
+    dry_run: bool = False
+    may_retry: bool = True
+    """Leave an object without a result where the server may accept it a moment later."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnresolvedObject:
+    """An object without a result yet, and why."""
+
+    task: SyncTask
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepOutcome:
+    results: tuple[ResourceResult, ...]
+    unresolved: tuple[UnresolvedObject, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applier:
+    cluster: ClusterWriter
+    live: LiveState
+    governance: Governance
+
+    async def apply(self, act: Act, request: ApplyRequest) -> StepOutcome:
+        """Raises ClusterUnreachableError; the next call finds what was sent before unchanged."""
+        at_once = asyncio.Semaphore(_AT_ONCE)
+        results: list[ResourceResult] = []
+        unresolved: list[UnresolvedObject] = []
+        for group in _groups(act):
+            for one in await gathered(self._one(task, request, at_once) for task in group):
+                match one:
+                    case ClusterUnreachableError():
+                        raise one
+                    case UnresolvedObject():
+                        unresolved.append(one)
+                    case _:
+                        results.append(one)
+        return StepOutcome(results=tuple(results), unresolved=tuple(unresolved))
+
+    async def _one(
+        self, task: SyncTask, request: ApplyRequest, at_once: asyncio.Semaphore
+    ) -> ResourceResult | UnresolvedObject | ClusterUnreachableError:
+        """Apply or prune one object; an error is a value, so that the others of its kind go on."""
+        async with at_once:
+            try:
+                if task.action is SyncAction.PRUNE:
+                    return await self._prune(task, request)
+                return await self._apply(task, request)
+            except ClusterUnreachableError as error:
+                return error
+            except ApplyRefusedError as error:
+                return _refused(task, error, request)
+
+    async def _apply(self, task: SyncTask, request: ApplyRequest) -> ResourceResult:
+        if not task.changed:
+            return result(task, ResultStatus.SYNCED, "unchanged")
+        done = "created" if self.live.get(task.key) is None else "configured"
+        message = done + await self._send(task, request)
+        return result(task, ResultStatus.SYNCED, _tried(message, request))
+
+    async def _send(self, task: SyncTask, request: ApplyRequest) -> str:
+        """Apply one object; return the end of its message: which managers lost fields."""
+        options = sync_options_of(task.manifest, request.options)
+        how = ApplyOptions(
+            dry_run=request.dry_run,
+            force_conflicts=False,
+            replace=options.replace,
+            validate=options.validate,
+            take_over=options.client_side_apply_migration,
+        )
+        manifest = self.governance.sent(request.app, task.key, sent(task.manifest))
+        try:
+            await self.cluster.apply(manifest, how)
+        except ApplyRefusedError as error:
+            # A conflict about a replace is about the resource version: force would not help.
+            if error.code != _CONFLICT or not error.permanent or options.replace:
+                raise
+            forced = replace(how, force_conflicts=True)
+            await self.cluster.apply(manifest, forced)
+            return f", took fields over: {error.message}"
+        return ""
+
+    async def _prune(self, task: SyncTask, request: ApplyRequest) -> ResourceResult:
+        live = self.live.get(task.key)
+        if live is not None and not live.deleting and not request.dry_run:
+            propagation = request.options.prune_propagation
+            await self.cluster.delete(live, propagation=propagation.value)
+        return result(task, ResultStatus.PRUNED, _tried("pruned", request))
+
+
+def _groups(act: Act) -> Sequence[tuple[SyncTask, ...]]:
+    """The prunes, then one kind after the other; only objects that have no result yet."""
+    untried = {task.key for task in act.tasks}
+    groups = (act.step.prunes, *act.step.applies)
+    return [tuple(task for task in group if task.key in untried) for group in groups]
+
+
+def _refused(
+    task: SyncTask, error: ApplyRefusedError, request: ApplyRequest
+) -> ResourceResult | UnresolvedObject:
+    if error.permanent:
+        return result(task, ResultStatus.SYNC_FAILED, error.message)
+    if request.dry_run:
+        return result(task, ResultStatus.SYNCED, f"not tried yet: {error.message} (dry run)")
+    if request.may_retry:
+        return UnresolvedObject(task, error.message)
+    return result(task, ResultStatus.SYNC_FAILED, error.message)
+
+
+def _tried(message: str, request: ApplyRequest) -> str:
+    return f"{message} (dry run)" if request.dry_run else message

@@ -1,1 +1,0 @@
-"""Carrying out one step of an operation."""

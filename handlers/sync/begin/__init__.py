@@ -1,1 +1,0 @@
-"""Which operation is to be worked on."""

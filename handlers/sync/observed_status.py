@@ -1,0 +1,204 @@
+"""The status of an Application as a comparison shows it, and the progress of its objects. Pure.
+
+Only what differs is sent, so an unchanged status is not written at all. Health of single
+objects is left out, as Argo CD does today (`resourceHealthSource: appTree`): it would cost a write
+for every pod that starts. The progress of each object of a plan says whether the next wave may
+begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from bus.identity import ResourceKey
+from bus.status import ConditionType, HealthStatus, SyncStatus
+from handlers.application import times
+from handlers.application.application import Application, AppProject
+from handlers.application.policy import auto_sync
+from handlers.application.status import (
+    ApplicationStatus,
+    ComparedTo,
+    Condition,
+    ResourceStatus,
+    Summary,
+    SyncState,
+    revised,
+)
+from handlers.application.sync_windows import windows_of
+from handlers.application.unsupported import conditions_of
+from handlers.application.unsupported_fields import unsupported
+from handlers.comparison.comparison import ComparedPair, Comparison, PairState
+from handlers.health.application_health import aggregate, health_state, member
+from handlers.manifest.kinds import KindInfo, defined_by
+from handlers.manifest.pods import images
+from handlers.ports import LiveObject
+from handlers.sync.operation_results import READY, ObjectProgress, ProgressState
+from handlers.sync.sync_plan import SyncAction, SyncStep, SyncTask
+
+Get = Callable[[ResourceKey], LiveObject | None]
+Lookup = Callable[[str, str], KindInfo | None]
+
+
+def progress_of_steps(
+    steps: Iterable[SyncStep], get: Get, kind: Lookup
+) -> Mapping[ResourceKey, ObjectProgress]:
+    return {
+        task.key: progress_of(task, get(task.key), kind) for step in steps for task in step.tasks
+    }
+
+
+def progress_of(task: SyncTask, live: LiveObject | None, kind: Lookup) -> ObjectProgress:
+    """Judge one object by what the index of live objects has of it.
+
+    A pruned object is ready when it is gone. An applied one is ready when it is healthy, or of a
+    kind without health; degraded fails, and every other health waits.
+    """
+    if task.action is SyncAction.PRUNE:
+        return READY if live is None else ObjectProgress(ProgressState.WAITING)
+    if live is None:
+        return ObjectProgress(ProgressState.FAILED, "it is not in the cluster any more")
+    if live.health in (None, HealthStatus.HEALTHY):
+        return _served(task, kind)
+    if live.health is HealthStatus.DEGRADED:
+        return ObjectProgress(ProgressState.FAILED, live.health_message or "it is degraded")
+    return ObjectProgress(ProgressState.WAITING, live.health_message)
+
+
+def _served(task: SyncTask, kind: Lookup) -> ObjectProgress:
+    """Wait for a CustomResourceDefinition until discovery names the kind that it defines."""
+    if all(kind(one.group, one.kind) for one in defined_by(task.manifest)):
+        return READY
+    return ObjectProgress(ProgressState.WAITING, "it is not established yet")
+
+
+def defines(task: SyncTask) -> bool:
+    """Whether the object is a CustomResourceDefinition."""
+    return bool(defined_by(task.manifest))
+
+
+_OWNED = (
+    ConditionType.SYNC_ERROR,
+    ConditionType.SHARED_RESOURCE_WARNING,
+    ConditionType.UNSUPPORTED_FIELD_WARNING,
+    ConditionType.AUTO_SYNC_HELD_WARNING,
+    ConditionType.SYNC_WINDOW_WARNING,
+    ConditionType.EXCLUDED_RESOURCE_WARNING,
+)
+HEALTH_SOURCE = "appTree"
+
+
+def observed(
+    app: Application,
+    project: AppProject | None,
+    comparison: Comparison,
+    now: datetime,
+    error: str = "",
+) -> ApplicationStatus:
+    """Return the new status, or `app.status` itself where nothing changed.
+
+    `error` is what keeps the application from being synced.
+    """
+    before, at = app.status, times.written(now)
+    conditions = (
+        *_shared(comparison),
+        *_unsupported(app, project, comparison),
+        *_closed_window(app, project, comparison, now),
+        *_excluded(comparison),
+        *_error(error),
+    )
+    desired = [one for one in comparison.pairs if one.desired is not None]
+    health = aggregate(member(one.key, one.live) for one in desired)
+    after = replace(
+        before,
+        sync=_sync(app, comparison),
+        health=health_state(before.health, health, at),
+        resources=tuple(
+            _resource(one) for one in comparison.pairs if one.state is not PairState.LEAVING
+        ),
+        conditions=revised(before.conditions, _OWNED, conditions, at),
+        summary=Summary(images=_images(comparison), external_urls=before.summary.external_urls),
+        source_type=comparison.record.source_type,
+        resource_health_source=HEALTH_SOURCE,
+        controller_namespace=project.metadata.namespace if project else "",
+    )
+    return before if after == before else replace(after, reconciled_at=at)
+
+
+def _unsupported(
+    app: Application, project: AppProject | None, comparison: Comparison
+) -> tuple[Condition, ...]:
+    found = (*unsupported(app, project, comparison.manifests), *comparison.held_by_settings)
+    return conditions_of(app, found)
+
+
+def _closed_window(
+    app: Application, project: AppProject | None, comparison: Comparison, now: datetime
+) -> tuple[Condition, ...]:
+    if comparison.status is not SyncStatus.OUT_OF_SYNC or auto_sync(app.spec) is None:
+        return ()
+    problem = windows_of(app, project).problem(now, by_hand=False)
+    if not problem:
+        return ()
+    message = f"automated sync waits: {problem}"
+    return (Condition(type=ConditionType.SYNC_WINDOW_WARNING, message=message),)
+
+
+def _sync(app: Application, comparison: Comparison) -> SyncState:
+    return SyncState(
+        status=comparison.status,
+        revision=comparison.record.revision,
+        compared_to=ComparedTo(source=app.source, destination=app.spec.destination),
+    )
+
+
+def _resource(pair: ComparedPair) -> ResourceStatus:
+    key = pair.key
+    status = pair.resource.status if pair.permitted else SyncStatus.UNKNOWN
+    return ResourceStatus(
+        group=key.group,
+        version=pair.resource.version,
+        kind=key.kind,
+        namespace=key.namespace,
+        name=key.name,
+        status=status or "",
+        requires_pruning=pair.resource.requires_pruning,
+        sync_wave=pair.resource.wave,
+    )
+
+
+def _images(comparison: Comparison) -> tuple[str, ...]:
+    return tuple(sorted({name for one in comparison.pairs for name in images(one.desired or {})}))
+
+
+def _shared(comparison: Comparison) -> tuple[Condition, ...]:
+    return tuple(
+        Condition(
+            type=ConditionType.SHARED_RESOURCE_WARNING,
+            message=(
+                f"{one.key.kind} {one.key.name} is part of this application and of "
+                f"{one.resource.shared_with}; both apply it, remove it from one of them"
+            ),
+        )
+        for one in comparison.pairs
+        if one.resource.shared_with
+    )
+
+
+def _excluded(comparison: Comparison) -> tuple[Condition, ...]:
+    return tuple(
+        Condition(
+            type=ConditionType.EXCLUDED_RESOURCE_WARNING,
+            message=(
+                f"{key.kind} {key.name} is excluded by the settings (resource.exclusions or "
+                "resource.inclusions of argocd-cm): it is neither compared, applied nor pruned"
+            ),
+        )
+        for key in comparison.excluded
+    )
+
+
+def _error(message: str) -> tuple[Condition, ...]:
+    return (Condition(type=ConditionType.SYNC_ERROR, message=message),) if message else ()

@@ -1,0 +1,185 @@
+"""OperationStarter: which operation the next step of an Application belongs to.
+
+    under way   requested (`.operation`)   next
+    no          no                         a new one, if the sync policy wants one now
+    no          yes                        the requested one, if it can be done
+    yes         any                        the one under way goes on; a requested one comes after it
+    yes, waiting for a retry that nobody   it ends, and the rows above hold instead
+      wants any more, or that is held
+
+A desired state that is not rendered yet is asked for: RefreshApp -> ManifestsRendered -> Compared
+-> StepOperation leads back here. `decide` has been asked before, by the handler of Compared, and is
+asked again on purpose: between the two anything may have changed, and only this answer acts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from bus.events import Event, RefreshApp
+from bus.identity import Revision
+from bus.status import ConditionType, OperationPhase
+from handlers.application import times
+from handlers.application.application import Application
+from handlers.application.desired_source import as_desired
+from handlers.application.spec import Operation
+from handlers.application.status import OperationState, blocking
+from handlers.application.sync_windows import windows_of
+from handlers.application.validate import operation_problem
+from handlers.comparison.comparison import Comparison
+from handlers.comparison.reader import ComparisonReader
+from handlers.ports import Apps, Clock, GitRepositories, RepositoryError, StatusWrite
+from handlers.sync.operation_transitions import (
+    begun,
+    failed_to_start,
+    held,
+    is_superseded,
+    repinned,
+    superseded,
+    under_way,
+    waits_for_retry,
+)
+from handlers.sync.step_run import StepRun, after_failure, started
+from handlers.sync.sync_decision import SyncStart, decide, hold
+from handlers.sync.sync_input import sync_input
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationStarter:
+    apps: Apps
+    comparisons: ComparisonReader
+    git: GitRepositories
+    clock: Clock
+
+    async def next(self, app: Application) -> StepRun | Sequence[Event]:
+        """Return the run to carry on, or the events that follow where there is nothing to run."""
+        comparison = await self.comparisons.read(app)
+        if comparison is None:
+            return (RefreshApp(app=app.key),)
+        state = under_way(app)
+        ended = self._ended_retry(app, state, comparison) if state is not None else None
+        if state is not None and ended is None:
+            return self._resume(app, state, comparison)
+        if app.operation is None:
+            return await self._by_policy(app, ended, comparison)
+        return _after(ended, await self._by_request(app, app.operation, comparison))
+
+    def _ended_retry(
+        self, app: Application, state: OperationState, comparison: Comparison
+    ) -> OperationState | None:
+        """End an automated operation whose retry is pointless or held; None where it goes on.
+
+        Superseded: Git has a newer revision. Held: something must not be synced automatically until
+        a person acts. An operation that a person asked for is never ended here.
+        """
+        if not waits_for_retry(state):
+            return None
+        newest = comparison.record.revision
+        if is_superseded(state, newest):
+            return superseded(state, newest)
+        project = self.apps.project(app.spec.project)
+        obstacle = hold(app, sync_input(app, project, comparison))
+        return held(state, obstacle.message) if obstacle else None
+
+    def _resume(
+        self, app: Application, state: OperationState, comparison: Comparison
+    ) -> StepRun | Sequence[Event]:
+        """Carry on with the operation under way, once its own revision is the one compared.
+
+        One that is ending, or that waits for its retry, applies nothing now: it must not wait for
+        the comparison of a revision that perhaps cannot be rendered any more.
+        """
+        if state.sync_result is None or not state.sync_result.revision:
+            state = repinned(state, comparison.record.revision)
+        began = times.read(state.started_at) or self.clock.now()
+        run = StepRun(app=app, state=state, comparison=comparison, began=began, resumed=True)
+        is_compared = run.revision == comparison.record.revision
+        applies_nothing = state.phase == OperationPhase.TERMINATING or state.finished_at
+        return run if is_compared or applies_nothing else (RefreshApp(app=app.key),)
+
+    async def _by_policy(
+        self, app: Application, ended: OperationState | None, comparison: Comparison
+    ) -> StepRun | Sequence[Event]:
+        """Start what the sync policy wants now; `ended` is the operation that it replaces."""
+        known = app
+        if ended is not None:
+            # The decision must see the ended operation, not the one that still waits.
+            known = replace(app, status=replace(app.status, operation_state=ended))
+        project = self.apps.project(app.spec.project)
+        answer = decide(known, sync_input(app, project, comparison), self.clock.now())
+        if isinstance(answer, SyncStart):
+            revision = comparison.record.revision
+            return _after(ended, self._begin(app, answer.operation, comparison, revision))
+        ends = after_failure(app, ended) if ended is not None else ()
+        await self.apps.write(app, StatusWrite(status=known.status, events=ends))
+        return ends
+
+    async def _by_request(
+        self, app: Application, requested: Operation, comparison: Comparison
+    ) -> StepRun | Sequence[Event]:
+        """Start the operation in `.operation`, or end it with the reason why it cannot start."""
+        problem = operation_problem(app, requested) or self._window_problem(app, requested)
+        if problem:
+            return await self._cannot_start(app, problem, final=True)
+        revision = comparison.record.revision
+        source = as_desired(app).source
+        if requested.sync and requested.sync.revision and source:
+            try:
+                repository = self.git.access(source.repo_url, app.spec.project)
+                revision = await self.git.resolve(repository, requested.sync.revision)
+            except RepositoryError as error:
+                return await self._cannot_start(app, error.message)
+        # Another revision than the compared one must be rendered first; see desired_source.
+        if revision != comparison.record.revision:
+            return (RefreshApp(app=app.key),)
+        blocks = blocking(app.status.conditions)
+        if blocks:
+            message = f"{blocks[0].type}: {blocks[0].message}"
+            final = blocks[0].type == ConditionType.INVALID_SPEC_ERROR
+            return await self._cannot_start(app, message, final=final)
+        run = self._begin(app, requested, comparison, revision)
+        return replace(run, taken=requested)
+
+    def _window_problem(self, app: Application, requested: Operation) -> str:
+        """Why sync windows forbid the operation; a dry run changes nothing and is allowed.
+
+        An automated one, as a rolling ApplicationSet requests it, begins and waits for its window.
+        """
+        is_dry = requested.sync is not None and requested.sync.dry_run
+        if is_dry or requested.initiated_by.automated:
+            return ""
+        windows = windows_of(app, self.apps.project(app.spec.project))
+        return windows.problem(self.clock.now(), by_hand=True)
+
+    def _begin(
+        self, app: Application, operation: Operation, comparison: Comparison, revision: Revision
+    ) -> StepRun:
+        now = self.clock.now()
+        state = begun(app, operation, revision, now)
+        run = StepRun(app=app, state=state, comparison=comparison, began=now)
+        return run.emit(started(run))
+
+    async def _cannot_start(
+        self, app: Application, message: str, *, final: bool = False
+    ) -> Sequence[Event]:
+        """End the operation with an error; `final`: without a retry, whatever its policy says."""
+        state = failed_to_start(app, message, self.clock.now(), final=final)
+        if state is None:
+            return ()
+        status = replace(app.status, operation_state=state)
+        events = after_failure(app, state)
+        await self.apps.write(app, StatusWrite(status=status, clear_operation=True, events=events))
+        return events
+
+
+def _after(
+    ended: OperationState | None, started_run: StepRun | Sequence[Event]
+) -> StepRun | Sequence[Event]:
+    """Let a run that replaces an ended operation publish the end of that operation first."""
+    if ended is None or not isinstance(started_run, StepRun):
+        return started_run
+    end, *_ = after_failure(started_run.app, ended)
+    return replace(started_run, facts=(end, *started_run.facts))

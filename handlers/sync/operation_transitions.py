@@ -1,0 +1,177 @@
+"""Transitions of an operation's state: begun, with results, waiting, retried, finished. Pure.
+
+Every function takes a state and returns the next one; `operation.next_move` says which is due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from msgspec.structs import replace
+
+from bus.identity import Revision, token_of
+from bus.status import OperationPhase, Reason
+from handlers.application.application import Application
+from handlers.application.spec import Operation, SyncOperation
+from handlers.application.status import OperationState, ResourceResult, SyncResult
+from handlers.application.times import written
+from handlers.sync.operation import Finish, policy_of, sync_result
+from handlers.sync.operation_results import merged
+
+COMMAND_ID = "commandId"
+"""The name in `operation.info` under which a command leaves its id."""
+OPERATION_ID = "operationId"
+"""The name under which every operation keeps its own."""
+END_REASON = "endReason"
+"""Why an operation is not tried again: a `Reason`."""
+_HELD = "not tried again while it is held"
+
+
+def begun(
+    app: Application, operation: Operation, revision: Revision, now: datetime
+) -> OperationState:
+    """Begin an operation, pinned to `revision`: every step and every retry deploys that commit."""
+    sync = replace(operation.sync or SyncOperation(), revision=revision)
+    return OperationState(
+        operation=replace(operation, sync=sync, info=_identified(app, operation, revision, now)),
+        phase=OperationPhase.RUNNING,
+        started_at=written(now),
+        sync_result=SyncResult(revision=revision, source=sync.source or app.source),
+    )
+
+
+def with_results(state: OperationState, results: Iterable[ResourceResult]) -> OperationState:
+    """Add the results of a step."""
+    before = sync_result(state)
+    return replace(state, sync_result=replace(before, resources=merged(before.resources, results)))
+
+
+def waiting(state: OperationState, message: str) -> OperationState:
+    return replace(state, message=message)
+
+
+def finished(state: OperationState, end: Finish, now: datetime) -> OperationState:
+    """End the operation, or let it wait for a retry: Running with `finishedAt`.
+
+    A terminated operation is not retried: whoever terminates it wants no other try.
+    """
+    over = end.final or state.phase == OperationPhase.TERMINATING
+    failed = end.phase is not OperationPhase.SUCCEEDED
+    if failed and not over and policy_of(state).allows(state.retry_count):
+        return _again(state, end, now)
+    tries = f" (after {state.retry_count} retries)" if failed and state.retry_count else ""
+    return replace(state, phase=end.phase, message=end.message + tries, finished_at=written(now))
+
+
+def restarted(state: OperationState) -> OperationState:
+    """Begin the next try, without results; at the newest revision if the policy says so."""
+    result = replace(sync_result(state), resources=())
+    operation = state.operation
+    if policy_of(state).refresh and operation.sync is not None:
+        operation = replace(operation, sync=replace(operation.sync, revision=""))
+        result = replace(result, revision="")
+    return replace(state, operation=operation, finished_at="", sync_result=result)
+
+
+def waits_for_retry(state: OperationState) -> bool:
+    """Whether an automated operation has failed and waits for its next try."""
+    waits = bool(state.finished_at) and state.phase == OperationPhase.RUNNING
+    return waits and state.operation.initiated_by.automated
+
+
+def is_superseded(state: OperationState, newest: Revision) -> bool:
+    """Whether an automated operation waits to try again what Git has already replaced."""
+    return waits_for_retry(state) and sync_result(state).revision not in ("", newest)
+
+
+def superseded(state: OperationState, newest: Revision) -> OperationState:
+    """End a failed operation whose next try would deploy what Git has replaced."""
+    return _not_tried_again(state, f"superseded by {newest[:7]}")
+
+
+def held(state: OperationState, why: str) -> OperationState:
+    """End a failed operation whose next try would do what is held until a person acts."""
+    info = (*state.operation.info, {"name": END_REASON, "value": Reason.AUTO_SYNC_HELD.value})
+    ended = _not_tried_again(state, f"{_HELD}: {why}")
+    return replace(ended, operation=replace(state.operation, info=info))
+
+
+def was_held(state: OperationState) -> bool:
+    """Whether a hold ended the operation, so that its end says nothing about its revision.
+
+    An operation that an earlier version ended has no reason in its info, only the message.
+    """
+    if state.phase != OperationPhase.FAILED:
+        return False
+    reason = info_of(state.operation, END_REASON)
+    return reason == Reason.AUTO_SYNC_HELD or (not reason and f"; {_HELD}: " in state.message)
+
+
+def repinned(state: OperationState, revision: Revision) -> OperationState:
+    """Pin the operation to `revision` where `restarted` has cleared it."""
+    sync = replace(state.operation.sync or SyncOperation(), revision=revision)
+    return replace(
+        state,
+        operation=replace(state.operation, sync=sync),
+        sync_result=replace(sync_result(state), revision=revision),
+    )
+
+
+def failed_to_start(
+    app: Application, message: str, now: datetime, *, final: bool = False
+) -> OperationState | None:
+    """End the operation under way, else the requested one, whose desired state is not known.
+
+    None where there is neither.
+    """
+    state = under_way(app)
+    if state is None and app.operation is not None:
+        requested = app.operation.sync.revision if app.operation.sync else ""
+        state = begun(app, app.operation, Revision(requested), now)
+    if state is None:
+        return None
+    return finished(state, Finish(OperationPhase.ERROR, message, final), now)
+
+
+def under_way(app: Application) -> OperationState | None:
+    """The operation that has begun and not ended; its next try may be yet to come."""
+    state = app.status.operation_state
+    return state if state is not None and not OperationPhase(state.phase).completed else None
+
+
+def operation_id(state: OperationState) -> str:
+    return info_of(state.operation, OPERATION_ID)
+
+
+def info_of(operation: Operation, name: str) -> str:
+    """The value of one entry of `operation.info`; empty where there is none."""
+    values = (str(one.get("value", "")) for one in operation.info if one.get("name") == name)
+    return next(values, "")
+
+
+def _identified(
+    app: Application, operation: Operation, revision: Revision, now: datetime
+) -> tuple[dict[str, str], ...]:
+    """Add the operation's id to its info: the command's own id, or a token that no other has."""
+    name = info_of(operation, COMMAND_ID) or token_of(f"{app.key}@{revision}#{now.timestamp()}")
+    return (*operation.info, {"name": OPERATION_ID, "value": name})
+
+
+def _not_tried_again(state: OperationState, why: str) -> OperationState:
+    message = f"{state.message.partition('; retry ')[0]}; {why}"
+    return replace(state, phase=OperationPhase.FAILED, message=message)
+
+
+def _again(state: OperationState, end: Finish, now: datetime) -> OperationState:
+    count = state.retry_count + 1
+    policy = policy_of(state)
+    at = written(now + timedelta(seconds=policy.wait(count)))
+    limit = "" if policy.limit < 0 else f" of {policy.limit}"
+    return replace(
+        state,
+        phase=OperationPhase.RUNNING,
+        message=f"{end.message}; retry {count}{limit} at {at}",
+        finished_at=written(now),
+        retry_count=count,
+    )

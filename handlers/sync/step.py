@@ -1,0 +1,229 @@
+"""The handler of StepOperation: carries the operation under way as far as it goes without waiting.
+
+`OperationStarter` says which operation, `next_move` what to do; this handler does it, move by move,
+then writes the status once and returns ResourcesApplied, OperationFinished or nothing. So a sync of
+one wave costs its applies and one status write. Waiting is returning: the health handler asks for
+the next step when it sees the health, and a retry brings the same message back after its delay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from bus.events import Event, RefreshApp, StepOperation
+from bus.identity import ResourceKey
+from bus.route import Retry
+from bus.status import OperationPhase
+from handlers.application import history
+from handlers.application.status import ApplicationStatus, OperationState
+from handlers.application.sync_windows import windows_of
+from handlers.comparison.comparison import Comparison, PairState
+from handlers.comparison.reader import ComparisonReader
+from handlers.control_plane.governance import is_from_control_plane
+from handlers.health.cause import health_fact
+from handlers.ports import (
+    Apps,
+    Clock,
+    ClusterUnreachableError,
+    StatusWrite,
+)
+from handlers.sync.applier import Applier, ApplyRequest, UnresolvedObject
+from handlers.sync.observed_status import defines, observed, progress_of_steps
+from handlers.sync.operation import (
+    Act,
+    Done,
+    Finish,
+    OperationView,
+    Restart,
+    RetryDelay,
+    Wait,
+    next_move,
+    policy_of,
+)
+from handlers.sync.operation_results import ObjectProgress, ProgressState
+from handlers.sync.operation_starter import OperationStarter
+from handlers.sync.operation_transitions import finished, restarted, waiting, with_results
+from handlers.sync.step_run import StepRun, applied, ended, terminating
+from handlers.sync.sync_plan import plan
+from handlers.sync.sync_work import namespace_task, work_of
+
+_AWAY = 5.0
+_ACCEPTED_WITHIN = 10.0
+"""Seconds in which the server may come to accept an object: its namespace or CRD is on its way."""
+_AGAIN = 0.5
+
+_TOUCHED = (PairState.CHANGED, PairState.MISSING, PairState.EXTRA)
+
+Events = Sequence[Event]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepHandler:
+    apps: Apps
+    comparisons: ComparisonReader
+    starter: OperationStarter
+    applier: Applier
+    clock: Clock
+
+    async def __call__(self, ask: StepOperation) -> Events:
+        app = self.apps.get(ask.app)
+        if app is None or app.deleting:
+            return ()
+        try:
+            run = await self.starter.next(app)
+            return await self._go(run) if isinstance(run, StepRun) else run
+        except ClusterUnreachableError as error:
+            raise Retry(str(error), after=_AWAY) from error
+
+    # --- move by move -------------------------------------------------------------------------
+
+    async def _go(self, run: StepRun) -> Events:
+        while True:
+            fresh = self.apps.get(run.app.key)
+            if fresh is None:
+                return run.facts
+            run = terminating(run, fresh)
+            run, view = await self._view(run)
+            move = next_move(run.state, view)
+            match move:
+                case Act():
+                    run = await self._act(run, move)
+                case Restart():
+                    run = replace(run, state=restarted(run.state))
+                    if not run.revision:
+                        run = await self._write(run, self._status(run, run.state))
+                        return (*run.facts, RefreshApp(app=run.app.key))
+                case Wait():
+                    return await self._wait(run, move, view)
+                case RetryDelay():
+                    raise Retry("waiting for the next try", after=move.seconds, emit=run.facts)
+                case Finish():
+                    return await self._finish(run, move)
+                case Done():
+                    return run.facts
+                case _:
+                    assert_never(move)
+
+    async def _view(self, run: StepRun) -> tuple[StepRun, OperationView]:
+        """Plan the operation anew, and look at the progress of what was applied."""
+        work = work_of(self._permitted(run), run.sync, run.options)
+        space = run.app.spec.destination.namespace
+        there = self.applier.live.get(ResourceKey("", "Namespace", "", space)) is not None
+        governance = self.applier.governance
+        may = governance.creates_namespace(run.app, run.state.operation, space)
+        extra = namespace_task(space, run.comparison, run.options, exists=there or not may)
+        steps = plan((*work.tasks, *extra))
+        run = replace(run, state=with_results(run.state, work.settled)) if work.settled else run
+        progress: Mapping[ResourceKey, ObjectProgress] = {}
+        if not run.sync.dry_run:
+            progress = progress_of_steps(steps, self.applier.live.get, self.applier.live.kind)
+        view = OperationView(
+            steps=steps, progress=progress, now=self.clock.now(), blocked=self._blocked(run)
+        )
+        return run, view
+
+    def _blocked(self, run: StepRun) -> str:
+        """Why a sync window forbids the next act; the window timer asks for the step after it."""
+        if run.sync.dry_run:
+            return ""
+        windows = windows_of(run.app, self.apps.project(run.app.spec.project))
+        by_hand = not run.state.operation.initiated_by.automated
+        problem = windows.problem(self.clock.now(), by_hand=by_hand, began=run.began)
+        return f"Sync operation blocked by sync window: {problem}" if problem else ""
+
+    def _permitted(self, run: StepRun) -> Comparison:
+        """Deny what the policy forbids the control plane, if the operation came over the link."""
+        if not is_from_control_plane(run.state.operation):
+            return run.comparison
+        touched = {one.key for one in run.comparison.of(*_TOUCHED)}
+        return run.comparison.denying(self.applier.governance.control_plane_denials(touched))
+
+    async def _act(self, run: StepRun, act: Act) -> StepRun:
+        elapsed = (self.clock.now() - run.began).total_seconds()
+        request = ApplyRequest(
+            app=run.app,
+            options=run.options,
+            dry_run=run.sync.dry_run,
+            may_retry=elapsed < _ACCEPTED_WITHIN,
+        )
+        outcome = await self.applier.apply(act, request)
+        run = replace(run, state=with_results(run.state, outcome.results))
+        if outcome.results:
+            run = run.emit(applied(run, act, outcome.results))
+        if outcome.unresolved:
+            await self._come_back(run, outcome.unresolved)
+        if any(defines(task) and task.changed for task in act.tasks) and not request.dry_run:
+            await self.applier.cluster.refresh_kinds()
+        comparison = await self.comparisons.read(run.app)
+        return replace(run, comparison=comparison or run.comparison)
+
+    async def _come_back(self, run: StepRun, unresolved: Sequence[UnresolvedObject]) -> None:
+        first = unresolved[0]
+        message = f"waiting for {first.task.key.kind} {first.task.key.name}: {first.message}"
+        run = await self._write(run, self._status(run, waiting(run.state, message)))
+        raise Retry(message, after=_AGAIN, emit=run.facts)
+
+    async def _wait(self, run: StepRun, move: Wait, view: OperationView) -> Events:
+        """Write why the operation waits; the next change of one of its objects asks again.
+
+        No watch tells when discovery serves a new kind, so an operation that waits for a
+        CustomResourceDefinition asks discovery itself, after a short delay.
+        """
+        state = waiting(run.state, move.message)
+        run = await self._write(run, self._status(run, state))
+        unserved = any(
+            defines(task) and view.progress[task.key].state is ProgressState.WAITING
+            for step in view.steps
+            for task in step.tasks
+        )
+        if unserved:
+            await self.applier.cluster.refresh_kinds()
+            raise Retry(move.message, after=_AGAIN, emit=run.facts)
+        return run.facts
+
+    async def _finish(self, run: StepRun, end: Finish) -> Events:
+        now = self.clock.now()
+        state = finished(run.state, end, now)
+        status = self._status(run, state)
+        if not OperationPhase(state.phase).completed:
+            run = await self._write(run, status)
+            wait = policy_of(state).wait(state.retry_count)
+            raise Retry(state.message, after=wait, emit=run.facts)
+        finish = ended(run, state, now)
+        run = await self._write(run.emit(finish), status)
+        again = run.resumed or not finish.automated
+        follow = (RefreshApp(app=run.app.key),) if again else ()
+        more = (StepOperation(app=run.app.key),) if self._is_asked_again(run) else ()
+        return (*run.facts, *follow, *more)
+
+    # --- what is written ----------------------------------------------------------------------
+
+    def _status(self, run: StepRun, state: OperationState) -> ApplicationStatus:
+        """The status with the operation; a dry run changes nothing but its own results."""
+        if run.sync.dry_run or run.revision != run.comparison.record.revision:
+            return replace(run.app.status, operation_state=state)
+        failed = state.phase in (OperationPhase.FAILED, OperationPhase.ERROR)
+        error = state.message if failed else ""
+        project = self.apps.project(run.app.spec.project)
+        status = observed(run.app, project, run.comparison, self.clock.now(), error)
+        status = replace(status, operation_state=state)
+        if state.phase == OperationPhase.SUCCEEDED and not run.sync.resources:
+            kept = history.recorded(status.history, state, run.app.spec)
+            return replace(status, history=kept)
+        return status
+
+    async def _write(self, run: StepRun, status: ApplicationStatus) -> StepRun:
+        """Write the status together with the facts that follow from it, health included."""
+        run = run.emit(*health_fact(run.app, status, self.comparisons.live))
+        ours = run.taken is not None and run.app.operation == run.taken
+        change = StatusWrite(status=status, clear_operation=ours, events=run.facts)
+        await self.apps.write(run.app, change)
+        return run
+
+    def _is_asked_again(self, run: StepRun) -> bool:
+        fresh = self.apps.get(run.app.key)
+        return fresh is not None and fresh.operation is not None

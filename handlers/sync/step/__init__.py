@@ -1,1 +1,0 @@
-"""The room that takes the next step of an operation."""

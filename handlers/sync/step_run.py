@@ -1,0 +1,133 @@
+"""StepRun: one call of the step handler as a value, and the facts about its operation. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import msgspec
+from msgspec.structs import replace
+
+from bus.events import (
+    Event,
+    OperationFinished,
+    OperationStarted,
+    RefreshApp,
+    ResourcesApplied,
+    StepOperation,
+)
+from bus.identity import Revision
+from bus.status import OperationPhase, ResultStatus
+from handlers.application.application import Application
+from handlers.application.history import kind_of
+from handlers.application.spec import Operation, SyncOperation
+from handlers.application.status import OperationState, ResourceResult
+from handlers.comparison.comparison import Comparison
+from handlers.manifest.options import SyncOptions
+from handlers.sync.operation import Act, sync_result
+from handlers.sync.operation_results import count, key_of, outcomes
+from handlers.sync.operation_transitions import operation_id
+from handlers.sync.sync_work import options_of
+
+_DURATION_DIGITS = 3
+_LONGEST = 1000
+
+
+class StepRun(msgspec.Struct, frozen=True, kw_only=True):
+    """The operation, the comparison that it acts on, and the facts to publish at its end."""
+
+    app: Application
+    state: OperationState
+    comparison: Comparison
+    began: datetime
+    taken: Operation | None = None
+    """The `.operation` that this run took over, to be cleared with the first write."""
+    resumed: bool = False
+    """Whether earlier calls of the handler have worked on the operation."""
+    facts: tuple[Event, ...] = ()
+
+    @property
+    def sync(self) -> SyncOperation:
+        return self.state.operation.sync or SyncOperation()
+
+    @property
+    def options(self) -> SyncOptions:
+        return options_of(self.app, self.sync)
+
+    @property
+    def revision(self) -> Revision:
+        return Revision(sync_result(self.state).revision)
+
+    def emit(self, *facts: Event) -> StepRun:
+        return replace(self, facts=(*self.facts, *facts))
+
+
+def started(run: StepRun) -> OperationStarted:
+    by = run.state.operation.initiated_by
+    return OperationStarted(
+        app=run.app.key,
+        project=run.app.spec.project,
+        operation=operation_id(run.state),
+        revision=run.revision,
+        automated=by.automated,
+        initiated_by=by.username,
+        operation_kind=kind_of(run.app.status, run.state.operation, run.revision),
+    )
+
+
+def applied(run: StepRun, act: Act, results: Iterable[ResourceResult]) -> ResourcesApplied:
+    all_results = tuple(results)
+    synced = {key_of(one) for one in all_results if one.status == ResultStatus.SYNCED}
+    changed = synced & {task.key for task in act.tasks if task.changed}
+    return ResourcesApplied(
+        app=run.app.key,
+        project=run.app.spec.project,
+        operation=operation_id(run.state),
+        revision=run.revision,
+        wave=act.step.wave,
+        applied=len(changed),
+        pruned=count(all_results, ResultStatus.PRUNED),
+        unchanged=len(synced - changed),
+        failed=outcomes(all_results),
+    )
+
+
+def ended(run: StepRun, state: OperationState, now: datetime) -> OperationFinished:
+    return OperationFinished(
+        app=run.app.key,
+        project=run.app.spec.project,
+        operation=operation_id(state),
+        phase=OperationPhase(state.phase),
+        revision=run.revision,
+        message=state.message[:_LONGEST],
+        seconds=round((now - run.began).total_seconds(), _DURATION_DIGITS),
+        automated=state.operation.initiated_by.automated,
+        operation_kind=kind_of(run.app.status, state.operation, run.revision),
+    )
+
+
+def after_failure(app: Application, state: OperationState) -> tuple[Event, ...]:
+    """The events after an operation could not start: its next try, or its end."""
+    if not OperationPhase(state.phase).completed:
+        return (StepOperation(app=app.key),)
+    end = OperationFinished(
+        app=app.key,
+        project=app.spec.project,
+        operation=operation_id(state),
+        phase=OperationPhase(state.phase),
+        revision=Revision(sync_result(state).revision),
+        message=state.message[:_LONGEST],
+        automated=state.operation.initiated_by.automated,
+        operation_kind=kind_of(app.status, state.operation, sync_result(state).revision),
+    )
+    return (end, RefreshApp(app=app.key))
+
+
+def terminating(run: StepRun, fresh: Application) -> StepRun:
+    """Take over the phase Terminating where somebody has written it meanwhile."""
+    theirs = fresh.status.operation_state
+    ours = run.state
+    asked = theirs is not None and theirs.phase == OperationPhase.TERMINATING
+    if asked and theirs is not None and theirs.started_at == ours.started_at:
+        return replace(run, app=fresh, state=replace(ours, phase=OperationPhase.TERMINATING))
+    return replace(run, app=fresh)

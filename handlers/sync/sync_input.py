@@ -1,0 +1,42 @@
+"""The SyncInput of a comparison: the part of it on which the decision to sync depends. Pure."""
+
+from __future__ import annotations
+
+from handlers.application.application import Application, AppProject
+from handlers.application.sync_windows import windows_of
+from handlers.application.unsupported_fields import unsupported
+from handlers.comparison.comparison import ComparedPair, Comparison, PairState
+from handlers.manifest.options import Consent, sync_options_of
+from handlers.sync.sync_decision import SyncInput
+from handlers.sync.sync_work import options_of
+
+_DIFFERING = (PairState.CHANGED, PairState.MISSING)
+
+
+def sync_input(app: Application, project: AppProject | None, comparison: Comparison) -> SyncInput:
+    """Reduce a comparison; an object that may not be pruned is no reason to sync, ever."""
+    return SyncInput(
+        status=comparison.status,
+        revision=comparison.record.revision,
+        desired=sum(one.desired is not None for one in comparison.pairs),
+        differing=tuple(
+            one.key for one in comparison.pairs if one.state in _DIFFERING or not one.permitted
+        ),
+        denied=frozenset(one.denied for one in comparison.pairs if one.denied),
+        extra=tuple(one.key for one in comparison.of(PairState.EXTRA) if _may_go(app, one)),
+        held=tuple(
+            one.message
+            for one in (
+                *unsupported(app, project, comparison.manifests),
+                *comparison.held_by_settings,
+            )
+            if one.harmful
+        ),
+        windows=windows_of(app, project),
+    )
+
+
+def _may_go(app: Application, pair: ComparedPair) -> bool:
+    if pair.live is None or not pair.resource.counts:
+        return False
+    return sync_options_of(pair.live.manifest, options_of(app)).prune is Consent.YES

@@ -1,0 +1,137 @@
+"""SyncPlan: the order of a sync as steps, each a phase and wave whose objects go together. Pure.
+
+The order is Argo CD's: phase, wave, kind, name. Then what others need is moved forward: a Namespace
+to the first object in it, a CustomResourceDefinition to a step of its own before the first object
+of its kind. Prunes run through the waves backwards. The plan is a pure function of the tasks, so
+that it is the same again after a restart; which step is due is `operation`'s question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from itertools import groupby
+
+import msgspec
+from msgspec.structs import replace
+
+from bus.identity import ResourceKey
+from handlers.manifest.access import Manifest
+from handlers.manifest.kinds import GroupKind, defined_by
+from handlers.manifest.order import kind_rank
+
+
+class SyncAction(StrEnum):
+    APPLY = "apply"
+    PRUNE = "prune"
+
+
+class SyncPhase(StrEnum):
+    PRE_SYNC = "PreSync"
+    SYNC = "Sync"
+
+
+class SyncTask(msgspec.Struct, frozen=True, kw_only=True):
+    """One object to bring into the cluster or to remove from it."""
+
+    action: SyncAction
+    key: ResourceKey
+    version: str = ""
+    manifest: Manifest = {}
+    """What is applied; empty for a prune."""
+    phase: SyncPhase = SyncPhase.SYNC
+    wave: int = 0
+    prune_last: bool = False
+    changed: bool = True
+    """False: live equals desired, nothing is sent."""
+
+
+class SyncStep(msgspec.Struct, frozen=True, kw_only=True):
+    """The objects of one phase and wave: prunes first, then groups of one kind, one by one."""
+
+    phase: SyncPhase
+    wave: int
+    applies: tuple[tuple[SyncTask, ...], ...] = ()
+    prunes: tuple[SyncTask, ...] = ()
+
+    @property
+    def tasks(self) -> tuple[SyncTask, ...]:
+        return (*self.prunes, *(task for group in self.applies for task in group))
+
+
+Slot = tuple[int, int, int]
+"""Phase, wave, and 0 for definitions that others of the wave need, else 1."""
+
+_PHASE_RANK = {SyncPhase.PRE_SYNC: 0, SyncPhase.SYNC: 1}
+
+
+def plan(tasks: Iterable[SyncTask]) -> tuple[SyncStep, ...]:
+    """Order tasks; the same tasks give the same plan."""
+    all_tasks = tuple(tasks)
+    applies = [task for task in all_tasks if task.action is SyncAction.APPLY]
+    users = _first_users(applies)
+    slots: dict[Slot, list[SyncTask]] = {}
+    for task in applies:
+        placed, slot = _place(task, users)
+        slots.setdefault(slot, []).append(placed)
+    for task in _reversed_waves(
+        [task for task in all_tasks if task.action is SyncAction.PRUNE], applies
+    ):
+        slots.setdefault(_slot(task), []).append(task)
+    return tuple(_step(slots[slot]) for slot in sorted(slots))
+
+
+Users = Mapping[GroupKind | str, int]
+
+
+def _first_users(applies: Iterable[SyncTask]) -> Users:
+    """The first wave that needs a kind, and the first that needs a namespace (by its name)."""
+    first: dict[GroupKind | str, int] = {}
+    for task in applies:
+        for needed in (GroupKind(task.key.group, task.key.kind), task.key.namespace):
+            first[needed] = min(task.wave, first.get(needed, task.wave))
+    return first
+
+
+def _place(task: SyncTask, users: Users) -> tuple[SyncTask, Slot]:
+    if task.key.kind == "Namespace" and not task.key.group:
+        moved = replace(task, wave=min(task.wave, users.get(task.key.name, task.wave)))
+        return moved, _slot(moved)
+    needed = [
+        users[kind.group_kind] for kind in defined_by(task.manifest) if kind.group_kind in users
+    ]
+    if not needed:
+        return task, _slot(task)
+    moved = replace(task, wave=min(task.wave, *needed))
+    return moved, (*_slot(moved)[:2], 0)
+
+
+def _slot(task: SyncTask) -> Slot:
+    return (_PHASE_RANK[task.phase], task.wave, 1)
+
+
+def _reversed_waves(prunes: Sequence[SyncTask], applies: Sequence[SyncTask]) -> list[SyncTask]:
+    """What was applied last goes first: the distinct waves of the prunes change places."""
+    ordinary = [task for task in prunes if not task.prune_last]
+    waves = sorted({task.wave for task in ordinary})
+    mirrored = dict(zip(waves, reversed(waves), strict=True))
+    last = max((task.wave for task in (*applies, *ordinary)), default=0) + 1
+    return [replace(task, wave=last if task.prune_last else mirrored[task.wave]) for task in prunes]
+
+
+def _step(tasks: Sequence[SyncTask]) -> SyncStep:
+    applies = sorted((task for task in tasks if task.action is SyncAction.APPLY), key=_order)
+    prunes = sorted((task for task in tasks if task.action is SyncAction.PRUNE), key=_order)
+    groups = groupby(applies, key=lambda task: (task.key.group, task.key.kind))
+    return SyncStep(
+        phase=tasks[0].phase,
+        wave=tasks[0].wave,
+        applies=tuple(tuple(group) for _, group in groups),
+        prunes=tuple(reversed(prunes)),
+    )
+
+
+def _order(task: SyncTask) -> tuple[int, str, str, str, str]:
+    """Kind order, then the kind itself, so that a group is one kind; then name."""
+    key = task.key
+    return (kind_rank(key.kind), key.kind, key.group, key.name, key.namespace)

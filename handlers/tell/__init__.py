@@ -1,1 +1,0 @@
-"""Tell: what a status write says, kept beside it until it is known to have been told."""

@@ -1,0 +1,1 @@
+"""The sandbox evaluates what others wrote: `worker` is its program (Go), `client` its pool."""

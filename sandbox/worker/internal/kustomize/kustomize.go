@@ -1,0 +1,93 @@
+// Package kustomize builds a kustomization that lies in the repository.
+package kustomize
+
+import (
+	"errors"
+	"path"
+	"regexp"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/types"
+
+	"plumbline.dev/sandbox/worker/internal/manifest"
+	"plumbline.dev/sandbox/worker/internal/operation"
+	"plumbline.dev/sandbox/worker/internal/repository"
+	"plumbline.dev/sandbox/worker/internal/wire"
+)
+
+// Params of the operation.
+type Params struct {
+	Path           string    `json:"path"`
+	LoadRestrictor string    `json:"loadRestrictor"` // "none" lets files be used from above a kustomization's folder
+	Overrides      Overrides `json:"overrides"`
+}
+
+// Evaluate builds a kustomization, with what the Application overrides laid over it in memory.
+func Evaluate(call *operation.Call) (wire.Answer, error) {
+	var params Params
+	if err := call.DecodeParams(&params); err != nil {
+		return wire.Answer{}, err
+	}
+	root, err := repository.ExistingFolder(call.Files, params.Path)
+	if err != nil {
+		return wire.Answer{}, err
+	}
+	disk := newFileSystem(call.Files)
+	if err := disk.override(root, params.Overrides); err != nil {
+		return wire.Answer{}, err
+	}
+	options := krusty.MakeDefaultOptions()
+	if params.LoadRestrictor == "none" {
+		options.LoadRestrictions = types.LoadRestrictionsNone
+	}
+	built, err := krusty.MakeKustomizer(options).Run(disk, inRepository(root))
+	if err != nil {
+		return wire.Answer{}, buildFailure(call.Files, root, err)
+	}
+	objects := manifest.NewObjects(call.Limits.OutputBytes)
+	if err := addBuilt(objects, disk.origin(root), built); err != nil {
+		return wire.Answer{}, err
+	}
+	return objects.Answer(), nil
+}
+
+// addBuilt adds the resources of a build; their origin is the kustomization that was built.
+func addBuilt(objects *manifest.Objects, file string, built resmap.ResMap) error {
+	for _, resource := range built.Resources() {
+		encoded, err := resource.MarshalJSON()
+		if err != nil {
+			return wire.NewFailure(wire.KustomizeFailed, "%s: %s", resource.CurId(), err)
+		}
+		if err := objects.AddDocument(file, manifest.Document{}, encoded); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var fileInKustomizeError = regexp.MustCompile(`in File: (\S+)`)
+
+// buildFailure finds the file: the one the message names, else the kustomization of the application.
+func buildFailure(files *repository.Files, root string, err error) error {
+	var known *wire.Failure
+	if errors.As(err, &known) {
+		return known
+	}
+	message := strings.NewReplacer(repositoryFolder+"/", "", "'"+repositoryFolder+"'", "'.'").Replace(err.Error())
+	message = wire.WithoutPassword(message) // kustomize prints what a field holds
+	result := wire.NewFailure(wire.KustomizeFailed, "%s", message)
+	result.File = root
+	if found := fileInKustomizeError.FindStringSubmatch(message); found != nil {
+		result.File = found[1]
+		if path.Base(files.Last()) == path.Base(found[1]) {
+			result.File = files.Last()
+		}
+		result.Line = wire.LineOf(message)
+		if strings.Contains(message, "yaml") {
+			result.Reason = wire.YamlInvalid
+		}
+	}
+	return result
+}

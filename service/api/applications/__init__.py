@@ -1,0 +1,29 @@
+"""The API of applications and AppProjects: read from the projection, written by their agents."""
+
+from service.api.applications import (
+    agent_reads,
+    applications,
+    appproject_writes,
+    appprojects,
+    commands,
+    filters,
+    history,
+    logs,
+    manifests,
+    previews,
+)
+
+ENDPOINTS = (
+    *commands.ENDPOINTS,
+    *applications.ENDPOINTS,
+    *manifests.ENDPOINTS,
+    *agent_reads.ENDPOINTS,
+    *previews.ENDPOINTS,
+    *history.ENDPOINTS,
+    *logs.ENDPOINTS,
+    *appprojects.ENDPOINTS,
+    *appproject_writes.ENDPOINTS,
+    *filters.ENDPOINTS,
+)
+
+__all__ = ["ENDPOINTS"]

@@ -1,0 +1,228 @@
+"""Commands to applications: sync, refresh, terminate and rollback, for one or for many."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any
+
+import msgspec
+
+from bus.link import (
+    RefreshArguments,
+    RollbackArguments,
+    SyncArguments,
+    TaskArguments,
+    TaskPriority,
+    TerminateArguments,
+    kind_of,
+)
+from service.access.permissions import Permission
+from service.access.visibility import visible_applications
+from service.api.agent_tasks.task_requests import (
+    TaskReceipt,
+    TaskReceipts,
+    TaskRequest,
+    TaskSummary,
+    submit,
+)
+from service.api.applications import applications as apps
+from service.api.applications.filters import ORDERS, ApplicationSort, ApplicationsQuery, filters_of
+from service.api.applications.summaries import ApplicationRow, selected
+from service.http.call import ApiCall
+from service.http.endpoint import Endpoint, NoInput, RequestModel
+from service.http.fields import Id, Text
+from service.http.pages import PagedList, read_page
+from service.http.problem import invalid
+
+SYNC = Permission.APPLICATION_SYNC
+OVERRIDE = Permission.APPLICATION_OVERRIDE
+_MOST = 500
+_WEAKENING = frozenset({"Replace=true", "Force=true", "Validate=false"})
+
+ArgumentsOf = Callable[[ApplicationRow], Awaitable[TaskArguments]]
+"""What is asked of the agent about one application."""
+
+
+class ObjectRef(RequestModel, frozen=True, kw_only=True):
+    """One object of the application."""
+
+    group: Text = ""
+    kind: Annotated[str, msgspec.Meta(min_length=1, max_length=63)]
+    namespace: Annotated[str, msgspec.Meta(max_length=63)] = ""
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=253)]
+
+
+Objects = Annotated[tuple[ObjectRef, ...], msgspec.Meta(max_length=1000)]
+Options = Annotated[tuple[Text, ...], msgspec.Meta(max_length=50)]
+
+
+class SyncRequest(RequestModel, frozen=True, kw_only=True, omit_defaults=True):
+    """`revision`: instead of the target revision; `options`: as in the spec."""
+
+    revision: Annotated[str, msgspec.Meta(max_length=253)] = ""
+    prune: bool = False
+    dry_run: bool = False
+    resources: Objects = ()
+    options: Options = ()
+
+
+class RefreshRequest(RequestModel, frozen=True, kw_only=True, omit_defaults=True):
+    hard: bool = False
+    """Forget what is cached: charts, rendered manifests."""
+
+
+class RollbackRequest(RequestModel, frozen=True, kw_only=True):
+    history_id: Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+    prune: bool = False
+
+
+class BulkFilter(ApplicationsQuery, frozen=True, kw_only=True):
+    """As for the list."""
+
+
+class BulkRequest(RequestModel, frozen=True, kw_only=True):
+    """Either ids or a filter; at most 500 applications."""
+
+    ids: Annotated[tuple[Id, ...], msgspec.Meta(max_length=_MOST)] | None = None
+    filter: BulkFilter | None = None
+
+
+class BulkSyncRequest(BulkRequest, frozen=True, kw_only=True):
+    prune: bool = False
+    dry_run: bool = False
+    options: Options = ()
+
+
+class BulkRefreshRequest(BulkRequest, frozen=True, kw_only=True):
+    hard: bool = False
+
+
+async def sync(call: ApiCall, params: SyncRequest) -> TaskReceipt:
+    """Sync an application: make its live state equal its desired state."""
+    row = await apps.find(call, call.id, SYNC)
+    return await _ordered(call, row, await _sync_arguments(call, row, params))
+
+
+async def refresh(call: ApiCall, params: RefreshRequest) -> TaskReceipt:
+    """Refresh an application: look at its source again."""
+    row = await apps.find(call, call.id, SYNC)
+    return await _ordered(call, row, RefreshArguments(hard=params.hard))
+
+
+async def terminate(call: ApiCall, _params: NoInput) -> TaskReceipt:
+    """Terminate the running operation of an application."""
+    row = await apps.find(call, call.id, SYNC)
+    return await _ordered(call, row, TerminateArguments())
+
+
+async def rollback(call: ApiCall, params: RollbackRequest) -> TaskReceipt:
+    """Roll an application back to an entry of its deployment history."""
+    row = await apps.find(call, call.id, SYNC)
+    _check_known(params.history_id, await apps.body_of(call, row), row.subject)
+    arguments = RollbackArguments(history_id=params.history_id, prune=params.prune)
+    return await _ordered(call, row, arguments)
+
+
+async def bulk_sync(call: ApiCall, params: BulkSyncRequest) -> TaskReceipts:
+    """Sync many applications, each by a task of low priority."""
+    options = SyncRequest(prune=params.prune, dry_run=params.dry_run, options=params.options)
+
+    async def arguments(row: ApplicationRow) -> TaskArguments:
+        return await _sync_arguments(call, row, options)
+
+    return await _all(call, params, arguments)
+
+
+async def bulk_refresh(call: ApiCall, params: BulkRefreshRequest) -> TaskReceipts:
+    """Refresh many applications, each by a task of low priority."""
+
+    async def arguments(_row: ApplicationRow) -> TaskArguments:
+        return RefreshArguments(hard=params.hard)
+
+    return await _all(call, params, arguments)
+
+
+async def _sync_arguments(call: ApiCall, row: ApplicationRow, params: SyncRequest) -> SyncArguments:
+    """Make a sync's arguments, with `override` where the caller may exceed the Application.
+
+    Whether the target reaches a commit, and which options weaken the Application's own, is known
+    to the agent only; what weakens in any case is refused here.
+    """
+    scope = await apps.scope_of(call, row)
+    if _WEAKENING & {word.strip() for word in params.options}:
+        call.require(OVERRIDE, scope, f"application {row.subject}")
+    arguments = msgspec.convert(params, SyncArguments, from_attributes=True)
+    return msgspec.structs.replace(arguments, override=call.may(OVERRIDE, scope))
+
+
+def _check_known(history_id: int, body: Mapping[str, Any], name: str) -> None:
+    """Raise ProblemError where the known history has no such entry."""
+    status = body.get("status")
+    found = status.get("history") if isinstance(status, Mapping) else None
+    known = [it.get("id", 0) for it in found or () if isinstance(it, Mapping)]
+    if history_id in known:
+        return
+    there = f"there are {', '.join(map(str, known))}" if known else "nothing was deployed yet"
+    raise invalid("historyId", f"{name} has no history entry {history_id}; {there}", rule="known")
+
+
+async def _ordered(call: ApiCall, row: ApplicationRow, arguments: TaskArguments) -> TaskReceipt:
+    return TaskReceipt(task=await submit(call, task_request_for(row, arguments)))
+
+
+def task_request_for(row: ApplicationRow, arguments: TaskArguments) -> TaskRequest:
+    """Ask the agent of an application for a task about that application."""
+    return TaskRequest(
+        agent_id=row.agent_id,
+        subject=row.subject,
+        project=row.project,
+        arguments=arguments,
+        action=f"application.{kind_of(type(arguments))}",
+    )
+
+
+async def _all(call: ApiCall, params: BulkRequest, arguments: ArgumentsOf) -> TaskReceipts:
+    """Submit all tasks or none: one application that may not be synced refuses the request."""
+    if (params.ids is None) == (params.filter is None):
+        raise invalid("ids", "expected either ids or filter", rule="one-of")
+    ids = params.ids if params.ids is not None else await _filtered(call, params.filter)
+    found: list[TaskSummary] = []
+    for id_ in dict.fromkeys(ids):
+        row = await apps.find(call, id_, SYNC)
+        order = task_request_for(row, await arguments(row))
+        order = msgspec.structs.replace(order, priority=TaskPriority.BULK)
+        found.append(await submit(call, order, part=id_))
+    return TaskReceipts(tasks=found)
+
+
+async def _filtered(call: ApiCall, params: BulkFilter | None) -> tuple[str, ...]:
+    params = msgspec.structs.replace(params or BulkFilter(), limit=_MOST, cursor="")
+    query = selected().where(visible_applications(call.caller, SYNC), *filters_of(params))
+    order = ORDERS[ApplicationSort.NAME]
+    paged = PagedList(name="bulk", order=order, into=ApplicationRow)
+    found = await read_page(call.connection, query, params, paged)
+    if found.next is not None:
+        raise invalid("filter", f"more than {_MOST} applications match", rule="size")
+    return tuple(row.id for row in found.rows)
+
+
+def _post(path: str, handler: Any, takes: type[RequestModel], gives: Any = TaskReceipt) -> Endpoint:
+    return Endpoint(
+        method="POST",
+        path=f"/applications/{path}",
+        needs=SYNC,
+        handler=handler,
+        takes=takes,
+        gives=gives,
+        status=202,
+    )
+
+
+ENDPOINTS = (
+    _post("bulk/sync", bulk_sync, BulkSyncRequest, TaskReceipts),
+    _post("bulk/refresh", bulk_refresh, BulkRefreshRequest, TaskReceipts),
+    _post("{id}/sync", sync, SyncRequest),
+    _post("{id}/refresh", refresh, RefreshRequest),
+    _post("{id}/terminate", terminate, NoInput),
+    _post("{id}/rollback", rollback, RollbackRequest),
+)

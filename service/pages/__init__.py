@@ -1,1 +1,0 @@
-"""The dashboard's files, as `make web` built them; the pages themselves live in web/."""

@@ -1,0 +1,152 @@
+"""An agent in this process, on the real parts: what a flow test speaks to.
+
+It watches two namespaces of its own test (control and destination) and has streams of its own on
+the shared NATS, so that tests do not hear each other.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agent.dependencies import AgentDependencies, open_dependencies
+from agent.lifecycle import Agent
+from agent.settings import Settings
+from bus.events import Event
+from bus.identity import AppKey
+from handlers.application.application import Application
+from playground.githost import HostedRepository
+from playground.kubeapi import KubeApi, KubeApiError
+from tests.support import eventually
+
+APPLICATIONS = "/apis/argoproj.io/v1alpha1/namespaces/{}/applications"
+SERVER = "https://kubernetes.default.svc"
+
+
+@dataclass(slots=True, kw_only=True)
+class AgentFixture:
+    settings: Settings
+    repository: HostedRepository
+    api: KubeApi
+    namespace: str
+    """Of the control plane: Applications and Secrets."""
+    destination: str
+    agent: Agent = field(init=False)
+
+    @property
+    def parts(self) -> AgentDependencies:
+        return self.agent.parts
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Agent]:
+        """The agent acts inside the block, and has drained after it."""
+        async with open_dependencies(self.settings) as parts:
+            self.agent = Agent(parts=parts, identity="flow-test")
+            task = asyncio.create_task(self.agent.run())
+            try:
+                await eventually(lambda: self.agent.acting.is_set() or task.done(), within=60)
+                assert self.agent.acting.is_set(), task.exception()
+                yield self.agent
+            finally:
+                self.agent.stop.set()
+                await asyncio.wait_for(task, 60)
+
+    def commit(self, changes: Mapping[str, str | None], *, branch: str = "") -> str:
+        """Write to the repository; a push is told by its webhook, see `pushed`."""
+        return self.repository.commit(changes, branch=branch)
+
+    async def apply_app(self, name: str, path: str, **spec: Any) -> None:
+        """Create or update an Application on `path` of the repository."""
+        source = {"repoURL": self.repository.url, "path": path, "targetRevision": "main"}
+        body = {
+            "apiVersion": "argoproj.io/v1alpha1",
+            "kind": "Application",
+            "metadata": {"name": name, "namespace": self.namespace, **spec.pop("metadata", {})},
+            "spec": {
+                "project": "default",
+                "source": {**source, **spec.pop("source", {})},
+                "destination": {"server": SERVER, "namespace": self.destination},
+                **spec,
+            },
+        }
+        await self.api.apply(f"{self._applications}/{name}", body)
+
+    async def patch_app(self, name: str, patch: Mapping[str, Any]) -> None:
+        await self.api.patch(f"{self._applications}/{name}", patch)
+
+    async def delete_app(self, name: str) -> None:
+        await self.api.delete(f"{self._applications}/{name}")
+
+    async def app(self, name: str) -> dict[str, Any]:
+        """The Application as the API server has it."""
+        return await self.api.get(f"{self._applications}/{name}")
+
+    async def until(
+        self, fact: Callable[[dict[str, Any]], Any], *, app: str, within: float = 40
+    ) -> dict[str, Any]:
+        """Wait until `fact` holds for the Application as the API server has it."""
+        seen: dict[str, Any] = {}
+
+        async def holds() -> bool:
+            nonlocal seen
+            seen = await self.app(app)
+            return bool(fact(seen))
+
+        try:
+            await eventually(holds, within=within)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{app}: {seen.get('status')}") from error
+        return seen
+
+    async def until_synced(
+        self, name: str, *, health: str = "Healthy", within: float = 40
+    ) -> dict[str, Any]:
+        return await self.until(lambda app: is_synced(app, health=health), app=name, within=within)
+
+    def known(self, name: str) -> Application | None:
+        """The Application as the agent has it."""
+        return self.parts.applications.get(AppKey(self.namespace, name))
+
+    async def get(self, path: str) -> dict[str, Any] | None:
+        """`configmaps/x` or `apps/v1/deployments/x` of the destination namespace, or None."""
+        *api, plural, name = path.split("/")
+        root = f"/apis/{'/'.join(api)}" if api else "/api/v1"
+        try:
+            return await self.api.get(f"{root}/namespaces/{self.destination}/{plural}/{name}")
+        except KubeApiError as error:
+            if error.code == 404:
+                return None
+            raise
+
+    async def publish(self, *events: Event) -> None:
+        await self.parts.bus.publish(*events)
+
+    @property
+    def _applications(self) -> str:
+        return APPLICATIONS.format(self.namespace)
+
+
+def is_synced(app: Mapping[str, Any], *, health: str = "Healthy") -> bool:
+    status = app.get("status", {})
+    return bool(
+        status.get("sync", {}).get("status") == "Synced"
+        and status.get("health", {}).get("status") == health
+    )
+
+
+def conditions(app: Mapping[str, Any]) -> dict[str, str]:
+    """Type -> message."""
+    return {one["type"]: one["message"] for one in app.get("status", {}).get("conditions", [])}
+
+
+def config_map(name: str, **data: str) -> str:
+    lines = "".join(f"  {key}: {value!r}\n" for key, value in data.items())
+    return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata:\n{lines}"
+
+
+def state_folder(base: Path) -> Path:
+    folder = base / "state"
+    folder.mkdir(exist_ok=True)
+    return folder

@@ -1,0 +1,62 @@
+"""A preview says what the sync itself would decide, object by object."""
+
+from __future__ import annotations
+
+from agent.bridge.tasks.executors.diff import IntendedChange, intents
+from bus.link import DiffArguments, ObjectArguments
+from handlers.comparison.comparison import Comparison
+from tests.unit.handlers.application.builders import application
+from tests.unit.handlers.sync.builders import comparison, key, live, manifest
+
+A, B, C = manifest("a"), manifest("b"), manifest("c")
+APP = application()
+
+
+def reported(
+    seen: Comparison, arguments: DiffArguments, *, has_namespace: bool = True
+) -> dict[str, IntendedChange]:
+    found = intents(APP, seen, arguments, has_namespace=has_namespace)
+    return {one.key.rpartition("/")[2]: one.action for one in found}
+
+
+def test_what_is_missing_changed_and_extra() -> None:
+    seen = comparison((A, manifest("b", "2")), (live(B), live(C)))
+    assert reported(seen, DiffArguments(prune=True)) == {"a": "create", "b": "change", "c": "prune"}
+
+
+def test_what_is_as_wanted_is_left_out() -> None:
+    assert reported(comparison((A,), (live(A),)), DiffArguments()) == {}
+
+
+def test_an_extra_object_is_skipped_where_no_prune_was_asked_for_or_it_says_no() -> None:
+    seen = comparison((A,), (live(A), live(C)))
+    kept = comparison((A,), (live(A), live(manifest("c", sync_options="Prune=false"))))
+    assert (
+        reported(seen, DiffArguments())
+        == reported(kept, DiffArguments(prune=True))
+        == {"c": "skip"}
+    )
+    assert reported(seen, DiffArguments(prune=True, options=("Prune=false",))) == {"c": "skip"}
+
+
+def test_what_the_project_denies_is_refused_with_the_reason() -> None:
+    seen = comparison((A, B), denied={key("b"): "not permitted here"})
+    found = {one.key: one for one in intents(APP, seen, DiffArguments(), has_namespace=True)}
+    refused = found[str(key("b"))]
+    assert (refused.action, refused.note) == (IntendedChange.REFUSE, "not permitted here")
+
+
+def test_only_the_chosen_objects() -> None:
+    chosen = DiffArguments(
+        resources=(ObjectArguments(kind="ConfigMap", namespace="shop", name="b"),)
+    )
+    assert reported(comparison((A, B)), chosen) == {"b": "create"}
+
+
+def test_a_namespace_that_would_be_made_is_told() -> None:
+    arguments = DiffArguments(options=("CreateNamespace=true",))
+    assert reported(comparison((A,)), arguments, has_namespace=False) == {
+        "shop": "create",
+        "a": "create",
+    }
+    assert reported(comparison((A,)), arguments) == {"a": "create"}

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from agent.ingress.watch_asks import asks_for_change
+from agent.kube.live_change import LiveChange
+from bus.events.event import Ask
+from bus.events.requests import AssessApp, CompareApp, DeleteApp
+from bus.identity import AppKey
+from bus.status import HealthStatus
+from handlers.ports import LiveObject
+from tests.unit.agent.kube.object_samples import live
+
+SHOP = AppKey("argocd", "shop")
+SHELF = AppKey("argocd", "shelf")
+BLUE = live()
+RED = live(data={"colour": "red"})
+SICK = msgspec.structs.replace(BLUE, health=HealthStatus.DEGRADED)
+DYING = msgspec.structs.replace(BLUE, deleting=True)
+NEXT = live(uid="uid-next")
+UNTRACKED = live(app="")
+SHELVED = live(app="shelf")
+COPY = msgspec.structs.replace(BLUE, key=live("other").key)
+
+
+def app_of(identity: str) -> AppKey | None:
+    return {"shop": SHOP, "shelf": SHELF}.get(identity)
+
+
+def asked(before: LiveObject | None, after: LiveObject | None, **words: Any) -> tuple[Ask, ...]:
+    deleting = words.get("deleting", False)
+    return asks_for_change(LiveChange(before=before, after=after), app_of, lambda _: deleting)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param(BLUE, RED, (CompareApp(app=SHOP),), id="content"),
+        pytest.param(BLUE, None, (CompareApp(app=SHOP),), id="vanished"),
+        pytest.param(None, BLUE, (CompareApp(app=SHOP),), id="appeared"),
+        pytest.param(BLUE, NEXT, (CompareApp(app=SHOP),), id="recreated"),
+        pytest.param(BLUE, SICK, (AssessApp(app=SHOP),), id="health"),
+        pytest.param(BLUE, DYING, (AssessApp(app=SHOP),), id="deletion begun"),
+        pytest.param(BLUE, BLUE, (), id="nothing"),
+        pytest.param(BLUE, UNTRACKED, (CompareApp(app=SHOP),), id="tracking removed"),
+        pytest.param(BLUE, SHELVED, (CompareApp(app=SHOP), CompareApp(app=SHELF)), id="moved"),
+        pytest.param(UNTRACKED, None, (), id="of nobody"),
+        pytest.param(COPY, None, (), id="copied annotation"),
+        pytest.param(live(app="ghost"), None, (), id="of an unknown application"),
+    ],
+)
+def test_a_change_asks_for(
+    before: LiveObject | None, after: LiveObject | None, expected: tuple[Ask, ...]
+) -> None:
+    assert asked(before, after) == expected
+
+
+def test_an_application_that_is_being_deleted_goes_on_when_an_object_vanished() -> None:
+    assert asked(BLUE, None, deleting=True) == (DeleteApp(app=SHOP),)
+
+
+def test_an_application_that_is_being_deleted_is_neither_compared_nor_assessed() -> None:
+    assert asked(BLUE, RED, deleting=True) == asked(BLUE, SICK, deleting=True) == ()

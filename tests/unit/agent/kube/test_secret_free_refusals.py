@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from agent.kube.errors import ConflictError, discreet
+from handlers.ports import ApplyRefusedError
+
+SECRET = {"apiVersion": "v1", "kind": "Secret", "data": {"token": "aHVudGVyMg==", "pin": 12345}}
+
+
+def test_neither_a_value_nor_its_decoding_is_quoted() -> None:
+    error = ApplyRefusedError("not 'hunter2', not aHVudGVyMg==, not 12345", code=422)
+
+    message = discreet(error, SECRET)
+
+    assert message.message == "not '++++++++', not ++++++++, not ++++++++"
+    assert (message.code, message.permanent) == (422, True)
+
+
+def test_what_a_wrong_secret_nests_is_not_quoted_either() -> None:
+    wrong = {**SECRET, "data": {"token": {"hunter2": ["swordfish"]}}}
+    error = ApplyRefusedError('token: {"hunter2":["swordfish"]}', code=422)
+
+    assert discreet(error, wrong).message == 'token: {"++++++++":["++++++++"]}'
+
+
+def test_its_class_stays() -> None:
+    error = ConflictError("no", code=409, permanent=False)
+
+    assert type(discreet(error, SECRET)) is ConflictError
+    assert not discreet(error, SECRET).permanent
+
+
+def test_what_is_no_secret_is_quoted() -> None:
+    error = ApplyRefusedError("12345", code=422)
+
+    assert discreet(error, {**SECRET, "kind": "ConfigMap"}).message == "12345"

@@ -1,0 +1,65 @@
+"""Git behind the counter: fetches are counted, answers and failures pass through."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.observe.counted_git import CountedGit
+from agent.observe.metrics import make_metrics
+from bus.identity import Revision
+from bus.repository_url import RepositoryUrl, UrlLogin
+from bus.status import Reason
+from handlers.ports import CommitTree, RepositoryAccess, RepositoryError
+
+A = RepositoryAccess(RepositoryUrl.parse("https://git.example/a"), login=UrlLogin("me", "hush"))
+SHOWN = {"repo": "https://git.example/a"}
+
+
+class OneRepository:
+    def __init__(self, *, down: bool = False) -> None:
+        self.down = down
+
+    def access(self, url: str, project: str) -> RepositoryAccess:
+        return RepositoryAccess(RepositoryUrl.parse(url), project)
+
+    async def fetch(self, repository: RepositoryAccess) -> None:
+        if self.down:
+            raise RepositoryError(Reason.REPOSITORY_UNREACHABLE, f"{repository.url} is down")
+
+    async def resolve(self, repository: RepositoryAccess, target_revision: str) -> Revision:
+        return Revision(f"{repository.url} {target_revision}")
+
+    async def tree(self, repository: RepositoryAccess, revision: Revision) -> CommitTree:
+        raise NotImplementedError
+
+    async def changed_paths(
+        self, repository: RepositoryAccess, before: Revision, after: Revision
+    ) -> frozenset[str] | None:
+        return frozenset({str(repository.url), before, after})
+
+
+async def test_a_fetch_is_counted_without_its_secret() -> None:
+    metrics = make_metrics()
+    await CountedGit(OneRepository(), metrics).fetch(A)
+
+    value = metrics.registry.get_sample_value
+    assert value("argocd_git_request_total", SHOWN | {"request_type": "fetch"}) == 1
+    assert value("argocd_git_request_duration_seconds_count", {"request_type": "fetch"}) == 1
+    assert value("argocd_git_fetch_fail_total", SHOWN) is None
+
+
+async def test_a_failed_fetch_is_counted_and_raised() -> None:
+    metrics = make_metrics()
+    with pytest.raises(RepositoryError):
+        await CountedGit(OneRepository(down=True), metrics).fetch(A)
+
+    assert metrics.registry.get_sample_value("argocd_git_fetch_fail_total", SHOWN) == 1
+
+
+async def test_answers_pass_through() -> None:
+    git = CountedGit(OneRepository(), make_metrics())
+
+    url = str(A.url)
+    assert git.access(url, "shop") == RepositoryAccess(A.url, "shop")
+    assert await git.resolve(A, "main") == f"{url} main"
+    assert await git.changed_paths(A, Revision("a"), Revision("b")) == frozenset({url, "a", "b"})

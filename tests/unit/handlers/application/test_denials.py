@@ -1,0 +1,55 @@
+"""Why an object is not permitted, and which list to change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handlers.application.denials import denial
+from handlers.application.spec import Destination
+from handlers.manifest.kinds import KindInfo
+from tests.unit.handlers.application.builders import SERVER, project
+
+HERE = Destination(server=SERVER, namespace="shop")
+SECRET = KindInfo(group="", version="v1", kind="Secret", plural="secrets", namespaced=True)
+ROLE = KindInfo(group="rbac.x", version="v1", kind="Role", plural="roles", namespaced=False)
+ANY_SECRET = [{"group": "", "kind": "Secret"}]
+ANY_ROLE = [{"group": "*", "kind": "Role"}]
+
+DENIED: dict[str, tuple[dict[str, Any], KindInfo, list[str]]] = {
+    "namespaced, not listed": (
+        {"namespaceResourceWhitelist": []},
+        SECRET,
+        ["add it to spec.namespaceResourceWhitelist"],
+    ),
+    "namespaced, listed as denied": (
+        {"namespaceResourceBlacklist": ANY_SECRET},
+        SECRET,
+        ["remove it from spec.namespaceResourceBlacklist"],
+    ),
+    "elsewhere": ({"destinations": []}, SECRET, ["spec.destinations", "'shop'", SERVER]),
+    "cluster, not listed": (
+        {"clusterResourceWhitelist": []},
+        ROLE,
+        ["Role of rbac.x", "add it to spec.clusterResourceWhitelist"],
+    ),
+    "cluster, both": (
+        {"clusterResourceWhitelist": [], "clusterResourceBlacklist": ANY_ROLE},
+        ROLE,
+        ["add it to spec.clusterResourceWhitelist and remove it from spec.clusterResourceBl"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("rules", "kind", "messages"), DENIED.values(), ids=DENIED)
+def test_a_denial_names_the_project_and_the_list_to_change(
+    rules: dict[str, Any], kind: KindInfo, messages: list[str]
+) -> None:
+    found = denial(project(rules), kind, name="web", destination=HERE)
+    assert "AppProject 'default'" in found
+    assert [one for one in messages if one not in found] == []
+
+
+def test_what_is_permitted_is_not_denied() -> None:
+    assert denial(project(), SECRET, name="web", destination=HERE) == ""

@@ -1,0 +1,195 @@
+"""What is not acted on is reported, and holds automated syncs where that could do harm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from bus.status import ConditionType
+from handlers.application.unknown_field import UnknownField
+from handlers.application.unsupported import Unsupported, conditions_of
+from handlers.application.unsupported_fields import unsupported
+from handlers.application.validate import problems
+from tests.golden import assert_golden
+from tests.unit.handlers.application.builders import REPO, SERVER, application, project
+
+SOURCE = {"repoURL": REPO, "path": "web"}
+HEALING = {"automated": {"selfHeal": True}}
+IGNORED = {"ignoreDifferences": [{"kind": "Pod"}]}
+
+SPECS: dict[str, dict[str, Any]] = {
+    "ignoreDifferences": IGNORED,
+    "namespace metadata": {"syncPolicy": {"managedNamespaceMetadata": {"labels": {"a": "b"}}}},
+    "ref": {"source": SOURCE | {"ref": "values"}},
+    "helm 2": {"source": SOURCE | {"helm": {"version": "v2"}}},
+    "helm credentials": {"source": SOURCE | {"helm": {"passCredentials": True}}},
+    "kustomize": {"source": SOURCE | {"kustomize": {"version": "v5"}}},
+    "kustomize kube": {"source": SOURCE | {"kustomize": {"kubeVersion": "1.30"}}},
+    "force": {"syncPolicy": {"syncOptions": ["Force=true"]}},
+    "client side": {"syncPolicy": {"syncOptions": ["ServerSideApply=false"]}},
+    "confirm": {"syncPolicy": {"syncOptions": ["Prune=confirm"]}},
+    "unknown": {"syncPolicy": {"syncOptions": ["Magic=true"]}},
+}
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+def test_a_field_without_effect_is_reported_and_does_not_block(spec: dict[str, Any]) -> None:
+    app = application(spec)
+    (found,) = unsupported(app, project())
+    (condition,) = conditions_of(app, (found,))
+    assert condition.type == ConditionType.UNSUPPORTED_FIELD_WARNING
+    assert problems(app, project()) == ()
+
+
+HARMFUL: dict[str, dict[str, Any]] = {
+    "what is ignored is healed": IGNORED | {"syncPolicy": HEALING},
+    "what is ignored is respected": IGNORED
+    | {"syncPolicy": {"automated": {}, "syncOptions": ["RespectIgnoreDifferences=true"]}},
+    "a namespace without its labels": {
+        "syncPolicy": {
+            "automated": {},
+            "syncOptions": ["CreateNamespace=true"],
+            "managedNamespaceMetadata": {"labels": {"a": "b"}},
+        }
+    },
+    "a shared object": {
+        "syncPolicy": {"automated": {}, "syncOptions": ["FailOnSharedResource=true"]}
+    },
+}
+
+
+@pytest.mark.parametrize("spec", HARMFUL.values(), ids=HARMFUL)
+def test_a_field_whose_neglect_could_do_harm_holds_automated_syncs(spec: dict[str, Any]) -> None:
+    app = application(spec)
+    held = [one for one in unsupported(app, project()) if one.harmful]
+    assert {one.type for one in conditions_of(app, held)} == {ConditionType.AUTO_SYNC_HELD_WARNING}
+    assert all("automated sync is held" in one.message for one in held)
+
+
+def test_an_unknown_field_holds_automated_syncs_only_where_it_could_decide_something() -> None:
+    unknown = [UnknownField(path=path) for path in ("spec.remark", "spec.source.shallow")]
+    app = replace(application(), unknown_fields=(*unknown,))
+    team = replace(project(), unknown_fields=(UnknownField(path="spec.onlyOnMondays"),))
+    found = {it.field: it.harmful for it in unsupported(app, team)}
+    of_team = f"spec.onlyOnMondays of AppProject {app.spec.project}"
+    assert found == {"spec.remark": False, "spec.source.shallow": True, of_team: True}
+
+
+def test_nothing_is_held_where_people_start_the_syncs() -> None:
+    found = (Unsupported(field="x", consequence="y", harmful=True),)
+    (condition,) = conditions_of(application(), found)
+    assert condition.type == ConditionType.UNSUPPORTED_FIELD_WARNING
+
+
+def test_ignored_differences_without_self_heal_hold_nothing() -> None:
+    (found,) = unsupported(application(IGNORED | {"syncPolicy": {"automated": {}}}), project())
+    assert not found.harmful
+
+
+@pytest.mark.parametrize("option", ["CreateNamespace=true", "PruneLast=true", "Replace=true"])
+def test_an_option_with_effect_is_not_reported(option: str) -> None:
+    assert unsupported(application({"syncPolicy": {"syncOptions": [option]}}), project()) == ()
+
+
+def test_orphans_of_the_project_are_reported() -> None:
+    (orphans,) = unsupported(application(), project({"orphanedResources": {}}))
+    assert not orphans.harmful
+
+
+def manifest(name: str, **annotations: str) -> dict[str, Any]:
+    notes = {f"argocd.argoproj.io/{key.replace('_', '-')}": v for key, v in annotations.items()}
+    return {"kind": "Job", "metadata": {"name": name, "annotations": notes}}
+
+
+def test_hooks_are_named_and_hold() -> None:
+    written = [manifest("migrate", hook="PreSync"), manifest("plain")]
+    (found,) = unsupported(application(), project(), written)
+    assert found.harmful
+    assert "Job migrate" in found.message
+    assert "plain" not in found.message
+
+
+def test_hooks_of_the_deletion_are_reported_and_hold_no_sync() -> None:
+    (found,) = unsupported(application(), project(), [manifest("clean", hook="PostDelete")])
+    assert not found.harmful
+
+
+@pytest.mark.parametrize("hook", ["Skip"])
+def test_an_object_that_is_set_aside_is_not_reported(hook: str) -> None:
+    assert unsupported(application(), project(), [manifest("test", hook=hook)]) == ()
+
+
+OBJECT_OPTIONS = {
+    "force": "Force=true",
+    "confirm": "Delete=confirm",
+    "unknown": "Prune=maybe",
+    "of applications only": "CreateNamespace=true",
+}
+
+
+@pytest.mark.parametrize("option", OBJECT_OPTIONS.values(), ids=OBJECT_OPTIONS)
+def test_an_option_of_an_object_is_reported_with_its_bearers(option: str) -> None:
+    bearers = [manifest("a", sync_options=option), manifest("b", sync_options=option)]
+    (found,) = unsupported(application(), project(), bearers)
+    assert option in found.message
+    assert "Job a, Job b" in found.message
+
+
+def test_an_option_of_an_object_that_is_acted_on_is_not_reported() -> None:
+    bearer = manifest("a", sync_options="Prune=false, Replace=true,ServerSideApply=true")
+    assert unsupported(application(), project(), [bearer]) == ()
+
+
+def test_subscriptions_to_notifications_are_reported() -> None:
+    notes = {"notifications.argoproj.io/subscribe.on-deployed.slack": "shop"}
+    (found,) = unsupported(application(metadata={"annotations": notes}), project())
+    assert "nobody is notified" in found.message
+
+
+def test_a_generated_application_says_that_its_set_is_not_followed() -> None:
+    owner = {"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "name": "shops"}
+    (found,) = unsupported(application(metadata={"ownerReferences": [owner]}), project())
+    assert "ApplicationSet shops" in found.message
+
+
+PROTECTING: dict[str, dict[str, Any]] = {
+    "signatures": {"signatureKeys": [{"keyID": "4AEE18F83AFDEB23"}]},
+    "integrity": {"sourceIntegrity": {"git": {"policies": [{}]}}},
+    "service accounts": {
+        "destinationServiceAccounts": [
+            {"server": SERVER, "namespace": "sh*", "defaultServiceAccount": "deployer"}
+        ]
+    },
+    "own clusters": {"permitOnlyProjectScopedClusters": True},
+}
+
+
+@pytest.mark.parametrize("rules", PROTECTING.values(), ids=PROTECTING)
+def test_a_project_whose_protection_cannot_be_held_blocks(rules: dict[str, Any]) -> None:
+    (found,) = problems(application(), project(rules))
+    assert found.type == ConditionType.INVALID_SPEC_ERROR
+
+
+def test_a_service_account_for_another_destination_blocks_nothing() -> None:
+    rule = {"server": SERVER, "namespace": "other", "defaultServiceAccount": "deployer"}
+    assert problems(application(), project({"destinationServiceAccounts": [rule]})) == ()
+
+
+def test_the_messages_of_conditions_are_those_of_the_golden_file() -> None:
+    fields = {name: unsupported(application(it), project()) for name, it in SPECS.items()}
+    options = {
+        f"option {name}": unsupported(application(), project(), [manifest("a", sync_options=it)])
+        for name, it in OBJECT_OPTIONS.items()
+    }
+    protecting = {
+        f"project {name}": problems(application(), project(rules))
+        for name, rules in PROTECTING.items()
+    }
+    found = {name: conditions_of(application(), it) for name, it in (fields | options).items()}
+    texts = {
+        name: " | ".join(f"{it.type}: {it.message}" for it in conditions)
+        for name, conditions in (found | protecting).items()
+    }
+    assert_golden("conditions", texts)

@@ -1,0 +1,92 @@
+"""Worlds for tests: what Git wants and the cluster has, as two mappings of names to data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from bus.identity import NO_DIGEST, AppKey, RepositoryKey, ResourceKey, Revision, digest_of
+from bus.status import HealthStatus
+from handlers.comparison.comparison import Comparison, ComparisonInput, compared, joined
+from handlers.comparison.normalised_objects import desired_of
+from handlers.comparison.object_difference import DiffOutcome, DiffVerdict
+from handlers.manifest.tracking import stamp
+from handlers.ports import LiveObject
+from handlers.ports.rendering import RenderRecord, SourceType
+
+APP = AppKey("argocd", "web")
+REVISION = Revision("b" * 40)
+
+
+def key(name: str) -> ResourceKey:
+    return ResourceKey("", "ConfigMap", "shop", name)
+
+
+def manifest(name: str, value: str = "1", **annotations: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": name,
+            "namespace": "shop",
+            "annotations": {
+                f"argocd.argoproj.io/{k.replace('_', '-')}": v for k, v in annotations.items()
+            },
+        },
+        "data": {"value": value},
+    }
+
+
+def live(written: Mapping[str, Any], *, app: str = "web", **parts: Any) -> LiveObject:
+    """As if `app` had applied it."""
+    stamped = stamp(written, app)
+    body = msgspec.json.encode(stamped)
+    name = written["metadata"]["name"]
+    whole: dict[str, Any] = {
+        "key": key(name),
+        "version": "v1",
+        "uid": f"uid-{name}",
+        "resource_version": digest_of(body),
+        "tracking": f"{app}:/ConfigMap:shop/{name}",
+        "health": HealthStatus.HEALTHY,
+        "body": body,
+    }
+    return LiveObject(**(whole | parts))
+
+
+def found(
+    desired: tuple[Mapping[str, Any], ...],
+    lives: tuple[LiveObject, ...] = (),
+    denied: Mapping[ResourceKey, str] = {},
+) -> ComparisonInput:
+    record = RenderRecord(
+        app=APP,
+        repository=RepositoryKey("https://git.example/shop"),
+        revision=REVISION,
+        recipe=NO_DIGEST,
+        read_set={},
+        digest=NO_DIGEST,
+        objects=len(desired),
+        source_type=SourceType.DIRECTORY,
+    )
+    return ComparisonInput(
+        record=record,
+        desired=desired_of(stamp(one, "web") for one in desired),
+        lives={one.key: one for one in lives},
+        identity="web",
+        denied=denied,
+    )
+
+
+def comparison(
+    desired: tuple[Mapping[str, Any], ...],
+    lives: tuple[LiveObject, ...] = (),
+    denied: Mapping[ResourceKey, str] = {},
+) -> Comparison:
+    seen = found(desired, lives, denied)
+    return joined(compared(seen, {}), seen)
+
+
+SAME = DiffOutcome(verdict=DiffVerdict.SAME)
