@@ -32,10 +32,10 @@ async def checkpoint_all(
         names = list((await connection.execute(select(accounts.c.id))).scalars())
     for account in names:
         async with engine.begin() as connection:
-            await _checkpoint(connection, account, ring, before, now)
+            await checkpoint(connection, account, ring, before, now)
 
 
-async def _checkpoint(
+async def checkpoint(
     connection: AsyncConnection, account: str, ring: KeyRing, before: datetime, now: datetime
 ) -> None:
     earlier = await checkpoints.checkpoint_of(connection, account, ring)
@@ -64,13 +64,12 @@ async def _last_before(
 ) -> tuple[int, str] | None:
     """Sequence and hash of the last record that goes; None where none goes."""
     present = (audit.c.account_id == account) & (audit.c.sequence > removed)
-    kept = select(func.min(audit.c.sequence)).where(present, audit.c.time >= before)
-    newest = select(func.max(audit.c.sequence)).where(present)
-    first_kept = await connection.scalar(kept) or await connection.scalar(newest)
-    if first_kept is None:
-        return None
+    kept = func.min(audit.c.sequence).filter(audit.c.time >= before)
+    # One statement, one moment: a record that is written between two would be taken for the newest,
+    # and those that were written with it for old ones.
+    first_kept = select(func.coalesce(kept, func.max(audit.c.sequence))).where(present)
     query = select(audit.c.sequence, audit.c.hash).where(
-        present, audit.c.sequence == first_kept - 1
+        present, audit.c.sequence == first_kept.scalar_subquery() - 1
     )
     row = (await connection.execute(query)).one_or_none()
     return None if row is None else (row.sequence, row.hash)

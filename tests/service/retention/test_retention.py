@@ -253,6 +253,24 @@ async def old_audit(running_service: RunningService, count: int = 5) -> str:
     return account
 
 
+@dataclass
+class WrittenDuring:
+    """A connection of one run; somebody else writes once after each question of it."""
+
+    connection: AsyncConnection
+    write: Callable[[], Awaitable[None]]
+
+    async def execute(self, *arguments: Any) -> Any:
+        answer = await self.connection.execute(*arguments)
+        await self.write()
+        return answer
+
+    async def scalar(self, *arguments: Any) -> Any:
+        answer = await self.connection.scalar(*arguments)
+        await self.write()
+        return answer
+
+
 async def verdict_of(running_service: RunningService, account: str) -> ChainVerdict:
     dependencies = running_service.service.dependencies
     async with dependencies.engine.connect() as connection:
@@ -306,6 +324,21 @@ async def test_the_newest_record_stays_however_old_it_is(running_service: Runnin
     await retain(running_service)
     assert [sequence for sequence, _ in await kept(running_service, account)] == [3, 4]
     assert (await verdict_of(running_service, account)).intact
+
+
+async def test_what_is_written_during_a_run_is_not_taken_for_old(
+    running_service: RunningService,
+) -> None:
+    """Three new records between the questions of a run over an account that had none."""
+    await eventually(lambda: own_run_ended(running_service))
+    account, dependencies = new_id(), running_service.service.dependencies
+    await add(running_service, accounts, id=account, name=account)
+    async with dependencies.engine.begin() as connection:
+        writing = WrittenDuring(connection, lambda: record_all(running_service, account, *[now()] * 3))
+        await checkpoint(
+            cast(AsyncConnection, writing), account, dependencies.keys.ring, now() - YEARS, now()
+        )
+    assert [action for _, action in await kept(running_service, account)] == ["a.b"] * 3
 
 
 @pytest.mark.parametrize(
