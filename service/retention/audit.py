@@ -38,6 +38,7 @@ async def checkpoint_all(
 async def checkpoint(
     connection: AsyncConnection, account: str, ring: KeyRing, before: datetime, now: datetime
 ) -> None:
+    """Sign how far one account's records may be removed; nothing is written where none may."""
     earlier = await checkpoints.checkpoint_of(connection, account, ring)
     removed = 0 if earlier is None else earlier.sequence
     last = await _last_before(connection, account, before, removed)

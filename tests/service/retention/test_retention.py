@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import asyncpg
 import pytest
 from sqlalchemy import Select, Table, func, insert, select, text, update
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bus.identity import new_id
 from bus.link import RefreshArguments
@@ -27,6 +29,7 @@ from service.projection.batch import BatchScope
 from service.projection.batch_changes import BatchChanges
 from service.projection.row_writes import write
 from service.retention import policy
+from service.retention.audit import checkpoint
 from service.retention.job import LOCK
 from service.retention.policy import RecordClass, month_of
 from service.store.tables import accounts, audit, audit_checkpoints, drifts, facts, tasks
@@ -271,6 +274,11 @@ class WrittenDuring:
         return answer
 
 
+async def write_three(running_service: RunningService, account: str) -> None:
+    """New records, of the same moment."""
+    await record_all(running_service, account, *[now()] * 3)
+
+
 async def verdict_of(running_service: RunningService, account: str) -> ChainVerdict:
     dependencies = running_service.service.dependencies
     async with dependencies.engine.connect() as connection:
@@ -334,9 +342,11 @@ async def test_what_is_written_during_a_run_is_not_taken_for_old(
     account, dependencies = new_id(), running_service.service.dependencies
     await add(running_service, accounts, id=account, name=account)
     async with dependencies.engine.begin() as connection:
-        writing = WrittenDuring(connection, lambda: record_all(running_service, account, *[now()] * 3))
+        writing = WrittenDuring(
+            connection, lambda: record_all(running_service, account, *[now()] * 3)
+        )
         await checkpoint(
-            cast(AsyncConnection, writing), account, dependencies.keys.ring, now() - YEARS, now()
+            cast("AsyncConnection", writing), account, dependencies.keys.ring, now() - YEARS, now()
         )
     assert [action for _, action in await kept(running_service, account)] == ["a.b"] * 3
 
