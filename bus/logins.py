@@ -37,15 +37,15 @@ def account_of(scope: AgentScope, login: BusLogin) -> str:
     return scope.name("subscribers") if login is BusLogin.SUBSCRIBER else AGENTS_ACCOUNT
 
 
-class Shared(msgspec.Struct, frozen=True, kw_only=True):
+class ExportedSubjects(msgspec.Struct, frozen=True, kw_only=True):
     """The subjects that the agents' account exports to the subscribers' account."""
 
     facts: str
     reads: str
 
 
-def shared(scope: AgentScope) -> Shared:
-    return Shared(facts=_facts(scope), reads=_direct(StreamName.FACT.name_in(scope)))
+def shared(scope: AgentScope) -> ExportedSubjects:
+    return ExportedSubjects(facts=_facts(scope), reads=_direct(StreamName.FACT.name_in(scope)))
 
 
 class Permissions(msgspec.Struct, frozen=True, kw_only=True):

@@ -164,11 +164,11 @@ def logged_in() -> bool:
 def print_events(options: EventOptions) -> NoReturn:
     from cli.remote import command_runner  # noqa: PLC0415  an HTTP client, for this only
     from cli.remote.audit import ago  # noqa: PLC0415  likewise
-    from cli.remote.events import EventOutput, EventSelection  # noqa: PLC0415  likewise
+    from cli.remote.events import EventOutput, EventRange  # noqa: PLC0415  likewise
     from cli.remote.service_client import ServiceClient  # noqa: PLC0415  likewise
 
     async def work(client: ServiceClient) -> Exit:
-        selection = EventSelection(
+        selection = EventRange(
             app=options.app,
             types=frozenset(options.kinds),
             since=ago(options.since),

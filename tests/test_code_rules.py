@@ -76,6 +76,18 @@ def test_replace_names_a_field_of_some_class() -> None:
     assert unknown == []
 
 
+def test_a_public_class_name_has_one_meaning() -> None:
+    """What is generated from the API for its clients goes by the API's names."""
+    defined: dict[str, list[str]] = {}
+    for path in (it for folder in NAMED[".py"] for it in (ROOT / folder).rglob("*.py")):
+        if path.name == "service_types.py":
+            continue
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                defined.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: files for name, files in defined.items() if len(files) > 1} == {}
+
+
 def test_lock_files_name_no_registry() -> None:
     locks = (
         *ROOT.glob("*.lock"),

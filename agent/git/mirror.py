@@ -29,7 +29,7 @@ from agent.git.transport import (
     fetch_arguments,
     fetch_environment,
 )
-from agent.git.tree import GitTree, ObjectReader
+from agent.git.tree import GitObjectReader, GitTree
 from bus.events import Commit
 from bus.identity import Revision
 from handlers.ports import RepositoryError
@@ -47,7 +47,7 @@ class Mirror:
         self._folder = folder
         self._fetch_seconds = fetch_seconds
         self._repository = pygit2.Repository(str(folder), pygit2.enums.RepositoryOpenFlag.BARE)
-        self._objects = ObjectReader(self._repository)
+        self._objects = GitObjectReader(self._repository)
         self.begun = 0
         """Fetches begun in this life of the process."""
         self.succeeded = 0

@@ -54,7 +54,7 @@ def decode_folder(raw: bytes) -> dict[str, FolderEntry]:
     return items
 
 
-class ObjectReader:
+class GitObjectReader:
     """Reads objects of one mirror; small caches of what never changes."""
 
     def __init__(self, repository: pygit2.Repository) -> None:
@@ -106,7 +106,7 @@ class ObjectReader:
 class GitTree:
     """handlers.ports.Tree over a root tree of a mirror."""
 
-    def __init__(self, objects: ObjectReader, root: str) -> None:
+    def __init__(self, objects: GitObjectReader, root: str) -> None:
         self._objects = objects
         self._root = root
 
@@ -157,4 +157,4 @@ def local_commit(folder: Path, revision: str) -> tuple[Revision, GitTree]:
     except (pygit2.GitError, KeyError, ValueError) as e:
         message = f"{folder} has no revision {revision}: {e}"
         raise RepositoryError(Reason.REVISION_NOT_FOUND, message) from e
-    return Revision(str(commit.id)), GitTree(ObjectReader(repository), str(commit.tree.id))
+    return Revision(str(commit.id)), GitTree(GitObjectReader(repository), str(commit.tree.id))

@@ -16,7 +16,7 @@ import msgspec
 
 from agent.clock import SystemClock
 from agent.store.application_writes import UnconfirmedWrites, journal_entry_in, status_patch
-from agent.store.object_reader import ObjectReader
+from agent.store.object_reader import ArgoResourceReader
 from agent.store.repository_users import RepositoryUsers
 from agent.subscribers import Subscribers
 from bus.identity import AppKey, RepositoryKey
@@ -63,7 +63,7 @@ class Applications:
         self._apps: dict[AppKey, Application] = {}
         self._users = RepositoryUsers()
         self._projects: dict[str, AppProject] = {}
-        self._reader = ObjectReader()
+        self._reader = ArgoResourceReader()
         self._deleted: OrderedDict[str, None] = OrderedDict()
         """UIDs of deleted objects: the answer to our last write may come after the deletion."""
 

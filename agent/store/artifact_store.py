@@ -25,7 +25,7 @@ _CACHE_BYTES = 16 * 1024 * 1024
 _LARGEST_CACHED = 1024 * 1024
 
 
-class Shared(Protocol):
+class SharedArtifacts(Protocol):
     """A cache that several agents share; it answers None and does nothing when it is away."""
 
     async def get(self, digest: Digest) -> bytes | None: ...
@@ -36,7 +36,12 @@ class ArtifactStore:
     """Implements handlers.ports.Artifacts; make it with `open`."""
 
     def __init__(
-        self, folder: Path, cipher: Cipher, max_total: int, shared: Shared | None, files: FileWriter
+        self,
+        folder: Path,
+        cipher: Cipher,
+        max_total: int,
+        shared: SharedArtifacts | None,
+        files: FileWriter,
     ) -> None:
         self._folder = folder
         self._cipher = cipher
@@ -54,7 +59,7 @@ class ArtifactStore:
         *,
         cipher: Cipher,
         max_total: int = MAX_TOTAL,
-        shared: Shared | None = None,
+        shared: SharedArtifacts | None = None,
         files: FileWriter | None = None,
     ) -> Self:
         """Open the store. Blocking: looks at every file in `folder`."""

@@ -31,7 +31,7 @@ log = structlog.get_logger()
 _MOST = 20
 
 
-class ObjectReader:
+class ArgoResourceReader:
     def __init__(self) -> None:
         self._malformed: dict[AppKey, str] = {}
 

@@ -26,7 +26,7 @@ _LOGIN_ENDED = "the login has ended"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventSelection:
+class EventRange:
     """The range of events: `since` is a time (empty: no replay), `last` an event's id."""
 
     app: str = ""
@@ -42,7 +42,7 @@ class EventOutput:
     """Print each entry once; `last` is the id to continue a cut stream after."""
 
     client: ServiceClient
-    selection: EventSelection
+    selection: EventRange
     last: str = ""
     _replayed: set[str] = field(default_factory=set)
     """Ids of facts, which the change feed may bring once more."""

@@ -69,7 +69,7 @@ class AuditVerification(ResponseModel, frozen=True, kw_only=True):
     reason: str
 
 
-class AuditRow(msgspec.Struct, frozen=True, kw_only=True):
+class ListedAuditRow(msgspec.Struct, frozen=True, kw_only=True):
     sequence: int
     id: str
     time: datetime
@@ -108,7 +108,7 @@ async def list_audit(call: ApiCall, params: AuditQuery) -> Page[AuditRecord]:
     paged = PagedList(
         name=f"{call.account}/audit",
         order=PageOrder(columns=(audit.c.sequence,), descending=True),
-        into=AuditRow,
+        into=ListedAuditRow,
     )
     found = await read_page(call.connection, query, params, paged)
     return found.page(_record)
@@ -158,7 +158,7 @@ async def verify_audit(call: ApiCall, _params: NoInput) -> AuditVerification:
     )
 
 
-def _record(row: AuditRow) -> AuditRecord:
+def _record(row: ListedAuditRow) -> AuditRecord:
     names = [name for name in AuditRecord.__struct_fields__ if name != "time"]
     plain = {name: getattr(row, name) for name in names}
     return AuditRecord(**plain, time=text_of(row.time))

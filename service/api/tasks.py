@@ -16,7 +16,7 @@ from service.access.visibility import (
     visible_tasks,
 )
 from service.api.agent_tasks.task_requests import TaskRow, TaskSummary, row_of, task_of
-from service.api.agents.agents import AgentIdentity
+from service.api.agents.agents import AgentScopeRow
 from service.api.applications import applications as apps
 from service.api.applications.summaries import ApplicationRow, selected
 from service.api.connections.nouns import NOUNS, REPOSITORIES, ConnectionNoun
@@ -92,7 +92,7 @@ async def _find(call: ApiCall) -> TaskRow:
 async def _require(call: ApiCall, row: TaskRow) -> None:
     """Require the permission to end a task: its owner's, or a sync's for reads of others."""
     agent = select(agents).where(agents.c.id == row.agent_id)
-    scope = agent_scope(await read_row(call.connection, agent, AgentIdentity))
+    scope = agent_scope(await read_row(call.connection, agent, AgentScopeRow))
     noun = _noun_of(row)
     if noun is not None:
         needed = {TaskKind.PUT: noun.edit, TaskKind.DELETE: noun.delete}

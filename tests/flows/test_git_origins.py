@@ -30,7 +30,7 @@ _PASSED_ON = {"Content-Type", "Content-Encoding", "Git-Protocol"}
 
 
 @dataclass(slots=True)
-class Listener:
+class HeadRecorder:
     """A server that keeps the heads of what it was asked and answers with `status`."""
 
     status: int = 401
@@ -56,7 +56,7 @@ class Listener:
 
 
 @asynccontextmanager
-async def listening(listener: Listener, port: int = 0) -> AsyncIterator[Listener]:
+async def listening(listener: HeadRecorder, port: int = 0) -> AsyncIterator[HeadRecorder]:
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", listener.answer)
     async with TestServer(application, port=port or None) as server:
@@ -65,9 +65,9 @@ async def listening(listener: Listener, port: int = 0) -> AsyncIterator[Listener
 
 
 @asynccontextmanager
-async def wanting_suffix(behind: str) -> AsyncIterator[Listener]:
+async def wanting_suffix(behind: str) -> AsyncIterator[HeadRecorder]:
     """A server that redirects what has no `.git` and passes the rest on to a real Git host."""
-    listener = Listener()
+    listener = HeadRecorder()
 
     async def answer(request: web.Request) -> web.Response:
         listener.asked.append(request)
@@ -142,7 +142,7 @@ async def test_a_mirror_that_another_version_left_is_not_believed(
 
 @pytest.mark.parametrize("cut", [1, 2], ids=["one digit", "two digits"])
 async def test_a_prefix_of_a_port_is_no_prefix_of_the_address(tmp_path: Path, cut: int) -> None:
-    async with listening(Listener()) as evil:
+    async with listening(HeadRecorder()) as evil:
         prefix = secret("repo-creds", f"{evil.url[:-cut]}/")
         async with mirrors(tmp_path, prefix) as git:
             await refused(git, f"{evil.url}/x/y")
@@ -152,7 +152,7 @@ async def test_a_prefix_of_a_port_is_no_prefix_of_the_address(tmp_path: Path, cu
 
 async def test_a_prefix_of_a_folder_s_name_is_no_prefix_of_its_path(tmp_path: Path) -> None:
     async with (
-        listening(Listener()) as host,
+        listening(HeadRecorder()) as host,
         mirrors(tmp_path, secret("repo-creds", f"{host.url}/acme")) as git,
     ):
         await refused(git, f"{host.url}/acme-evil/x")
@@ -170,7 +170,7 @@ async def test_a_credential_does_not_follow_a_redirect(
     target = git_host.create(f"team-{name}")
     target.commit({"a": b"1"})
     async with (
-        listening(Listener(status=status, location=target.url.rpartition("/")[0])) as good,
+        listening(HeadRecorder(status=status, location=target.url.rpartition("/")[0])) as good,
         mirrors(tmp_path, secret(kind, f"{good.url}/team-{name}.git")) as git,
     ):
         error = await refused(git, f"{good.url}/team-{name}.git")
@@ -181,8 +181,8 @@ async def test_a_credential_does_not_follow_a_redirect(
 
 async def test_a_redirect_reaches_nobody_else(tmp_path: Path) -> None:
     async with (
-        listening(Listener()) as evil,
-        listening(Listener(status=302, location=evil.url)) as good,
+        listening(HeadRecorder()) as evil,
+        listening(HeadRecorder(status=302, location=evil.url)) as good,
         mirrors(tmp_path, secret("repository", f"{good.url}/a.git")) as git,
     ):
         await refused(git, f"{good.url}/a.git")
@@ -213,7 +213,7 @@ async def test_a_host_that_wants_git_at_the_end_is_asked_so_with_the_credential(
 async def test_an_alternate_that_a_server_names_is_not_asked(tmp_path: Path) -> None:
     """The old protocol of plain files lets a server say where else its objects are."""
     async with (
-        listening(Listener(status=404)) as evil,
+        listening(HeadRecorder(status=404)) as evil,
         plain_files(f"{evil.url}/objects\n") as (url, asked),
         mirrors(tmp_path, secret("repository", url)) as git,
     ):

@@ -39,7 +39,7 @@ _CHOSEN = "definitions=false&caSecret=company-ca&pullSecret=pull&registry=regist
 
 
 @dataclass
-class Site:
+class InstallSite:
     agent_fixture: AgentFixture
     cluster: ControlPlane
     admin: Administrator
@@ -71,7 +71,7 @@ class Site:
 @pytest.fixture
 async def site(
     stopped_agent: AgentFixture, control_plane: ControlPlane, database_url: str, tmp_path: Path
-) -> AsyncIterator[Site]:
+) -> AsyncIterator[InstallSite]:
     authority, port = make_authority(tmp_path), free_port()
     pair = make_serving_pair(authority, tmp_path, ())
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -85,11 +85,11 @@ async def site(
         admin = await stack.enter_async_context(
             administrator(running_service, f"http://127.0.0.1:{inside}")
         )
-        yield Site(stopped_agent, control_plane, admin, authority, tmp_path)
+        yield InstallSite(stopped_agent, control_plane, admin, authority, tmp_path)
 
 
 @asynccontextmanager
-async def started(site: Site, name: str, query: str) -> AsyncIterator[AgentProcess]:
+async def started(site: InstallSite, name: str, query: str) -> AsyncIterator[AgentProcess]:
     """As `kubectl apply` and a kubelet would: Secrets first, then everything else."""
     objects, token = await site.generated(name, query)
     await site.make_secret("gitops-agent-enrolment", token=token)
@@ -106,7 +106,7 @@ async def started(site: Site, name: str, query: str) -> AsyncIterator[AgentProce
                     await installing.delete(one)
 
 
-async def process(site: Site, deployment: Object) -> AgentProcess:
+async def process(site: InstallSite, deployment: Object) -> AgentProcess:
     pod = deployment["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     folders = await mounted(site, pod)
@@ -146,7 +146,7 @@ async def process(site: Site, deployment: Object) -> AgentProcess:
     )
 
 
-async def mounted(site: Site, pod: Mapping[str, Any]) -> Mapping[str, Path]:
+async def mounted(site: InstallSite, pod: Mapping[str, Any]) -> Mapping[str, Path]:
     """Mount path -> a folder with what the volume holds in the cluster."""
     volumes = {it["name"]: it for it in pod["volumes"]}
     found: dict[str, Path] = {}
@@ -161,7 +161,7 @@ async def mounted(site: Site, pod: Mapping[str, Any]) -> Mapping[str, Path]:
 
 
 def variables(
-    site: Site, container: Mapping[str, Any], folders: Mapping[str, Path]
+    site: InstallSite, container: Mapping[str, Any], folders: Mapping[str, Path]
 ) -> dict[str, str]:
     found = {}
     for it in container["env"]:
@@ -173,11 +173,11 @@ def variables(
     return found
 
 
-async def connected(site: Site) -> bool:
+async def connected(site: InstallSite) -> bool:
     return [it["status"] for it in await site.admin.items("/agents")] == ["connected"]
 
 
-async def test_an_agent_of_the_generated_manifest_enrols_and_syncs(site: Site) -> None:
+async def test_an_agent_of_the_generated_manifest_enrols_and_syncs(site: InstallSite) -> None:
     agent_fixture = site.agent_fixture
     async with started(
         site, f"i{agent_fixture.namespace}", f"{_CHOSEN}&features=sync,logs"
@@ -193,7 +193,7 @@ async def test_an_agent_of_the_generated_manifest_enrols_and_syncs(site: Site) -
     assert agent.logged("live state of a kind is not followed") == []
 
 
-async def test_what_may_only_look_is_ordered_nothing(site: Site) -> None:
+async def test_what_may_only_look_is_ordered_nothing(site: InstallSite) -> None:
     agent_fixture = site.agent_fixture
     query = f"{_CHOSEN}&features=&readOnly=true"
     async with started(site, f"i{agent_fixture.namespace}", query) as agent:

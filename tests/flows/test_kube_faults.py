@@ -83,7 +83,7 @@ async def test_a_forgotten_version_leads_to_a_new_list(
     def note(state: WatchState, _why: str) -> None:
         states.append(state)
 
-    sink = Recorder()
+    sink = IndexRecorder()
     subject = WatchTarget(name="ConfigMap", path=maps, query={})
     watch = KindWatch(agent.client, subject, sink, note)
     watch._version = "1"
@@ -179,7 +179,7 @@ async def test_who_cannot_renew_stops_before_another_may_begin(
             await frail.start_api_server()
 
 
-class Recorder:
+class IndexRecorder:
     def __init__(self) -> None:
         self.puts = 0
         self.lists = 0

@@ -17,7 +17,7 @@ from nacl.public import PublicKey, SealedBox
 from bus.link import TaskKind, TaskResult
 from bus.metadata_keys import CREDENTIAL, CREDENTIAL_URLS, MetadataKey
 from tests.flows.fake_service_link import FakeServiceLink
-from tests.flows.test_git_origins import Listener, listening
+from tests.flows.test_git_origins import HeadRecorder, listening
 from tests.support import eventually
 
 URL = "http://git.corp.internal/acme/app.git"
@@ -63,7 +63,7 @@ async def victim(
 async def test_no_box_and_no_setting_sends_a_password_elsewhere(
     link: FakeServiceLink, kind: str
 ) -> None:
-    async with listening(Listener()) as thief:
+    async with listening(HeadRecorder()) as thief:
         wire = {"Repository": "repository", "RepositoryCredentials": "repo-creds"}[kind]
         await victim(link, wire)
         before = await data_of(link, "victim")

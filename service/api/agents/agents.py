@@ -33,7 +33,7 @@ class SealingKey(ResponseModel, frozen=True, kw_only=True):
     public_key: str
 
 
-class AgentIdentity(msgspec.Struct, frozen=True, kw_only=True):
+class AgentScopeRow(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
     organisation_id: str | None
@@ -86,9 +86,9 @@ async def find(call: ApiCall, permission: Permission) -> AgentRow:
     return row
 
 
-async def referred_agent(call: ApiCall, id_: str) -> AgentIdentity:
+async def referred_agent(call: ApiCall, id_: str) -> AgentScopeRow:
     """Read the agent that a body names; the refusal names the field."""
-    return await crud.referred(call, agents, id_, "agent", AgentIdentity)
+    return await crud.referred(call, agents, id_, "agent", AgentScopeRow)
 
 
 async def row_of(call: ApiCall, id_: str) -> AgentRow:

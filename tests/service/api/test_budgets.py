@@ -20,7 +20,7 @@ from tests.service.api.api_fixture import API, CHEAP, PASSWORD, ApiAnswer, ApiFi
 from tests.service.counted_statements import Statements
 
 
-class Counted(PasswordHasher):
+class CountedEvaluations(PasswordHasher):
     """The real one, with a count of what it was asked."""
 
     evaluated = 0
@@ -52,8 +52,8 @@ def use_passwords(api: ApiFixture, passwords: Passwords) -> None:
     object.__setattr__(own, "turns", passwords.turns)
 
 
-def counting(api: ApiFixture) -> Counted:
-    hasher = Counted(time_cost=1, memory_cost=64, parallelism=1)
+def counting(api: ApiFixture) -> CountedEvaluations:
+    hasher = CountedEvaluations(time_cost=1, memory_cost=64, parallelism=1)
     passwords = Passwords(hasher=hasher)
     use_passwords(api, passwords)
     return hasher

@@ -13,7 +13,7 @@ from tests.service.service_fixture import open_service, settings
 NEW = "a quite different battery"
 
 
-class Browser:
+class BrowserLogin:
     """One login of somebody, with a cookie jar of its own."""
 
     def __init__(self, api: ApiFixture, who: ApiPerson) -> None:
@@ -36,8 +36,8 @@ class Browser:
         return await self.api.call(method, path, body, self.headers)
 
 
-async def logged_in(api: ApiFixture, who: ApiPerson) -> Browser:
-    browser = Browser(api, who)
+async def logged_in(api: ApiFixture, who: ApiPerson) -> BrowserLogin:
+    browser = BrowserLogin(api, who)
     assert (await browser.log_in()).status == 200
     return browser
 
@@ -52,8 +52,8 @@ async def test_everybody_changes_the_own_password_and_what_the_old_one_opened_en
     assert (await here.call("GET", "/me")).status == 200
     assert (await elsewhere.call("GET", "/me")).status == 401
     assert (await nobody.get("/me")).status == 401
-    assert (await Browser(api, nobody).log_in()).status == 401
-    assert (await Browser(api, nobody).log_in(NEW)).status == 200
+    assert (await BrowserLogin(api, nobody).log_in()).status == 401
+    assert (await BrowserLogin(api, nobody).log_in(NEW)).status == 200
     assert [it.action for it in await api.rows("audit")].count("password.changed") == 1
 
 
@@ -81,7 +81,7 @@ async def test_a_change_that_is_refused_changes_nothing(
     here = await logged_in(api, await api.person("viewer"))
     answered = await here.call("POST", "/me/password", body)
     assert (answered.status, field in str(answered.body)) == (status, True)
-    assert (await Browser(api, here.who).log_in()).status == 200
+    assert (await BrowserLogin(api, here.who).log_in()).status == 200
 
 
 async def test_guessing_the_present_password_is_braked_as_a_login_is(api: ApiFixture) -> None:

@@ -160,7 +160,7 @@ OUTSIDE = {
 
 
 @dataclass(frozen=True)
-class Route:
+class ProtectedRoute:
     needs: str
     method: str
     path: str
@@ -173,7 +173,7 @@ QUERIES = {
     "/timeline/at": "?time=2026-01-01T00:00:00Z",
 }
 """What a route cannot do without; the stream of events is refused when it is reached."""
-LISTED = [Route(*line.split()) for line in ROUTES.strip().splitlines()]
+LISTED = [ProtectedRoute(*line.split()) for line in ROUTES.strip().splitlines()]
 
 
 def test_the_table_names_every_route() -> None:
@@ -187,7 +187,7 @@ def test_the_service_has_no_route_beside_the_api_but_these(api: ApiFixture) -> N
     assert served - {f"{API}{it.path}" for it in LISTED} == OUTSIDE
 
 
-def concrete(api: ApiFixture, route: Route, application: str, agent: str) -> str:
+def concrete(api: ApiFixture, route: ProtectedRoute, application: str, agent: str) -> str:
     """Ids that exist where there can be one, so that 404 does not hide a 403."""
     first = route.path.split("/")[1]
     ids = {

@@ -26,7 +26,7 @@ _WITHIN = 15.0
 
 
 @dataclass
-class Reader:
+class StreamOwner:
     """Somebody with a role of their own, and what their streams are opened with."""
 
     api: ApiFixture
@@ -38,7 +38,7 @@ class Reader:
 
 
 @asynccontextmanager
-async def opened(reader: Reader, path: str) -> AsyncIterator[aiohttp.ClientResponse]:
+async def opened(reader: StreamOwner, path: str) -> AsyncIterator[aiohttp.ClientResponse]:
     url = reader.api.server.make_url(API + path.format(id=reader.application))
     async with (
         aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as http,
@@ -61,7 +61,7 @@ async def end_of(response: aiohttp.ClientResponse) -> str:
 
 
 @pytest.fixture
-async def reader(api: ApiFixture) -> Reader:
+async def reader(api: ApiFixture) -> StreamOwner:
     admin = await api.person("administrator")
     views = ["gitops_application_view", "audit_view"]
     role = await api.put("roles", account_id=api.account, name="reader", permissions=views)
@@ -69,10 +69,10 @@ async def reader(api: ApiFixture) -> Reader:
     who = await api.person("reader")
     application = await api.application(await api.agent("prod"), "shop")
     headers = {"Authorization": f"Bearer {who.token}"}
-    return Reader(api, admin, who, application, headers)
+    return StreamOwner(api, admin, who, application, headers)
 
 
-async def log_in(reader: Reader) -> None:
+async def log_in(reader: StreamOwner) -> None:
     """From here on the streams are opened by cookie."""
     login = {"name": reader.who.name, "password": PASSWORD}
     answered = await reader.api.call("POST", "/login", login)
@@ -81,16 +81,16 @@ async def log_in(reader: Reader) -> None:
     reader.api.client.cookie_jar.clear()
 
 
-async def by_cookie(reader: Reader, method: str, path: str, body: object = None) -> int:
+async def by_cookie(reader: StreamOwner, method: str, path: str, body: object = None) -> int:
     headers = {**reader.headers, "X-CSRF-Token": reader.csrf, "Origin": reader.api.origin}
     return (await reader.api.call(method, path, body, headers)).status
 
 
-async def end_session(reader: Reader) -> None:
+async def end_session(reader: StreamOwner) -> None:
     assert await by_cookie(reader, "POST", "/logout") == 204
 
 
-async def revoke_token(reader: Reader) -> None:
+async def revoke_token(reader: StreamOwner) -> None:
     (token,) = [
         it for it in await reader.api.rows("api_tokens") if it.principal_id == reader.who.id
     ]
@@ -98,7 +98,7 @@ async def revoke_token(reader: Reader) -> None:
     assert (await reader.admin.call("DELETE", path)).status == 204
 
 
-async def let_token_expire(reader: Reader) -> None:
+async def let_token_expire(reader: StreamOwner) -> None:
     async with reader.api.engine.begin() as connection:
         mine = api_tokens.c.principal_id == reader.who.id
         until = reader.api.clock() + timedelta(seconds=1)
@@ -106,13 +106,13 @@ async def let_token_expire(reader: Reader) -> None:
     reader.api.clock.on(seconds=2)
 
 
-async def let_session_idle(reader: Reader) -> None:
+async def let_session_idle(reader: StreamOwner) -> None:
     """The stream knows when; a change of access makes it look at the clock of this test."""
     reader.api.clock.on(hours=3)
     await take_binding_of(reader, "nobody else")
 
 
-async def take_binding_of(reader: Reader, _whose: str) -> None:
+async def take_binding_of(reader: StreamOwner, _whose: str) -> None:
     await reader.api.put(
         "bindings",
         account_id=reader.api.account,
@@ -121,32 +121,32 @@ async def take_binding_of(reader: Reader, _whose: str) -> None:
     )
 
 
-async def take_binding(reader: Reader) -> None:
+async def take_binding(reader: StreamOwner) -> None:
     (binding,) = [
         it for it in await reader.api.rows("bindings") if it.principal_id == reader.who.id
     ]
     assert (await reader.admin.call("DELETE", f"/bindings/{binding.id}")).status == 204
 
 
-async def change_role(reader: Reader) -> None:
+async def change_role(reader: StreamOwner) -> None:
     path = f"/roles/{reader.api.roles[reader.api.account + 'reader']}"
     change = {"permissions": ["access_view"], "version": 1}
     assert (await reader.admin.call("PATCH", path, change)).status == 200
 
 
-async def reset_password(reader: Reader) -> None:
+async def reset_password(reader: StreamOwner) -> None:
     change = {"password": "another horse battery", "version": 1}
     path = f"/principals/{reader.who.id}"
     assert (await reader.admin.call("PATCH", path, change)).status == 200
 
 
-async def disable(reader: Reader) -> None:
+async def disable(reader: StreamOwner) -> None:
     change = {"disabled": True, "version": 1}
     path = f"/principals/{reader.who.id}"
     assert (await reader.admin.call("PATCH", path, change)).status == 200
 
 
-async def delete_principal(reader: Reader) -> None:
+async def delete_principal(reader: StreamOwner) -> None:
     assert (await reader.admin.call("DELETE", f"/principals/{reader.who.id}")).status == 204
 
 
@@ -156,7 +156,7 @@ KINDS = {
     "logs": "/applications/{id}/logs?pod=shop-1&follow=true",
     "events": "/applications/{id}/events/stream",
 }
-REASONS: dict[str, tuple[Callable[[Reader], Awaitable[None]], bool, str]] = {
+REASONS: dict[str, tuple[Callable[[StreamOwner], Awaitable[None]], bool, str]] = {
     "logout": (end_session, True, LOGIN),
     "idle": (let_session_idle, True, LOGIN),
     "reset of the password, by cookie": (reset_password, True, LOGIN),
@@ -172,7 +172,9 @@ REASONS: dict[str, tuple[Callable[[Reader], Awaitable[None]], bool, str]] = {
 
 @pytest.mark.parametrize("reason", REASONS)
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_stream_ends_with_what_opened_it(reader: Reader, kind: str, reason: str) -> None:
+async def test_a_stream_ends_with_what_opened_it(
+    reader: StreamOwner, kind: str, reason: str
+) -> None:
     end, with_cookie, words = REASONS[reason]
     if with_cookie:
         await log_in(reader)
@@ -181,7 +183,7 @@ async def test_a_stream_ends_with_what_opened_it(reader: Reader, kind: str, reas
         assert await end_of(response) in words.split(" or ")
 
 
-async def test_a_stream_goes_on_when_somebody_else_is_concerned(reader: Reader) -> None:
+async def test_a_stream_goes_on_when_somebody_else_is_concerned(reader: StreamOwner) -> None:
     other = await reader.api.person("viewer")
     async with opened(reader, KINDS["changes"]) as response:
         assert (await reader.admin.call("DELETE", f"/principals/{other.id}")).status == 204
@@ -190,7 +192,7 @@ async def test_a_stream_goes_on_when_somebody_else_is_concerned(reader: Reader) 
 
 
 async def test_a_log_ends_when_its_application_leaves_the_readers_project(
-    api: ApiFixture, reader: Reader
+    api: ApiFixture, reader: StreamOwner
 ) -> None:
     member = await api.person("viewer", project_id=api.project)
     reader.headers = {"Authorization": f"Bearer {member.token}"}
@@ -203,7 +205,9 @@ async def test_a_log_ends_when_its_application_leaves_the_readers_project(
         assert await end_of(response) == ACCESS
 
 
-async def test_a_stream_renews_its_access_without_its_principals_bucket(reader: Reader) -> None:
+async def test_a_stream_renews_its_access_without_its_principals_bucket(
+    reader: StreamOwner,
+) -> None:
     buckets = reader.api.buckets
     async with opened(reader, "/events") as response:
         buckets.rate = 0.001

@@ -110,7 +110,7 @@ def test_a_new_token_is_found_by_its_hash_and_by_scanners() -> None:
     assert not same(token, new_secret(API_TOKEN))
 
 
-class Counted(PasswordHasher):
+class CountedHasher(PasswordHasher):
     """The real one, with a count of its work."""
 
     runs = 0
@@ -121,7 +121,7 @@ class Counted(PasswordHasher):
 
 
 async def test_a_name_that_does_not_exist_costs_the_same_work() -> None:
-    hasher = Counted(time_cost=1, memory_cost=64, parallelism=1)
+    hasher = CountedHasher(time_cost=1, memory_cost=64, parallelism=1)
     passwords = Passwords(hasher=hasher)
     known = await passwords.hash("the right one")
     assert await passwords.fits("the right one", known)

@@ -28,7 +28,7 @@ ROUNDS = 6
 
 
 @dataclass(slots=True)
-class Agent:
+class FaultyAgent:
     """Keeps what is not acknowledged, like the real one."""
 
     identity: AgentIdentity
@@ -97,7 +97,7 @@ class Agent:
 async def test_after_quiet_both_sides_hold_the_same(
     database_url: str, running_service: RunningService, seed: int
 ) -> None:
-    agent = Agent(await running_service.enrolled(), random.Random(seed))  # noqa: S311  a seed, no secret
+    agent = FaultyAgent(await running_service.enrolled(), random.Random(seed))  # noqa: S311  a seed, no secret
     for _ in range(ROUNDS):
         for _ in range(agent.chance.randrange(30)):
             agent.happen()

@@ -29,7 +29,7 @@ TEXT = LINE * 16
 
 
 @dataclass
-class Reader:
+class SlowReader:
     """Somebody at the API who reads when told to."""
 
     incoming: asyncio.StreamReader
@@ -43,7 +43,7 @@ class Reader:
 
 
 @asynccontextmanager
-async def reader(running_service: RunningService, path: str) -> AsyncIterator[Reader]:
+async def reader(running_service: RunningService, path: str) -> AsyncIterator[SlowReader]:
     """Asks and takes nothing yet."""
     place = urlsplit(running_service.service.url)
     narrow = socket.create_connection((place.hostname, place.port))
@@ -54,13 +54,13 @@ async def reader(running_service: RunningService, path: str) -> AsyncIterator[Re
         f"Authorization: Bearer {await running_service.bearer()}\r\n\r\n".encode()
     )
     try:
-        yield Reader(incoming)
+        yield SlowReader(incoming)
     finally:
         outgoing.close()
 
 
 @dataclass
-class Source:
+class LogSource:
     """The agent's end of the stream: sends as much as it has credit for."""
 
     link: AgentConnection
@@ -101,7 +101,7 @@ async def test_a_reader_who_stops_holds_up_his_own_log_only(
         async with reader(running_service, f"/applications/{row['id']}/logs?pod=shop-1") as idle:
             offered = (await link.until(Offer)).task
             assert offered.kind is TaskKind.LOGS
-            source = Source(link, offered.id)
+            source = LogSource(link, offered.id)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(source.run(), name="log")
                 await eventually(lambda: source.sent >= 64)

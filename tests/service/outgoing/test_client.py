@@ -24,7 +24,7 @@ SERVICE = REPOSITORY / "service"
 
 
 @dataclass
-class Receiver:
+class LoopbackReceiver:
     """Listens on all of 127.0.0.0/8 and says what nobody outside may read."""
 
     port: int = 0
@@ -38,8 +38,8 @@ class Receiver:
 
 
 @pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    made = Receiver()
+async def receiver() -> AsyncIterator[LoopbackReceiver]:
+    made = LoopbackReceiver()
     app = web.Application()
     app.router.add_route("*", "/{any:.*}", made.take)
     async with TestServer(app, host="0.0.0.0") as server:
@@ -68,19 +68,23 @@ class Answers(AbstractResolver):
 
 
 @pytest.mark.parametrize("host", ["127。0。0。1", "①②⑦.0.0.1", "127.0.0.1", "127.1", "localhost"])
-async def test_no_spelling_of_loopback_reaches_a_receiver(receiver: Receiver, host: str) -> None:
+async def test_no_spelling_of_loopback_reaches_a_receiver(
+    receiver: LoopbackReceiver, host: str
+) -> None:
     async with open_client(HTTP) as client:
         answered = await client.post(f"http://{host}:{receiver.port}/x", b"{}", {})
     assert (answered.delivered, answered.words, receiver.paths) == (False, NOT_PUBLIC, [])
 
 
-async def test_a_name_that_means_loopback_is_refused_at_its_connection(receiver: Receiver) -> None:
+async def test_a_name_that_means_loopback_is_refused_at_its_connection(
+    receiver: LoopbackReceiver,
+) -> None:
     async with open_client(HTTP, Answers([["127.0.0.1"]])) as client:
         answered = await client.post(f"http://hooks.example:{receiver.port}/x", b"{}", {})
     assert (answered.words, receiver.paths) == (NOT_PUBLIC, [])
 
 
-async def test_a_name_that_changes_its_meaning_is_judged_again(receiver: Receiver) -> None:
+async def test_a_name_that_changes_its_meaning_is_judged_again(receiver: LoopbackReceiver) -> None:
     url = f"http://hooks.example:{receiver.port}/x"
     async with open_client(NAMED, Answers([["127.0.0.2"], ["127.0.0.1"]])) as client:
         first = await client.post(url, b"{}", {})
@@ -89,7 +93,7 @@ async def test_a_name_that_changes_its_meaning_is_judged_again(receiver: Receive
     assert (second.words, receiver.paths) == (NOT_PUBLIC, ["/x"])
 
 
-async def test_every_address_of_a_name_is_judged(receiver: Receiver) -> None:
+async def test_every_address_of_a_name_is_judged(receiver: LoopbackReceiver) -> None:
     both = Answers([["127.0.0.1", "10.0.0.1"]])
     async with open_client(HTTP, both) as client:
         answered = await client.post(f"http://hooks.example:{receiver.port}/x", b"{}", {})
@@ -97,7 +101,7 @@ async def test_every_address_of_a_name_is_judged(receiver: Receiver) -> None:
 
 
 async def test_an_allowed_network_is_reached_and_nothing_of_the_answer_is_shown(
-    receiver: Receiver,
+    receiver: LoopbackReceiver,
 ) -> None:
     async with open_client(NAMED) as client:
         refused = await client.post(f"http://127.0.0.2:{receiver.port}/a", b"{}", {})
@@ -107,7 +111,7 @@ async def test_an_allowed_network_is_reached_and_nothing_of_the_answer_is_shown(
     assert (taken.delivered, taken.words) == (True, "204")
 
 
-async def test_a_redirect_is_not_followed(receiver: Receiver) -> None:
+async def test_a_redirect_is_not_followed(receiver: LoopbackReceiver) -> None:
     receiver.status, receiver.headers = 307, {"Location": "/inner"}
     async with open_client(NAMED) as client:
         answered = await client.post(f"http://127.0.0.2:{receiver.port}/a", b"{}", {})
@@ -115,7 +119,9 @@ async def test_a_redirect_is_not_followed(receiver: Receiver) -> None:
     assert "redirects are not followed" in answered.words
 
 
-async def test_plain_http_is_refused_unless_the_operator_says_so(receiver: Receiver) -> None:
+async def test_plain_http_is_refused_unless_the_operator_says_so(
+    receiver: LoopbackReceiver,
+) -> None:
     policy = AddressPolicy(allowed=NAMED.allowed)
     async with open_client(policy) as client:
         answered = await client.post(f"http://127.0.0.2:{receiver.port}/a", b"{}", {})
@@ -123,7 +129,7 @@ async def test_plain_http_is_refused_unless_the_operator_says_so(receiver: Recei
     assert receiver.paths == []
 
 
-async def test_a_body_over_the_limit_is_not_sent(receiver: Receiver) -> None:
+async def test_a_body_over_the_limit_is_not_sent(receiver: LoopbackReceiver) -> None:
     async with open_client(NAMED) as client:
         url = f"http://127.0.0.2:{receiver.port}/a"
         answered = await client.post(url, b"x" * (LARGEST_BODY + 1), {})

@@ -29,7 +29,7 @@ MIB = 1 << 20
 
 
 @dataclass(kw_only=True)
-class Site:
+class ServedApplication:
     app: web.Application = field(default_factory=web.Application)
     port: int = 0
     problems: list[str] = field(default_factory=list)
@@ -84,8 +84,8 @@ class Site:
 
 
 @asynccontextmanager
-async def open_site(**limits: float) -> AsyncIterator[Site]:
-    site = Site()
+async def open_site(**limits: float) -> AsyncIterator[ServedApplication]:
+    site = ServedApplication()
     site.app.router.add_post("/read", site.read)
     for name in ("hello", "stream", "stuck"):
         site.app.router.add_get(f"/{name}", getattr(site, name))
@@ -304,7 +304,7 @@ async def test_a_reader_that_does_not_read_is_cut_off() -> None:
     async def much(_: web.Request) -> web.Response:
         return web.Response(body=bytes(32 * MIB))
 
-    site = Site()
+    site = ServedApplication()
     site.app.router.add_get("/much", much)
     limits = HttpLimits(idle_seconds=0.3, request_seconds=0.3)
     async with serving(site.app, "127.0.0.1", 0, limits=limits) as site.port:

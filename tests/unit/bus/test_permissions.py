@@ -37,7 +37,7 @@ FACT = RenderFailed(app=APP, reason=Reason.YAML_INVALID, message="line 3")
 
 
 @dataclass(frozen=True)
-class Server:
+class PermissionServer:
     url: str
     seeds: Mapping[BusLogin, str]
 
@@ -54,7 +54,7 @@ class Server:
 
 
 @pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[Server]:
+async def server(tmp_path: Path) -> AsyncIterator[PermissionServer]:
     """With the logins of two agents; the streams of the first are there."""
     port, seeds = free_port(), new_seeds()
     users = (*users_of(SCOPE, seeds), *users_of(OTHER, new_seeds()))
@@ -66,14 +66,16 @@ async def server(tmp_path: Path) -> AsyncIterator[Server]:
     command = (nats_binary(), "--config", str(file))
     program = ChildProgram(name="nats-server", command=command, folder=tmp_path)
     async with ChildProcess(program, answers_tcp(port)):
-        found = Server(f"nats://127.0.0.1:{port}", seeds)
+        found = PermissionServer(f"nats://127.0.0.1:{port}", seeds)
         async with Bus.open(found.settings(BusLogin.AGENT)) as bus:
             await bus.provision()
             await bus.publish(FACT)
         yield found
 
 
-async def test_agent_and_bridge_do_their_work_and_a_subscriber_reads(server: Server) -> None:
+async def test_agent_and_bridge_do_their_work_and_a_subscriber_reads(
+    server: PermissionServer,
+) -> None:
     handler, commands = always_open(FACT), always_open()
     async with (
         Bus.open(server.settings(BusLogin.AGENT)) as agent,
@@ -94,7 +96,7 @@ async def test_agent_and_bridge_do_their_work_and_a_subscriber_reads(server: Ser
         assert len(await agent.usage()) == len(stream_names(SCOPE))
 
 
-async def test_a_subscriber_hears_what_happens_from_now_on(server: Server) -> None:
+async def test_a_subscriber_hears_what_happens_from_now_on(server: PermissionServer) -> None:
     later = RenderFailed(app=APP, reason=Reason.YAML_INVALID, message="line 4")
     async with (
         Bus.open(server.settings(A)) as agent,
@@ -124,7 +126,7 @@ async def the_bridge_reports(bridge: Bus) -> None:
         assert await bucket.create("task", b"2") is False
 
 
-async def test_the_agent_provisions_again_and_what_is_kept_for_it(server: Server) -> None:
+async def test_the_agent_provisions_again_and_what_is_kept_for_it(server: PermissionServer) -> None:
     async with Bus.open(server.settings(BusLogin.AGENT)) as bus:
         await bus.provision([route_of(always_open(), RefreshApp)])
         await bus.provision([route_of(always_open(), RefreshApp)])
@@ -133,7 +135,7 @@ async def test_the_agent_provisions_again_and_what_is_kept_for_it(server: Server
 
 
 @pytest.mark.parametrize("seed", ["", new_seed()], ids=["no login", "a stranger's key"])
-async def test_whoever_has_no_login_is_not_let_in(server: Server, seed: str) -> None:
+async def test_whoever_has_no_login_is_not_let_in(server: PermissionServer, seed: str) -> None:
     settings = replace(server.settings(BusLogin.AGENT), nkey_seed=seed, connect_seconds=2)
     with pytest.raises(CarrierUnreachableError, match=r"(?i)authorization"):
         async with Bus.open(settings):
@@ -188,7 +190,7 @@ CASES = [
 
 @pytest.mark.parametrize(("login", "subject", "body"), CASES)
 async def test_what_a_login_is_not_for_is_denied(
-    server: Server, login: BusLogin, subject: str, body: object
+    server: PermissionServer, login: BusLogin, subject: str, body: object
 ) -> None:
     async with raw(server, login) as (client, denials):
         await client.publish(subject, msgspec.json.encode(body))
@@ -218,7 +220,7 @@ async def test_what_a_login_is_not_for_is_denied(
     ],
 )
 async def test_nobody_hears_what_is_not_for_him(
-    server: Server, login: BusLogin, subject: str
+    server: PermissionServer, login: BusLogin, subject: str
 ) -> None:
     async with raw(server, login) as (client, denials):
         await client.subscribe(subject, cb=_unheard)
@@ -243,7 +245,7 @@ SEEN = SCOPE.name("seen")
     ],
 )
 async def test_the_server_answers_a_subscriber_into_nobodys_stream(
-    server: Server, answer: str
+    server: PermissionServer, answer: str
 ) -> None:
     """The server publishes its answer where who asks says, with the server's own rights."""
     async with Bus.open(server.settings(A)) as agent, raw(server, S) as (client, _denials):
@@ -261,7 +263,7 @@ async def _unheard(_message: object) -> None:
 
 
 @asynccontextmanager
-async def raw(server: Server, login: BusLogin) -> AsyncIterator[tuple[Client, list[str]]]:
+async def raw(server: PermissionServer, login: BusLogin) -> AsyncIterator[tuple[Client, list[str]]]:
     """A plain client of that login, and what the server denies it."""
     denials: list[str] = []
 

@@ -30,7 +30,7 @@ HERMETIC = {
 }
 
 
-class Receiver:
+class DeliveryReceiver:
     def __init__(self) -> None:
         self.requests: list[tuple[dict[str, str], bytes]] = []
         self.url = ""
@@ -45,8 +45,8 @@ class Receiver:
 
 
 @pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    receiver = Receiver()
+async def receiver() -> AsyncIterator[DeliveryReceiver]:
+    receiver = DeliveryReceiver()
     application = web.Application()
     application.router.add_post("/hook", receiver.take)
     runner = web.AppRunner(application)
@@ -131,7 +131,7 @@ async def test_a_login_may_push(git_host: GitHost, tmp_path: Path) -> None:
 
 
 async def test_a_pushs_webhook_is_signed_and_tells_the_paths(
-    repository: HostedRepository, receiver: Receiver, tmp_path: Path
+    repository: HostedRepository, receiver: DeliveryReceiver, tmp_path: Path
 ) -> None:
     before = repository.commit({"a": "1"})
     repository.webhook = PushWebhook(url=receiver.url, secret="s3cret")
@@ -151,7 +151,7 @@ async def test_a_pushs_webhook_is_signed_and_tells_the_paths(
 
 
 async def test_a_commit_of_the_helper_is_announced_with_what_happened_to_each_path(
-    repository: HostedRepository, receiver: Receiver
+    repository: HostedRepository, receiver: DeliveryReceiver
 ) -> None:
     repository.commit({"changed": "1", "gone": "1"})
     repository.webhook = PushWebhook(url=receiver.url, secret="s3cret")
@@ -167,7 +167,7 @@ async def test_a_commit_of_the_helper_is_announced_with_what_happened_to_each_pa
 
 
 async def test_a_redelivery_has_the_same_id(
-    repository: HostedRepository, receiver: Receiver
+    repository: HostedRepository, receiver: DeliveryReceiver
 ) -> None:
     repository.webhook = PushWebhook(url=receiver.url, secret="s3cret")
     repository.commit({"a": "1"})
@@ -179,7 +179,7 @@ async def test_a_redelivery_has_the_same_id(
 
 
 async def test_a_forced_push_says_so(
-    repository: HostedRepository, receiver: Receiver, tmp_path: Path
+    repository: HostedRepository, receiver: DeliveryReceiver, tmp_path: Path
 ) -> None:
     repository.commit({"a": "1"})
     repository.commit({"a": "2"})

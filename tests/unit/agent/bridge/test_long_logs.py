@@ -82,7 +82,7 @@ async def test_a_reader_who_stops_stops_the_source(client: KubeClient, chatty: C
 
 async def test_the_end_by_the_limit_is_told(client: KubeClient, chatty: Chatty) -> None:
     most = 4 << 20
-    link = Counted()
+    link = CountedSends()
     stream = link.stream = TaskStream("t", cast("AgentLink", link))
     stream.grant(64)
     pods = executor(client, most=most)
@@ -94,7 +94,7 @@ async def test_the_end_by_the_limit_is_told(client: KubeClient, chatty: Chatty) 
 
 
 @dataclass
-class Counted(Sent):
+class CountedSends(Sent):
     """Takes all, and keeps nothing of it."""
 
     taken: int = 0

@@ -10,7 +10,7 @@ from agent.git.fetch_outcomes import FetchOutcomes
 CREDENTIAL = GitCredential(secret="argocd/org", secrets=("argocd/own", "argocd/org"))
 
 
-class Clock:
+class SteppedClock:
     def __init__(self) -> None:
         self.time = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -25,7 +25,7 @@ def statuses(outcomes: FetchOutcomes) -> list[str]:
 
 
 def test_every_secret_that_had_a_part_in_a_fetch_is_said_to_work_or_not() -> None:
-    outcomes = FetchOutcomes(Clock())
+    outcomes = FetchOutcomes(SteppedClock())
     seen = [statuses(outcomes)]
     for failure in ("", "refused"):
         outcomes.record("https://git.example/a", CREDENTIAL, failure)
@@ -34,7 +34,7 @@ def test_every_secret_that_had_a_part_in_a_fetch_is_said_to_work_or_not() -> Non
 
 
 def test_one_failing_repository_is_told_until_it_is_fetched_again() -> None:
-    outcomes = FetchOutcomes(Clock())
+    outcomes = FetchOutcomes(SteppedClock())
     outcomes.record("https://git.example/a", CREDENTIAL, "a is refused")
     outcomes.record("https://git.example/b", CREDENTIAL)
     state = outcomes.of("argocd/org")
@@ -45,7 +45,7 @@ def test_one_failing_repository_is_told_until_it_is_fetched_again() -> None:
 
 
 def test_a_repository_that_nobody_asks_for_any_more_is_forgotten() -> None:
-    clock = Clock()
+    clock = SteppedClock()
     outcomes = FetchOutcomes(clock)
     outcomes.record("https://git.example/gone", CREDENTIAL, "not found")
     clock.time += timedelta(hours=2)
@@ -54,7 +54,7 @@ def test_a_repository_that_nobody_asks_for_any_more_is_forgotten() -> None:
 
 
 def test_the_same_state_is_news_once_and_then_every_few_minutes() -> None:
-    clock, reported = Clock(), list[str]()
+    clock, reported = SteppedClock(), list[str]()
     outcomes = FetchOutcomes(clock)
     outcomes.changes.subscribe(reported.append)
     for _ in range(10):
@@ -67,7 +67,7 @@ def test_the_same_state_is_news_once_and_then_every_few_minutes() -> None:
 
 def test_a_fetch_without_a_secret_is_of_no_connection() -> None:
     reported = list[str]()
-    outcomes = FetchOutcomes(Clock())
+    outcomes = FetchOutcomes(SteppedClock())
     outcomes.changes.subscribe(reported.append)
     outcomes.record("https://git.example/a", None, "not found")
     assert reported == []

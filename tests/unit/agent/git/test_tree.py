@@ -7,7 +7,7 @@ import pytest
 from pygit2.enums import FileMode
 
 from agent.git import tree as tree_module
-from agent.git.tree import FolderEntry, GitTree, ObjectReader, decode_folder
+from agent.git.tree import FolderEntry, GitObjectReader, GitTree, decode_folder
 from bus.status import Reason
 from handlers.ports import EntryKind, RepositoryError
 
@@ -24,7 +24,7 @@ def tree(tmp_path: Path) -> GitTree:
     root.insert("link", repository.create_blob(b"a/b.yaml"), FileMode.LINK)
     root.insert("module", COMMIT, FileMode.COMMIT)
     root.insert("run", repository.create_blob(b"#!"), FileMode.BLOB_EXECUTABLE)
-    return GitTree(ObjectReader(repository), str(root.write()))
+    return GitTree(GitObjectReader(repository), str(root.write()))
 
 
 def test_every_kind_of_entry_is_told(tree: GitTree) -> None:

@@ -35,7 +35,7 @@ SECRET = b"hush"
 OF_GITHUB = {"webhook.github.secret": SECRET}
 
 
-class Index:
+class OneApplication:
     """One Application that follows `main` over plain HTTP."""
 
     def repositories(self, delivery_key: str) -> Sequence[RepositoryKey]:
@@ -49,7 +49,7 @@ class Index:
         return [Application(metadata=Metadata(name="shop"), spec=ApplicationSpec(source=source))]
 
 
-class Bus:
+class RecordingBus:
     def __init__(self) -> None:
         self.lost = False
         self.published: list[tuple[Event, str]] = []
@@ -66,12 +66,12 @@ class Bus:
 
 class IngressFixture:
     def __init__(self) -> None:
-        self.bus = Bus()
+        self.bus = RecordingBus()
         self.readiness = Readiness()
         self.metrics = make_metrics()
         self.kept = KeptSpans()
         take = DeliveryIntake(
-            apps=Index(),
+            apps=OneApplication(),
             publish=SharedPublish(publish=self.bus.publish),
             secrets=lambda: WebhookSecrets(values=OF_GITHUB),
             spans=Spans(sinks=(self.kept,)),

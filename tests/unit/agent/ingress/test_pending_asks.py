@@ -21,7 +21,7 @@ SICK = HealthAssessed(app=KEY, status=HealthStatus.DEGRADED)
 WELL = HealthAssessed(app=KEY, status=HealthStatus.HEALTHY)
 
 
-class Bus:
+class FlakyBus:
     """Takes what it is given, or is away once."""
 
     def __init__(self, *, away: bool = False) -> None:
@@ -37,7 +37,7 @@ class Bus:
         self.traces += [trace for _ in events]
 
 
-async def published(bus: Bus, *events: Event, count: int) -> list[Event]:
+async def published(bus: FlakyBus, *events: Event, count: int) -> list[Event]:
     pending = PendingAsks(bus.publish)
     pending.put(*events)
     async with asyncio.TaskGroup() as tasks:
@@ -51,18 +51,18 @@ async def published(bus: Bus, *events: Event, count: int) -> list[Event]:
 async def test_asks_of_one_thing_are_one_and_a_hard_one_stays_hard(
     asks: tuple[Event, ...],
 ) -> None:
-    assert await published(Bus(), *asks, CompareApp(app=KEY), count=2) == [
+    assert await published(FlakyBus(), *asks, CompareApp(app=KEY), count=2) == [
         HARD,
         CompareApp(app=KEY),
     ]
 
 
 async def test_two_facts_of_one_thing_are_two_in_their_order() -> None:
-    assert await published(Bus(), SICK, WELL, count=2) == [SICK, WELL]
+    assert await published(FlakyBus(), SICK, WELL, count=2) == [SICK, WELL]
 
 
 async def test_an_ask_belongs_to_the_trace_of_the_task_that_runs() -> None:
-    bus, traces, trace = Bus(), TaskTraces(), Trace.start()
+    bus, traces, trace = FlakyBus(), TaskTraces(), Trace.start()
     pending = PendingAsks(bus.publish, traces.trace_of)
     other = CompareApp(app=AppKey("argocd", "other"))
     with traces.of_operation(KEY, trace):
@@ -76,4 +76,4 @@ async def test_an_ask_belongs_to_the_trace_of_the_task_that_runs() -> None:
 
 
 async def test_what_could_not_be_published_waits_and_is_not_lost() -> None:
-    assert await published(Bus(away=True), SOFT, SICK, count=2) == [SOFT, SICK]
+    assert await published(FlakyBus(away=True), SOFT, SICK, count=2) == [SOFT, SICK]

@@ -61,7 +61,7 @@ def test_new_repositories_are_found_while_nothing_is_due() -> None:
     assert schedule().wait(0.0) == LOOK_AT_LEAST_EVERY
 
 
-class Index:
+class PolledApplications:
     def all(self) -> Sequence[Application]:
         sources = [Source(repo_url="https://git.example/A.git"), None]
         return [
@@ -87,7 +87,9 @@ class Heard:
 async def test_a_lost_bus_does_not_end_the_timer() -> None:
     now = iter([0.0, 200.0, 400.0])
     heard = Heard(lost=1)
-    timer = PollTimer(apps=Index(), publish=heard, schedule=schedule(), now=lambda: next(now))
+    timer = PollTimer(
+        apps=PolledApplications(), publish=heard, schedule=schedule(), now=lambda: next(now)
+    )
 
     for _ in range(3):
         await timer.publish_due()

@@ -38,7 +38,7 @@ class SlowBus:
             raise CarrierError("no server")
 
 
-class Burst:
+class PublishBurst:
     def __init__(self, tasks: asyncio.TaskGroup) -> None:
         self.bus = SlowBus()
         self.shared = SharedPublish(publish=self.bus.publish)
@@ -54,7 +54,7 @@ class Burst:
 
 async def test_a_burst_shares_the_publish_after_the_one_that_is_under_way() -> None:
     async with asyncio.TaskGroup() as tasks:
-        burst = Burst(tasks)
+        burst = PublishBurst(tasks)
         first = burst.deliver("first")
         await burst.begun("first")
         others = [burst.deliver(f"other-{number}") for number in range(100)]
@@ -70,7 +70,7 @@ async def test_a_burst_shares_the_publish_after_the_one_that_is_under_way() -> N
 
 async def test_another_repository_waits_for_nobody() -> None:
     async with asyncio.TaskGroup() as tasks:
-        burst = Burst(tasks)
+        burst = PublishBurst(tasks)
         burst.deliver("shop")
         burst.deliver("blog", BLOG)
         await burst.begun("shop", "blog")
@@ -80,7 +80,7 @@ async def test_another_repository_waits_for_nobody() -> None:
 
 async def test_a_leader_that_is_cut_off_takes_nobody_with_it() -> None:
     async with asyncio.TaskGroup() as tasks:
-        burst = Burst(tasks)
+        burst = PublishBurst(tasks)
         burst.deliver("first")
         await burst.begun("first")
         leader, follower = burst.deliver("leader"), burst.deliver("follower")
@@ -96,7 +96,7 @@ async def test_a_leader_that_is_cut_off_takes_nobody_with_it() -> None:
 
 async def test_a_leader_cut_off_before_its_turn_leaves_it_to_the_next() -> None:
     async with asyncio.TaskGroup() as tasks:
-        burst = Burst(tasks)
+        burst = PublishBurst(tasks)
         burst.deliver("first")
         await burst.begun("first")
         leader, follower = burst.deliver("leader"), burst.deliver("follower")

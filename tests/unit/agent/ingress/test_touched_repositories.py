@@ -14,7 +14,7 @@ from handlers.application.application import Application, Metadata
 from handlers.application.spec import ApplicationSpec, Source
 
 
-class Index:
+class IndexedUsers:
     def __init__(self, target_revision: str, *urls: str) -> None:
         self.users = RepositoryUsers()
         self.apps: dict[AppKey, Application] = {}
@@ -59,7 +59,7 @@ def push(ref: str, *urls: str) -> Push:
     ],
 )
 def test_a_push_touches_those_who_follow_its_ref(target: str, ref: str, *, cares: bool) -> None:
-    index = Index(target, "https://git.example/shop")
+    index = IndexedUsers(target, "https://git.example/shop")
 
     assert bool(touched(push(ref), index)) is cares
 
@@ -74,21 +74,21 @@ def test_a_push_touches_those_who_follow_its_ref(target: str, ref: str, *, cares
     ],
 )
 def test_any_spelling_of_the_repository_is_found(url: str) -> None:
-    asks = touched(push("refs/heads/main"), Index("main", url))
+    asks = touched(push("refs/heads/main"), IndexedUsers("main", url))
 
     assert [ask.repository for ask in asks] == [RepositoryKey.of(url)]
 
 
 def test_repositories_that_look_alike_to_a_delivery_are_each_refreshed_by_their_url() -> None:
     urls = ["https://git.example/Shop.git", "https://git.example/shop.git"]
-    asks = touched(push("refs/heads/main"), Index("main", *urls))
+    asks = touched(push("refs/heads/main"), IndexedUsers("main", *urls))
 
     assert {ask.repository for ask in asks} == {RepositoryKey.of(url) for url in urls}
     assert len({ask.key.token for ask in asks}) == 2
 
 
 def test_a_url_that_names_no_repository_touches_nothing() -> None:
-    index = Index("main", "https://git.example//shop", "https://git.example/shop")
+    index = IndexedUsers("main", "https://git.example//shop", "https://git.example/shop")
 
     assert len(touched(push("refs/heads/main", "https://git.example//shop"), index)) == 0
 
@@ -101,7 +101,7 @@ def test_head_is_touched_by_any_branch_where_the_default_is_not_known() -> None:
         ref="refs/heads/x",
     )
 
-    assert touched(unknown, Index("HEAD", "https://git.example/shop"))
+    assert touched(unknown, IndexedUsers("HEAD", "https://git.example/shop"))
 
 
 def test_deliveries_forget_the_oldest_first() -> None:

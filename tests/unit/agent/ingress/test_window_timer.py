@@ -26,7 +26,7 @@ class NoPatching:
 
 
 @dataclass
-class Clock:
+class NoonClock:
     now_: datetime = NOON
 
     def now(self) -> datetime:
@@ -34,7 +34,7 @@ class Clock:
 
 
 @dataclass
-class Carrier:
+class FlakyCarrier:
     is_away: bool = False
     asked: list[str] = field(default_factory=list)
 
@@ -77,8 +77,8 @@ def apps() -> Applications:
     return found
 
 
-def timer(apps: Applications, carrier: Carrier, clock: Clock | None = None) -> WindowTimer:
-    return WindowTimer(apps=apps, publish=carrier.publish, clock=clock or Clock())
+def timer(apps: Applications, carrier: FlakyCarrier, clock: NoonClock | None = None) -> WindowTimer:
+    return WindowTimer(apps=apps, publish=carrier.publish, clock=clock or NoonClock())
 
 
 @pytest.mark.parametrize(
@@ -92,13 +92,13 @@ def timer(apps: Applications, carrier: Carrier, clock: Clock | None = None) -> W
 async def test_only_those_whose_window_changed_are_asked_for(
     apps: Applications, after: timedelta, asked: list[str]
 ) -> None:
-    carrier = Carrier()
+    carrier = FlakyCarrier()
     assert await timer(apps, carrier).publish_due(NOON, NOON + after) == NOON + after
     assert carrier.asked == asked
 
 
 async def test_what_could_not_be_published_is_due_again(apps: Applications) -> None:
-    carrier = Carrier(is_away=True)
+    carrier = FlakyCarrier(is_away=True)
     later = NOON + timedelta(hours=1)
     assert await timer(apps, carrier).publish_due(NOON, later) == NOON
     carrier.is_away = False
@@ -108,13 +108,13 @@ async def test_what_could_not_be_published_is_due_again(apps: Applications) -> N
 
 def test_the_next_change_is_the_soonest_of_all_that_can_be_read(apps: Applications) -> None:
     put_project(apps, "other", LUNCH | {"schedule": "x"}, LUNCH | {"schedule": "30 12 * * *"})
-    found = timer(apps, Carrier()).next_change(NOON)
+    found = timer(apps, FlakyCarrier()).next_change(NOON)
     assert found == NOON.replace(minute=30, second=0)
 
 
 async def test_a_window_that_is_added_while_it_sleeps_is_seen(apps: Applications) -> None:
     put_project(apps, "shop")
-    carrier, clock = Carrier(), Clock()
+    carrier, clock = FlakyCarrier(), NoonClock()
     running = asyncio.ensure_future(timer(apps, carrier, clock).run())
     await asyncio.sleep(0)
     clock.now_ = NOON + timedelta(hours=3)

@@ -237,7 +237,7 @@ TASKS = st.lists(
 STANDS = st.sampled_from([READY, READY, READY, WAITING, FAILED])
 
 
-class SimulatedCluster:
+class SimulatedMachine:
     """Does what the machine says; hypothesis chooses what the cluster answers."""
 
     def __init__(self, data: st.DataObject, tasks: list[SyncTask], state: OperationState) -> None:
@@ -304,7 +304,7 @@ def _through_the_wire(state: OperationState) -> OperationState:
 def test_it_ends_whatever_the_cluster_does_and_never_enters_a_wave_too_early(
     data: st.DataObject, tasks: list[SyncTask], retries: int
 ) -> None:
-    cluster = SimulatedCluster(data, tasks, start(retries))
+    cluster = SimulatedMachine(data, tasks, start(retries))
     cluster.run()
     assert OperationPhase(cluster.state.phase).completed
     assert cluster.state.retry_count <= retries
@@ -317,7 +317,7 @@ def test_it_ends_whatever_the_cluster_does_and_never_enters_a_wave_too_early(
 def test_terminate_ends_it_from_any_state(
     data: st.DataObject, tasks: list[SyncTask], moves: int
 ) -> None:
-    cluster = SimulatedCluster(data, tasks, start(retry=2))
+    cluster = SimulatedMachine(data, tasks, start(retry=2))
     for _ in range(moves):
         move = next_move(
             cluster.state, OperationView(steps=cluster.steps, progress=cluster.progress, now=NOW)

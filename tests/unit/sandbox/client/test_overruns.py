@@ -16,15 +16,15 @@ OTHER_FILES = RepositoryQuestions(WrittenTree({"chart/x.yaml": "a: 2"}), 1 << 20
 READ_SET = seen_by(TREE, "chart/x.yaml", locate(TREE, "chart/x.yaml"))
 
 
-class Clock:
+class SecondsClock:
     now = 100.0
 
     def __call__(self) -> float:
         return self.now
 
 
-def overruns(most: int = 10) -> tuple[Overruns, Clock]:
-    clock = Clock()
+def overruns(most: int = 10) -> tuple[Overruns, SecondsClock]:
+    clock = SecondsClock()
     return Overruns(most=most, seconds=60, clock=clock), clock
 
 
