@@ -34,7 +34,7 @@ _NARROW = 80
 
 
 @dataclass(slots=True)
-class RunningDemo:
+class StayingDemo:
     """What is printed so far, and the folder where the demo was started."""
 
     process: Process
@@ -80,9 +80,9 @@ class RunningDemo:
 
 
 @asynccontextmanager
-async def staying(folder: Path) -> AsyncIterator[RunningDemo]:
+async def staying(folder: Path) -> AsyncIterator[StayingDemo]:
     """A demo that has played its stages and says how to go on."""
-    demo = RunningDemo(await started(folder), folder)
+    demo = StayingDemo(await started(folder), folder)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(demo.read())
         try:
@@ -106,7 +106,7 @@ async def test_every_printed_line_works(folder: Path, control_plane: object) -> 
         await the_rest_is_printed(demo)
 
 
-async def the_link_signs_in(demo: RunningDemo) -> None:
+async def the_link_signs_in(demo: StayingDemo) -> None:
     """As a browser does that follows the link: the page that it leads to knows the person."""
     (link,) = re.findall(r"http://\S+", demo.directions[0])
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as browser:
@@ -119,7 +119,7 @@ async def the_link_signs_in(demo: RunningDemo) -> None:
             assert refused.status == 404
 
 
-async def each_shell_is_logged_in(demo: RunningDemo) -> None:
+async def each_shell_is_logged_in(demo: StayingDemo) -> None:
     """Wherever the shell is installed: bash is always there."""
     assert "source .demo/env" in demo.directions[1]
     assert "gitops app get checkout" in demo.directions[2]
@@ -135,7 +135,7 @@ def is_there(program: str) -> bool:
 
 
 @asynccontextmanager
-async def following(demo: RunningDemo) -> AsyncIterator[list[dict[str, Any]]]:
+async def following(demo: StayingDemo) -> AsyncIterator[list[dict[str, Any]]]:
     """`gitops events` on NATS with the printed words, and `--json` behind them."""
     words = f"source .demo/env; exec env {demo.info('GITOPS_NATS_URL')} --json"
     process = await asyncio.create_subprocess_exec(
@@ -157,7 +157,7 @@ async def following(demo: RunningDemo) -> AsyncIterator[list[dict[str, Any]]]:
             await asyncio.wait_for(process.wait(), 30)
 
 
-async def what_is_broken_is_repaired(demo: RunningDemo) -> str:
+async def what_is_broken_is_repaired(demo: StayingDemo) -> str:
     """Clone, mend, commit and push with the printed words; the commit's id."""
     for words in ("git clone", "sed -i", "commit -am", "apps push", "gitops app wait"):
         logged = await demo.run(demo.info(words))
@@ -170,7 +170,7 @@ def has_facts(facts: list[dict[str, Any]], sha: str) -> bool:
     return any(one["revision"] == sha and one["phase"] == "Succeeded" for one in ends)
 
 
-async def an_edit_heals(demo: RunningDemo) -> None:
+async def an_edit_heals(demo: StayingDemo) -> None:
     """`kubectl -n demo scale deployment guestbook --replicas 7`: it does not stay so."""
     words = shlex.split(demo.info("kubectl -n demo scale"))
     replicas = int(words[words.index("--replicas") + 1])
@@ -190,7 +190,7 @@ async def an_edit_heals(demo: RunningDemo) -> None:
     assert "apps/Deployment/demo/guestbook" in await demo.run(demo.info("gitops drift"))
 
 
-async def the_rest_is_printed(demo: RunningDemo) -> None:
+async def the_rest_is_printed(demo: StayingDemo) -> None:
     """`make demo-info` prints the file; each address in it answers, and each file is there."""
     assert "make demo-info" in demo.directions[3]
     environment = f"PYTHONPATH={shlex.quote(str(REPOSITORY))}"

@@ -36,7 +36,7 @@ URL = "https://git.example/shop"
 SHOP, WEB = AppKey("argocd", "shop"), AppKey("argocd", "web")
 
 
-class OneRepository:
+class DeliveredRepository:
     def repositories(self, delivery_key: str) -> Sequence[RepositoryKey]:
         return [RepositoryKey.of(URL)] if delivery_key == "git.example/shop" else ()
 
@@ -79,7 +79,7 @@ async def push(port: int, number: int) -> str:
 
 async def test_a_burst_of_pushes_waits_as_one_ask(bus: Bus) -> None:
     take = DeliveryIntake(
-        apps=OneRepository(),
+        apps=DeliveredRepository(),
         publish=SharedPublish(publish=bus.publish),
         secrets=lambda: WebhookSecrets(values={"webhook.github.secret": b"hush"}),
     )

@@ -30,7 +30,7 @@ LOOPBACK = AddressPolicy(allowed=(ip_network("127.0.0.0/8"),), plain_http=True)
 
 
 @dataclass
-class WebhookReceiver:
+class OutgoingReceiver:
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     hold: asyncio.Event = field(default_factory=asyncio.Event)
@@ -46,10 +46,10 @@ class WebhookReceiver:
 @pytest.fixture
 async def receivers() -> AsyncIterator[Callable[[], Any]]:
     """Makes receivers; those that hold are let go at the end."""
-    made: list[tuple[WebhookReceiver, TestServer]] = []
+    made: list[tuple[OutgoingReceiver, TestServer]] = []
 
-    async def make(*, holds: bool = False) -> WebhookReceiver:
-        receiver = WebhookReceiver()
+    async def make(*, holds: bool = False) -> OutgoingReceiver:
+        receiver = OutgoingReceiver()
         app = web.Application()
         app.router.add_route("*", "/{any:.*}", receiver.take)
         server = TestServer(app)

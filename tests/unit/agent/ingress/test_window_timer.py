@@ -26,7 +26,7 @@ class NoPatching:
 
 
 @dataclass
-class NoonClock:
+class WindowClock:
     now_: datetime = NOON
 
     def now(self) -> datetime:
@@ -77,8 +77,10 @@ def apps() -> Applications:
     return found
 
 
-def timer(apps: Applications, carrier: FlakyCarrier, clock: NoonClock | None = None) -> WindowTimer:
-    return WindowTimer(apps=apps, publish=carrier.publish, clock=clock or NoonClock())
+def timer(
+    apps: Applications, carrier: FlakyCarrier, clock: WindowClock | None = None
+) -> WindowTimer:
+    return WindowTimer(apps=apps, publish=carrier.publish, clock=clock or WindowClock())
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,7 @@ def test_the_next_change_is_the_soonest_of_all_that_can_be_read(apps: Applicatio
 
 async def test_a_window_that_is_added_while_it_sleeps_is_seen(apps: Applications) -> None:
     put_project(apps, "shop")
-    carrier, clock = FlakyCarrier(), NoonClock()
+    carrier, clock = FlakyCarrier(), WindowClock()
     running = asyncio.ensure_future(timer(apps, carrier, clock).run())
     await asyncio.sleep(0)
     clock.now_ = NOON + timedelta(hours=3)
