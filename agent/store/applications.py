@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
 import msgspec
@@ -18,6 +19,7 @@ from agent.clock import SystemClock
 from agent.store.application_writes import UnconfirmedWrites, journal_entry_in, status_patch
 from agent.store.object_reader import ArgoResourceReader
 from agent.store.repository_users import RepositoryUsers
+from agent.store.source_followers import FollowerIndex
 from agent.subscribers import Subscribers
 from bus.identity import AppKey, RepositoryKey
 from bus.link.kinds import APPLICATION, PROJECT
@@ -32,6 +34,7 @@ from handlers.ports import (
     ApplyRefusedError,
     Clock,
     ClusterUnreachableError,
+    SourceFollowers,
     StaleWriteError,
     StatusWrite,
 )
@@ -62,6 +65,7 @@ class Applications:
         self._clock = clock
         self._apps: dict[AppKey, Application] = {}
         self._users = RepositoryUsers()
+        self._followers = FollowerIndex()
         self._projects: dict[str, AppProject] = {}
         self._reader = ArgoResourceReader()
         self._deleted: OrderedDict[str, None] = OrderedDict()
@@ -77,6 +81,17 @@ class Applications:
 
     def of_repository(self, repository: RepositoryKey) -> Sequence[Application]:
         return tuple(self._apps[key] for key in self._users.of(repository))
+
+    def followers(self, repository: RepositoryKey) -> Sequence[SourceFollowers]:
+        return self._followers.of(repository)
+
+    @property
+    def naming_commit(self) -> AbstractSet[AppKey]:
+        return self._followers.naming_commit
+
+    @property
+    def in_error(self) -> AbstractSet[AppKey]:
+        return self._followers.in_error
 
     def repositories(self, delivery_key: str) -> Sequence[RepositoryKey]:
         return self._users.repositories(delivery_key)
@@ -148,6 +163,7 @@ class Applications:
         if before is not None:
             self._note_deleted(before.metadata.uid)
             self._users.change(before, None)
+            self._followers.change(before, None)
             self.changes.notify(before, None)
             self.indexed.notify(APPLICATION.name, str(key))
 
@@ -200,6 +216,7 @@ class Applications:
             return None
         self._apps[app.key] = app
         self._users.change(before, app)
+        self._followers.change(before, app)
         self.indexed.notify(APPLICATION.name, str(app.key))
         return app
 

@@ -8,6 +8,7 @@ read sets of the renders: it finds the applications that read a path.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Self
 
@@ -61,6 +62,10 @@ class RenderStore:
         self._readers[before.repository].remove(app, before.read_set)
         await self._files.remove(self._path(app))
 
+    def rendered(self, repository: RepositoryKey) -> AbstractSet[AppKey]:
+        known = self._readers.get(repository)
+        return known.apps if known else frozenset()
+
     def readers(self, repository: RepositoryKey, paths: Iterable[str]) -> frozenset[AppKey]:
         known = self._readers.get(repository)
         return known.of(paths) if known else frozenset()
@@ -91,13 +96,16 @@ class PathReaders:
     """
 
     def __init__(self) -> None:
+        self.apps: set[AppKey] = set()
         self._apps: dict[str, set[AppKey]] = {}
 
     def add(self, app: AppKey, read_set: Mapping[str, str]) -> None:
+        self.apps.add(app)
         for key in _keys(read_set):
             self._apps.setdefault(key, set()).add(app)
 
     def remove(self, app: AppKey, read_set: Mapping[str, str]) -> None:
+        self.apps.discard(app)
         for key in _keys(read_set):
             apps = self._apps.get(key)
             if apps is None:

@@ -7,7 +7,7 @@ Adapters in `agent/` implement the Protocols and translate foreign exceptions in
 from __future__ import annotations
 
 from handlers.manifest.access import Manifest
-from handlers.ports.apps import AllApps, Apps, StatusWrite
+from handlers.ports.apps import AllApps, Apps, SourceFollowers, SourceGroup, StatusWrite
 from handlers.ports.clock import Clock
 from handlers.ports.cluster import ApplyOptions, ClusterWriter, LiveObject, LiveState
 from handlers.ports.errors import (
@@ -50,6 +50,8 @@ __all__ = [
     "Renders",
     "RepositoryAccess",
     "RepositoryError",
+    "SourceFollowers",
+    "SourceGroup",
     "StaleWriteError",
     "StatusWrite",
     "TreeEntry",

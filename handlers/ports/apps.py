@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -27,6 +28,21 @@ class StatusWrite(msgspec.Struct, frozen=True, kw_only=True):
     """Raise StaleWriteError if the object changed since `app` was read."""
 
 
+class SourceGroup(NamedTuple):
+    """What decides how a repository is read: Applications that share it are fetched together."""
+
+    repo_url: str
+    project: str
+    target_revision: str
+
+
+class SourceFollowers(NamedTuple):
+    """The Applications of a group; those that are being deleted follow nothing."""
+
+    group: SourceGroup
+    apps: AbstractSet[AppKey]
+
+
 class AllApps(Protocol):
     """The watched Applications, for a reader that needs no more than the list of them."""
 
@@ -41,7 +57,20 @@ class Apps(AllApps, Protocol):
         """Why the Application cannot be read (field, expectation); empty where it can."""
         ...
 
-    def of_repository(self, repository: RepositoryKey) -> Sequence[Application]: ...
+    def followers(self, repository: RepositoryKey) -> Sequence[SourceFollowers]:
+        """Group who follows a repository with its source; of several sources the first counts."""
+        ...
+
+    @property
+    def naming_commit(self) -> AbstractSet[AppKey]:
+        """Applications whose source uses the commit's id by way of the build environment."""
+        ...
+
+    @property
+    def in_error(self) -> AbstractSet[AppKey]:
+        """Applications with a ComparisonError."""
+        ...
+
     def project(self, name: str) -> AppProject | None:
         """The project of the control namespace; `default` exists always and permits everything."""
         ...

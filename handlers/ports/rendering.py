@@ -7,6 +7,7 @@ and the read set together are the cache key of a render.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from enum import StrEnum
 from typing import Protocol
 
@@ -113,6 +114,10 @@ class Renders(Protocol):
     def recall(self, app: AppKey) -> RenderRecord | None: ...
     async def remember(self, record: RenderRecord) -> None: ...
     async def forget(self, app: AppKey) -> None: ...
+    def rendered(self, repository: RepositoryKey) -> AbstractSet[AppKey]:
+        """Applications whose last good render is of this repository."""
+        ...
+
     def readers(self, repository: RepositoryKey, paths: Iterable[str]) -> frozenset[AppKey]:
         """Applications whose read set may be touched by a change of `paths` (files)."""
         ...

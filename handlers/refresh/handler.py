@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from bus.events import Event, RefreshApp, RefreshFailed, RefreshRepository, RevisionResolved
-from bus.identity import RepositoryKey, Revision
+from bus.identity import AppKey, RepositoryKey, Revision
 from bus.route import Retry
 from bus.status import ConditionType
 from handlers.application import times
@@ -39,16 +39,15 @@ from handlers.ports import (
     Renders,
     RepositoryAccess,
     RepositoryError,
+    SourceFollowers,
     StatusWrite,
 )
 from handlers.refresh.public_commit import public_commit
 from handlers.refresh.touched_applications import (
     by_target_revision,
-    depends_on_commit,
     outdated,
     unsettled,
     wait,
-    watching,
 )
 
 _OWNED = (ConditionType.COMPARISON_ERROR,)
@@ -58,11 +57,11 @@ _TURN = 32
 
 @dataclass(frozen=True, slots=True)
 class RevisionLookup:
-    """One target revision of one repository, and the applications that follow it."""
+    """One target revision of one repository, and the Applications that follow it."""
 
     repository: RepositoryAccess
     target: str
-    watching: Sequence[Application]
+    followers: frozenset[AppKey]
     pushed: bool
 
 
@@ -76,42 +75,38 @@ class RefreshHandler:
     clock: Clock
 
     async def __call__(self, ask: RefreshRepository) -> Sequence[Event]:
-        apps = watching(self.apps.of_repository(ask.repository), ask.repository)
-        if not apps:
-            return ()
         events: list[Event] = []
         failures: list[Retry] = []
-        for repository, readers in self._by_access(apps).items():
+        for repository, followers in self._by_access(ask.repository).items():
             try:
                 await self.git.fetch(repository)
             except RepositoryError as error:
-                failures.append(await self._failure(repository.key, readers, error))
+                apps = [app for one in followers for app in self._present(one.apps)]
+                failures.append(await self._failure(repository.key, apps, error))
                 continue
-            for target, followers in by_target_revision(self._current(repository)).items():
-                look = RevisionLookup(repository, target, followers, pushed=bool(ask.ref))
+            # One that came while the fetch ran may have been rendered from the commit that was
+            # there before, and nothing but this look would tell it of the new one.
+            current = self._by_access(repository.key).get(repository, ())
+            for target, keys in by_target_revision(current).items():
+                look = RevisionLookup(repository, target, keys, pushed=bool(ask.ref))
                 events += await self._look(look)
         if failures:
             raise _together(failures, events)
         return tuple(events)
 
-    def _current(self, repository: RepositoryAccess) -> Sequence[Application]:
-        """Read the followers again, after the fetch.
-
-        One that came while it ran may have been rendered from the commit that was there before,
-        and nothing but this look would tell it of the new one.
-        """
-        apps = watching(self.apps.of_repository(repository.key), repository.key)
-        return self._by_access(apps).get(repository, ())
-
     def _by_access(
-        self, apps: Sequence[Application]
-    ) -> Mapping[RepositoryAccess, list[Application]]:
-        """Group Applications by credential: with another one the repository may look different."""
-        readers: dict[RepositoryAccess, list[Application]] = defaultdict(list)
-        for app in apps:
-            if app.source is not None:
-                readers[self.git.access(app.source.repo_url, app.spec.project)].append(app)
-        return readers
+        self, repository: RepositoryKey
+    ) -> Mapping[RepositoryAccess, list[SourceFollowers]]:
+        """Group the followers by credential: with another one the repository may look different."""
+        found: dict[RepositoryAccess, list[SourceFollowers]] = defaultdict(list)
+        for followers in self.apps.followers(repository):
+            group = followers.group
+            found[self.git.access(group.repo_url, group.project)].append(followers)
+        return found
+
+    def _present(self, keys: Iterable[AppKey]) -> list[Application]:
+        """Read Applications in the order of their keys; one that is gone by now is left out."""
+        return [app for key in sorted(keys) if (app := self.apps.get(key)) is not None]
 
     async def _look(self, look: RevisionLookup) -> Sequence[Event]:
         before = self.refs.last(look.repository, look.target)
@@ -120,9 +115,8 @@ class RefreshHandler:
             tree = await self.git.tree(look.repository, after)
             touched = await self._touched(look, (before, after), tree)
         except RepositoryError:
-            return _asks(
-                look.watching
-            )  # each render meets the same error and writes it as a condition
+            # Each render meets the same error and writes it as a condition.
+            return _asks(self._present(look.followers))
         published = self.refs.published(look.repository.key, look.target)
         self.refs.remember(look.repository, look.target, after)
         if published == after:
@@ -133,7 +127,7 @@ class RefreshHandler:
             target_revision=look.target,
             revision=after,
             before=published,
-            watching=len(look.watching),
+            watching=len(look.followers),
             touched=len(touched),
             commit=public_commit(commit) if commit else None,
         )
@@ -159,22 +153,18 @@ class RefreshHandler:
     async def _candidates(
         self, look: RevisionLookup, before: Revision, after: Revision
     ) -> Sequence[Application]:
-        """The Applications whose read sets are worth asking."""
+        """Read the Applications whose read sets are worth asking."""
         if before == after and not look.pushed:
-            return look.watching
+            return self._present(look.followers)
         changed: frozenset[str] | None = frozenset()
         if before != after:
             changed = await self.git.changed_paths(look.repository, before, after)
         if changed is None:
-            return look.watching
-        readers = self.renders.readers(look.repository.key, changed)
-        return [
-            app
-            for app in look.watching
-            if app.key in readers
-            or unsettled(app, self.renders.recall(app.key), look.repository.key)
-            or depends_on_commit(app)
-        ]
+            return self._present(look.followers)
+        repository = look.repository.key
+        readers = self.renders.readers(repository, changed)
+        settled = self.renders.rendered(repository) - self.apps.in_error - self.apps.naming_commit
+        return self._present((look.followers - settled) | (look.followers & readers))
 
     async def _failure(
         self, repository: RepositoryKey, apps: Sequence[Application], error: RepositoryError

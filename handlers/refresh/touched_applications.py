@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from bus.identity import RepositoryKey, Revision
+from bus.identity import AppKey, RepositoryKey, Revision
 from bus.status import ConditionType
 from handlers.application import times
 from handlers.application.application import Application
 from handlers.application.status import of_type
-from handlers.ports import CommitTree
+from handlers.ports import CommitTree, SourceFollowers
 from handlers.ports.rendering import RenderRecord
 from handlers.render.read_set import holds
 from handlers.render.recipes import names_revision
@@ -20,23 +19,11 @@ SHORTEST_WAIT = 2.0
 LONGEST_WAIT = 180.0
 
 
-def watching(apps: Iterable[Application], repository: RepositoryKey) -> list[Application]:
-    """Select the Applications that follow the repository; of several sources the first counts."""
-    return [
-        app
-        for app in apps
-        if app.source is not None
-        and not app.deleting
-        and (not app.spec.sources or app.repository == repository)
-    ]
-
-
-def by_target_revision(apps: Iterable[Application]) -> Mapping[str, list[Application]]:
+def by_target_revision(followers: Iterable[SourceFollowers]) -> Mapping[str, frozenset[AppKey]]:
     """Group Applications by the target revision that their source follows."""
-    found: dict[str, list[Application]] = defaultdict(list)
-    for app in apps:
-        if (source := app.source) is not None:
-            found[source.target_revision].append(app)
+    found: dict[str, frozenset[AppKey]] = {}
+    for group, apps in followers:
+        found[group.target_revision] = found.get(group.target_revision, frozenset()) | apps
     return found
 
 

@@ -9,13 +9,13 @@ from msgspec.structs import replace
 from bus.identity import NO_DIGEST, AppKey, RepositoryKey, Revision
 from handlers.application import times
 from handlers.application.application import Application
+from handlers.ports import SourceFollowers, SourceGroup
 from handlers.ports.rendering import RenderRecord, SourceType
 from handlers.refresh.touched_applications import (
     by_target_revision,
     outdated,
     unsettled,
     wait,
-    watching,
 )
 from tests.unit.agent.renderer.written_tree import WrittenTree
 from tests.unit.handlers.application.builders import REPO, application
@@ -45,18 +45,13 @@ def record(url: str = REPO, **read_set: str) -> RenderRecord:
 
 
 def test_applications_are_grouped_by_what_they_follow() -> None:
-    tag = {"repoURL": REPO, "path": "web", "targetRevision": "v1"}
-    apps = [application(), application({"source": tag}), application()]
-    assert {name: len(some) for name, some in by_target_revision(apps).items()} == {
-        "main": 2,
-        "v1": 1,
-    }
-
-
-def test_who_is_being_deleted_is_left_alone() -> None:
-    going = application(metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
-    assert not watching([going], RepositoryKey.of(REPO))
-    assert watching([application()], RepositoryKey.of(REPO))
+    web, api, old = (AppKey("argocd", name) for name in ("web", "api", "old"))
+    followers = [
+        SourceFollowers(SourceGroup(REPO, "shop", "main"), {web}),
+        SourceFollowers(SourceGroup(REPO, "bank", "main"), {api}),
+        SourceFollowers(SourceGroup(REPO, "shop", "v1"), {old}),
+    ]
+    assert by_target_revision(followers) == {"main": {web, api}, "v1": {old}}
 
 
 @pytest.mark.parametrize(

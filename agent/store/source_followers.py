@@ -1,0 +1,103 @@
+"""FollowerIndex is the index from repositories to the Applications that follow them, in groups.
+
+The Applications of a group are fetched and resolved together: same URL, project and target
+revision. A push looks at groups and sets of keys, so that its cost does not grow with the number of
+Applications that it does not touch. An Application is indexed again after each write to it; where
+its source stays, nothing is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from bus.identity import AppKey, RepositoryKey
+from bus.status import ConditionType
+from handlers.application.application import Application
+from handlers.application.spec import Source
+from handlers.application.status import of_type
+from handlers.ports import SourceFollowers, SourceGroup
+from handlers.render.recipes import names_revision
+
+_Groups = dict[SourceGroup, set[AppKey]]
+
+
+class FollowerIndex:
+    def __init__(self) -> None:
+        self._groups: dict[RepositoryKey, _Groups] = {}
+        self._naming_commit: set[AppKey] = set()
+        self._in_error: set[AppKey] = set()
+
+    def of(self, repository: RepositoryKey) -> Sequence[SourceFollowers]:
+        """Return the groups; their sets are views that change with the index."""
+        groups = self._groups.get(repository, {})
+        return [SourceFollowers(group, apps) for group, apps in groups.items()]
+
+    @property
+    def naming_commit(self) -> AbstractSet[AppKey]:
+        """Applications whose source uses the commit's id, so that each commit renders them."""
+        return self._naming_commit
+
+    @property
+    def in_error(self) -> AbstractSet[AppKey]:
+        """Applications with a ComparisonError, which the next look may end."""
+        return self._in_error
+
+    def change(self, before: Application | None, after: Application | None) -> None:
+        """Index a change; `before` is None for a new Application, `after` for a deleted one."""
+        if after is not None:
+            _mark(self._in_error, after.key, is_in=_has_error(after))
+        elif before is not None:
+            self._in_error.discard(before.key)
+        if before is not None and after is not None and _same_source(before, after):
+            return
+        if before is not None:
+            self._remove(before)
+        if after is not None and (source := after.source) is not None:
+            self._add(after, source)
+
+    def _add(self, app: Application, source: Source) -> None:
+        repository = app.repository
+        if repository is None or app.deleting:
+            return
+        groups = self._groups.setdefault(repository, {})
+        groups.setdefault(_group(app, source), set()).add(app.key)
+        _mark(self._naming_commit, app.key, is_in=names_revision(source))
+
+    def _remove(self, app: Application) -> None:
+        self._naming_commit.discard(app.key)
+        repository, source = app.repository, app.source
+        if repository is None or source is None:
+            return
+        groups = self._groups.get(repository, {})
+        apps = groups.get(_group(app, source), set())
+        apps.discard(app.key)
+        if not apps:
+            groups.pop(_group(app, source), None)
+        if not groups:
+            self._groups.pop(repository, None)
+
+
+def _group(app: Application, source: Source) -> SourceGroup:
+    return SourceGroup(source.repo_url, app.spec.project, source.target_revision)
+
+
+def _same_source(before: Application, after: Application) -> bool:
+    """Whether nothing changed of what the index holds."""
+    return (
+        before.source == after.source
+        and before.spec.project == after.spec.project
+        and before.deleting == after.deleting
+    )
+
+
+def _has_error(app: Application) -> bool:
+    conditions = app.status.conditions
+    return bool(conditions and of_type(conditions, ConditionType.COMPARISON_ERROR))
+
+
+def _mark(keys: set[AppKey], key: AppKey, *, is_in: bool) -> None:
+    if is_in:
+        keys.add(key)
+    else:
+        keys.discard(key)
