@@ -16,6 +16,7 @@ folds all that such spellings differ in. It finds candidates; each is looked at 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import unquote
 
 import msgspec
@@ -26,6 +27,8 @@ _SUFFIX = ".git"
 _SCP = re.compile(r"(?:(?P<user>[^@:/\[\]]+)@)?(?P<host>\[[^\]/]+\]|[^@:/\[\]]+):(?P<path>[^@]*)")
 _SSH_USER = re.compile(r"[A-Za-z0-9._$-]{1,64}")
 _SSH = "ssh"
+_REMEMBERED = 4096
+"""Texts whose address is kept: the same few are parsed for each Application that names them."""
 
 
 class RepositoryUrlError(ValueError):
@@ -103,6 +106,7 @@ def login_of(text: str) -> UrlLogin | None:
     return UrlLogin(unquote(name), unquote(password))
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def _parsed(text: str) -> RepositoryUrl:
     parts = split_address(_with_scheme(text))
     origin = Origin.parse(parts.scheme, parts.authority)

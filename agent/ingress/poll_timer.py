@@ -18,7 +18,7 @@ import structlog
 from bus.carrier import CarrierError, EventPublisher
 from bus.events import RefreshRepository
 from bus.identity import RepositoryKey
-from handlers.ports import AllApps
+from handlers.ports import FollowedRepositories
 
 log = structlog.get_logger()
 
@@ -63,7 +63,7 @@ class Schedule:
 class PollTimer:
     """Runs as long as the agent acts, as a task of its TaskGroup."""
 
-    apps: AllApps
+    apps: FollowedRepositories
     publish: EventPublisher
     schedule: Schedule
     now: Callable[[], float] = time.monotonic
@@ -75,8 +75,7 @@ class PollTimer:
 
     async def publish_due(self) -> None:
         """Publish an ask for every due repository; the others wait an interval."""
-        in_use = (app.repository for app in self.apps.all())
-        due = self.schedule.due(self.now(), (key for key in in_use if key is not None))
+        due = self.schedule.due(self.now(), self.apps.followed_repositories())
         try:
             for repository in due:
                 await self.publish(RefreshRepository(repository=repository))

@@ -82,6 +82,9 @@ class Applications:
     def of_repository(self, repository: RepositoryKey) -> Sequence[Application]:
         return tuple(self._apps[key] for key in self._users.of(repository))
 
+    def followed_repositories(self) -> Sequence[RepositoryKey]:
+        return self._followers.repositories()
+
     def followers(self, repository: RepositoryKey) -> Sequence[SourceFollowers]:
         return self._followers.of(repository)
 

@@ -28,6 +28,10 @@ class FollowerIndex:
         self._naming_commit: set[AppKey] = set()
         self._in_error: set[AppKey] = set()
 
+    def repositories(self) -> Sequence[RepositoryKey]:
+        """Return the repositories that somebody follows."""
+        return tuple(self._groups)
+
     def of(self, repository: RepositoryKey) -> Sequence[SourceFollowers]:
         """Return the groups; their sets are views that change with the index."""
         groups = self._groups.get(repository, {})

@@ -7,7 +7,14 @@ Adapters in `agent/` implement the Protocols and translate foreign exceptions in
 from __future__ import annotations
 
 from handlers.manifest.access import Manifest
-from handlers.ports.apps import AllApps, Apps, SourceFollowers, SourceGroup, StatusWrite
+from handlers.ports.apps import (
+    AllApps,
+    Apps,
+    FollowedRepositories,
+    SourceFollowers,
+    SourceGroup,
+    StatusWrite,
+)
 from handlers.ports.clock import Clock
 from handlers.ports.cluster import ApplyOptions, ClusterWriter, LiveObject, LiveState
 from handlers.ports.errors import (
@@ -40,6 +47,7 @@ __all__ = [
     "CommitTree",
     "Commits",
     "EntryKind",
+    "FollowedRepositories",
     "GitRepositories",
     "KnownRefs",
     "LiveObject",

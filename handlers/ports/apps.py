@@ -43,13 +43,19 @@ class SourceFollowers(NamedTuple):
     apps: AbstractSet[AppKey]
 
 
+class FollowedRepositories(Protocol):
+    """The repositories in use, for a timer that needs no more than their list."""
+
+    def followed_repositories(self) -> Sequence[RepositoryKey]: ...
+
+
 class AllApps(Protocol):
     """The watched Applications, for a reader that needs no more than the list of them."""
 
     def all(self) -> Sequence[Application]: ...
 
 
-class Apps(AllApps, Protocol):
+class Apps(AllApps, FollowedRepositories, Protocol):
     """The watched Applications and projects. A write goes through: the next read sees it."""
 
     def get(self, key: AppKey) -> Application | None: ...

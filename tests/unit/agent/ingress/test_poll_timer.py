@@ -13,8 +13,6 @@ from agent.ingress.poll_timer import FIRST_WITHIN, LOOK_AT_LEAST_EVERY, PollTime
 from bus.carrier import CarrierError
 from bus.events import Event, RefreshRepository
 from bus.identity import RepositoryKey
-from handlers.application.application import Application, Metadata
-from handlers.application.spec import ApplicationSpec, Source
 
 A, B = RepositoryKey("https://git.example/A.git"), RepositoryKey("https://git.example/b")
 
@@ -62,12 +60,8 @@ def test_new_repositories_are_found_while_nothing_is_due() -> None:
 
 
 class PolledApplications:
-    def all(self) -> Sequence[Application]:
-        sources = [Source(repo_url="https://git.example/A.git"), None]
-        return [
-            Application(metadata=Metadata(name="x"), spec=ApplicationSpec(source=source))
-            for source in sources
-        ]
+    def followed_repositories(self) -> Sequence[RepositoryKey]:
+        return [A]
 
 
 class Heard:

@@ -65,6 +65,8 @@ def test_the_index_is_what_a_look_at_all_finds(changes: list[tuple[Application, 
         index.change(before, apps.get(app.key))
     for url in (REPO, OTHER):
         assert dict(index.of(RepositoryKey.of(url))) == expected(apps, url)
+    followed = {app.repository for app in apps.values() if not app.deleting}
+    assert set(index.repositories()) == followed - {None}
     assert index.in_error == {
         key
         for key, app in apps.items()
