@@ -94,7 +94,7 @@ class Mirror:
         old, new = self._root(before), self._root(after)
         if not (old and new):
             return None
-        return changed_paths(self._objects.folder, old, new)
+        return changed_paths(self._repository, old, new)
 
     def reaches(self, tip: Revision, commit: Revision) -> bool:
         """Blocking: walks the history."""

@@ -1,8 +1,9 @@
 """The files of one commit, read from the object database: no work tree, no checkout.
 
 Folders are decoded once and kept for all commits of the mirror, because commits share most of
-their folders. A blob is read as a whole and therefore has a limit. Paths never follow symlinks:
-whoever evaluates files decides what a link may point to.
+their folders. Of a wide folder, which is another one in each commit of a monorepo, single items are
+looked up by libgit2, and it is decoded only to be listed. A blob is read as a whole and therefore
+has a limit. Paths never follow symlinks: whoever evaluates files decides what a link may point to.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ _KINDS = {"40000": EntryKind.TREE, "120000": EntryKind.SYMLINK, "160000": EntryK
 _ID_BYTES = 20
 MAX_BLOB = 10 * 1024 * 1024
 _FOLDERS = 20_000
+_WIDE = 256
+"""Items of a folder from which on one is looked up without decoding the others."""
+_WIDE_KEPT = 16
 _SIZES = 4_096
 """What was listed is read next: one look at an object's header serves both."""
 _TREE = pygit2.enums.ObjectType.TREE
@@ -58,8 +62,10 @@ class GitObjectReader:
     """Reads objects of one mirror; small caches of what never changes."""
 
     def __init__(self, repository: pygit2.Repository) -> None:
+        self._repository = repository
         self._database = repository.odb
         self._folders: OrderedDict[str, Mapping[str, FolderEntry]] = OrderedDict()
+        self._wide: OrderedDict[str, pygit2.Tree] = OrderedDict()
         self._sizes: OrderedDict[str, int] = OrderedDict()
 
     def folder(self, oid: str) -> Mapping[str, FolderEntry]:
@@ -69,10 +75,41 @@ class GitObjectReader:
             kind, raw = self._read(oid)
             if kind != _TREE:
                 raise _missing(oid)
-            known = self._folders[oid] = decode_folder(raw)
+            try:
+                known = self._folders[oid] = decode_folder(raw)
+            except ValueError as error:
+                raise _damaged(oid) from error
             if len(self._folders) > _FOLDERS:
                 self._folders.popitem(last=False)
         return known
+
+    def item(self, folder: str, name: str) -> FolderEntry | None:
+        """One item of a tree object; RepositoryError where the mirror has no such tree."""
+        known = self._folders.get(folder)
+        wide = self._wide_tree(folder) if known is None else None
+        # A name with bytes that are no text is known by its decoded form alone.
+        if wide is None or "\ufffd" in name:
+            return self.folder(folder).get(name)
+        try:
+            found = wide[name]
+        except KeyError:
+            return None
+        return FolderEntry(f"{found.filemode:o}", str(found.id))
+
+    def _wide_tree(self, oid: str) -> pygit2.Tree | None:
+        known = self._wide.get(oid)
+        if known is not None:
+            return known
+        try:
+            found = self._repository.get(oid)
+        except pygit2.GitError as error:
+            raise _damaged(oid) from error
+        if not isinstance(found, pygit2.Tree) or len(found) < _WIDE:
+            return None
+        self._wide[oid] = found
+        if len(self._wide) > _WIDE_KEPT:
+            self._wide.popitem(last=False)
+        return found
 
     def size(self, oid: str) -> int:
         known = self._sizes.get(oid)
@@ -117,7 +154,7 @@ class GitTree:
         for name in _steps(path):
             if name == ".." or not here.is_folder:
                 return None
-            found = self._objects.folder(here.oid).get(name)
+            found = self._objects.item(here.oid, name)
             if found is None:
                 return None
             here = found
@@ -142,6 +179,11 @@ class GitTree:
 
 def _steps(path: str) -> list[str]:
     return [step for step in path.split("/") if step not in ("", ".")]
+
+
+def _damaged(oid: str) -> RepositoryError:
+    message = f"the folder {oid} of the commit is damaged: git fsck in a clone says more"
+    return RepositoryError(Reason.FILE_NOT_FOUND, message)
 
 
 def _missing(oid: str) -> RepositoryError:

@@ -75,3 +75,37 @@ def test_a_name_that_is_no_text_can_still_be_written_down() -> None:
     assert name.encode() == "a\N{REPLACEMENT CHARACTER}".encode()
     assert decode_folder(b"") == {}
     assert FolderEntry("100755", "").kind is EntryKind.BLOB
+
+
+def test_an_item_of_a_wide_folder_is_the_one_that_a_listing_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looked up without decoding, as if decoded: every kind of item, an odd name, none."""
+    monkeypatch.setattr(tree_module, "_WIDE", 1)
+    repository = pygit2.init_repository(str(tmp_path), bare=True)
+    blob = bytes.fromhex(str(repository.create_blob(b"x")))
+    folder = bytes.fromhex(str(repository.TreeBuilder().write()))
+    raw = b"".join(
+        mode + b" " + name + b"\0" + oid
+        for mode, name, oid in (
+            (b"100644", b"a\xff", blob),
+            (b"100644", b"file", blob),
+            (b"40000", b"folder", folder),
+            (b"120000", b"link", blob),
+            (b"160000", b"module", bytes.fromhex(COMMIT)),
+            (b"100755", b"run", blob),
+        )
+    )
+    oid = str(repository.odb.write(pygit2.enums.ObjectType.TREE, raw))
+    listed = decode_folder(raw)
+    looked_up = {name: GitObjectReader(repository).item(oid, name) for name in listed}
+    assert looked_up == listed
+    assert GitObjectReader(repository).item(oid, "absent") is None
+
+
+@pytest.mark.parametrize("raw", [b"100644 a", b"no tree", b"100644 a\0short"])
+def test_a_damaged_folder_is_refused_with_its_id(tmp_path: Path, raw: bytes) -> None:
+    repository = pygit2.init_repository(str(tmp_path), bare=True)
+    oid = str(repository.odb.write(pygit2.enums.ObjectType.TREE, raw))
+    with pytest.raises(RepositoryError, match=oid):
+        GitTree(GitObjectReader(repository), oid).entry("a")
