@@ -73,6 +73,8 @@ class ConditionType(StrEnum):
     """Ours: automated syncs wait for a person, because a field is not supported yet."""
     SYNC_WINDOW_WARNING = "SyncWindowWarning"
     """Ours: automated syncs wait for a sync window of the project to open or to end."""
+    IGNORE_RULE_WARNING = "IgnoreRuleWarning"
+    """Ours: a rule of ignoreDifferences has no effect, on all objects or on some."""
     UNSUPPORTED_FIELD_WARNING = "UnsupportedFieldWarning"
     """Ours: the Application has a field that this version does not act on yet."""
 

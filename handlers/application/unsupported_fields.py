@@ -106,7 +106,10 @@ def _unknown(app: Application, project: AppProject | None) -> Iterator[Unsupport
 
 def _of_app(app: Application) -> Iterator[Unsupported]:
     spec, notes = app.spec, app.metadata.annotations
-    if spec.ignore_differences:
+    ignored = spec.ignore_differences
+    respects = sync_options_of_app(app).respect_ignore_differences
+    unread = any(one.jq_path_expressions or one.managed_fields_managers for one in ignored)
+    if unread or (ignored and respects):
         yield _ignore_differences(app)
     if spec.sync_policy and spec.sync_policy.managed_namespace_metadata:
         yield Unsupported(
@@ -144,7 +147,7 @@ def _ignore_differences(app: Application) -> Unsupported:
     else:
         consequence = "the fields it names still count as differences"
     return Unsupported(
-        field="spec.ignoreDifferences",
+        field="spec.ignoreDifferences (all but jsonPointers without RespectIgnoreDifferences)",
         consequence=consequence,
         harmful=respected or (policy is not None and policy.self_heal),
     )

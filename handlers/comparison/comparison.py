@@ -14,8 +14,10 @@ import msgspec
 
 from bus.identity import Digest, ResourceKey, digest_of
 from bus.status import SyncStatus
+from handlers.application.ignore_rules import ObjectRules
 from handlers.application.unsupported import Unsupported
 from handlers.comparison.drift_summary import DriftSummary, ResourceState, compare, resolve
+from handlers.comparison.ignored_fields import IgnoredFields
 from handlers.comparison.normalised_objects import DesiredObjects
 from handlers.comparison.object_difference import DiffOutcome, DiffVerdict
 from handlers.manifest.access import Manifest
@@ -42,6 +44,8 @@ class DryRunQuestion(msgspec.Struct, frozen=True):
     desired: Digest
     uid: str
     resource_version: str
+    rules: ObjectRules | None = None
+    """What is ignored of both, which may change while the objects stay."""
 
 
 Answers = Mapping[DryRunQuestion, DiffOutcome]
@@ -57,6 +61,8 @@ class ComparedPair(msgspec.Struct, frozen=True, kw_only=True):
     live: LiveObject | None = None
     denied: str = ""
     """Why the project does not permit it; empty where it does."""
+    ignored: IgnoredFields | None = None
+    """Fields of both sides that take no part in the comparison."""
 
     @property
     def permitted(self) -> bool:
@@ -72,6 +78,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     excluded: tuple[ResourceKey, ...] = ()
     """Desired objects whose kind the settings exclude: they are left alone."""
     held_by_settings: tuple[Unsupported, ...] = ()
+    rule_problems: tuple[str, ...] = ()
+    """Ignore rules that have no effect, and why."""
 
     @property
     def status(self) -> SyncStatus:
@@ -117,11 +125,21 @@ class ComparisonInput(msgspec.Struct, frozen=True, kw_only=True):
     excluded: tuple[ResourceKey, ...] = ()
     takes_over: bool = True
     """Whether a sync takes over the fields of earlier tools (`ClientSideApplyMigration`)."""
+    rules: Mapping[ResourceKey, ObjectRules] = {}
+    """The ignore rules of the objects that have any."""
+    ignored: Mapping[ResourceKey, IgnoredFields] = {}
+    """What these rules ignore."""
 
 
 def compared(inputs: ComparisonInput, answers: Answers) -> DriftSummary:
     """Compare locally, with the answers that the server has given before."""
-    summary = compare(inputs.desired, inputs.lives, inputs.identity, takes_over=inputs.takes_over)
+    summary = compare(
+        inputs.desired,
+        inputs.lives,
+        inputs.identity,
+        takes_over=inputs.takes_over,
+        ignored=inputs.ignored,
+    )
     known = {
         key: answers[question]
         for key, question in questions(summary, inputs).items()
@@ -147,7 +165,7 @@ def questions(
     }
     desired = inputs.desired.objects
     return {
-        key: _question(desired[key], inputs.lives[key])
+        key: _question(desired[key], inputs.lives[key], inputs.rules.get(key))
         for key in asked
         if key in desired and inputs.lives[key].body
     }
@@ -164,6 +182,7 @@ def joined(summary: DriftSummary, inputs: ComparisonInput) -> Comparison:
             desired=desired.get(resource.key),
             live=inputs.lives.get(resource.key),
             denied=inputs.denied.get(resource.key, ""),
+            ignored=inputs.ignored.get(resource.key),
         )
         for resource in summary.resources
         if not resource.hook and (resource.key in desired or resource.key not in inputs.denied)
@@ -173,9 +192,9 @@ def joined(summary: DriftSummary, inputs: ComparisonInput) -> Comparison:
     )
 
 
-def _question(desired: Manifest, live: LiveObject) -> DryRunQuestion:
+def _question(desired: Manifest, live: LiveObject, rules: ObjectRules | None) -> DryRunQuestion:
     content = msgspec.json.encode(desired, order="deterministic")
-    return DryRunQuestion(digest_of(content), live.uid, live.resource_version)
+    return DryRunQuestion(digest_of(content), live.uid, live.resource_version, rules)
 
 
 def _state(resource: ResourceState, live: LiveObject | None) -> PairState:

@@ -10,6 +10,8 @@ Desired and live objects are paired by key:
                                                            annotation to an object of its own
     a hook   any                                           listed, without a sync status
 
+Fields that ignore rules name are left out of a pair before it is compared (`ignored_fields`).
+
 `doubtful` names the objects about which the server should be asked; `resolve` takes its answers.
 """
 
@@ -22,6 +24,7 @@ import msgspec
 from bus.identity import ResourceKey
 from bus.status import SyncStatus
 from handlers.comparison.earlier_leftovers import left_over
+from handlers.comparison.ignored_fields import IgnoredFields, ObjectSides
 from handlers.comparison.normalised_objects import DesiredObjects
 from handlers.comparison.object_diff import diff
 from handlers.comparison.object_difference import (
@@ -40,6 +43,10 @@ from handlers.manifest.tracking import TrackingId
 from handlers.ports import LiveObject
 
 LiveObjects = Mapping[ResourceKey, LiveObject]
+Ignored = Mapping[ResourceKey, IgnoredFields]
+
+
+_NOTHING_IGNORED: Ignored = {}
 
 
 class ResourceState(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +66,8 @@ class ResourceState(msgspec.Struct, frozen=True, kw_only=True):
     doubts: tuple[str, ...] = ()
     left_over: bool = False
     """Holds fields of earlier tools that Git does not have, which no dry run shows."""
+    hides_difference: bool = False
+    """Differs in ignored fields only."""
     shared_with: str = ""
     """The identity of another application that the live object says it belongs to."""
 
@@ -90,19 +99,29 @@ class DriftSummary(msgspec.Struct, frozen=True):
 
 
 def compare(
-    desired: DesiredObjects, live: LiveObjects, identity: str, *, takes_over: bool = True
+    desired: DesiredObjects,
+    live: LiveObjects,
+    identity: str,
+    *,
+    takes_over: bool = True,
+    ignored: Ignored = _NOTHING_IGNORED,
 ) -> DriftSummary:
     """Compare all objects; `live` holds those desired and those tracked by `identity`.
 
     `takes_over`: a sync takes over the fields of earlier tools, so leftovers of theirs are drift.
     """
     states = [
-        _desired(key, manifest, live.get(key), identity)
+        _desired(ObjectSides(manifest, live.get(key), ignored.get(key)), key, identity)
         for key, manifest in desired.objects.items()
     ]
     if takes_over:
         objects = desired.objects
-        states = [_with_left_over(state, objects[state.key], live) for state in states]
+        states = [
+            _with_left_over(
+                state, ObjectSides(objects[state.key], live.get(state.key), ignored.get(state.key))
+            )
+            for state in states
+        ]
     states.extend(_hook(manifest, live) for manifest in desired.hooks if access.name(manifest))
     known = {state.key for state in states}
     states.extend(_extraneous(live, known, identity))
@@ -119,24 +138,27 @@ def resolve(summary: DriftSummary, answers: Mapping[ResourceKey, DiffOutcome]) -
     )
 
 
-def _desired(
-    key: ResourceKey, manifest: Manifest, found: LiveObject | None, identity: str
-) -> ResourceState:
+def _desired(pair: ObjectSides, key: ResourceKey, identity: str) -> ResourceState:
     state = ResourceState(
         key=key,
-        version=access.version(manifest),
-        wave=wave(manifest),
-        live=found is not None,
-        shared_with=_other_app(found, identity),
+        version=access.version(pair.desired),
+        wave=wave(pair.desired),
+        live=pair.live is not None,
+        shared_with=_other_app(pair.live, identity),
     )
-    return _judged(state, _outcome(manifest, found))
+    outcome = _outcome(pair)
+    if pair.ignored is not None and outcome.verdict is DiffVerdict.SAME:
+        whole = _outcome(pair._replace(ignored=None))
+        hides = whole.verdict is DiffVerdict.DIFFERENT
+        state = msgspec.structs.replace(state, hides_difference=hides)
+    return _judged(state, outcome)
 
 
-def _with_left_over(state: ResourceState, manifest: Manifest, live: LiveObjects) -> ResourceState:
-    found = live.get(state.key)
-    if found is None or not found.body or not found.inherited:
+def _with_left_over(state: ResourceState, pair: ObjectSides) -> ResourceState:
+    live = pair.live
+    if live is None or not live.body or not live.inherited:
         return state
-    extra = left_over(manifest, found.manifest, field_set(found.inherited))
+    extra = left_over(*pair.compared(), field_set(live.inherited))
     if not extra:
         return state
     known = {one.path for one in state.differences}
@@ -145,14 +167,15 @@ def _with_left_over(state: ResourceState, manifest: Manifest, live: LiveObjects)
     return msgspec.structs.replace(_judged(state, outcome), left_over=True)
 
 
-def _outcome(manifest: Manifest, found: LiveObject | None) -> DiffOutcome:
+def _outcome(pair: ObjectSides) -> DiffOutcome:
     """Compare one pair; the index keeps no body of an object that nobody tracks.
 
     Such an object lacks at least our annotation, so it is different without a look at the rest.
     """
-    if found is not None and found.body:
-        return diff(manifest, found.manifest, parse_fields(found.owned))
-    path = "" if found is None else f'metadata.annotations["{tracking.TRACKING_ID}"]'
+    live = pair.live
+    if live is not None and live.body:
+        return diff(*pair.compared(), parse_fields(live.owned))
+    path = "" if live is None else f'metadata.annotations["{tracking.TRACKING_ID}"]'
     lacking = FieldDifference(path=path, kind=ChangeKind.MISSING)
     return DiffOutcome(verdict=DiffVerdict.DIFFERENT, differences=(lacking,))
 

@@ -22,6 +22,7 @@ from handlers.application.argo_settings import ArgoSettings
 from handlers.application.denials import denials
 from handlers.application.desired_source import pinned_source
 from handlers.application.destination import IN_CLUSTER_SERVER
+from handlers.application.ignore_rules import IgnoreRules, ObjectRules, ignore_rules
 from handlers.application.policy import sync_options_of_app
 from handlers.comparison.comparison import (
     Comparison,
@@ -31,9 +32,11 @@ from handlers.comparison.comparison import (
     joined,
     questions,
 )
+from handlers.comparison.ignored_fields import IgnoredFields, pointed
 from handlers.comparison.normalised_objects import (
     DesiredObjects,
     desired_of,
+    normalise,
     sent,
     without_excluded,
 )
@@ -109,7 +112,11 @@ class ComparisonReader:
             summary = compared(inputs, self._answers)
         comparison = joined(summary, inputs)
         holding = self.settings().holding(app, (one.key for one in comparison.pairs))
-        return replace(comparison, held_by_settings=holding)
+        problems = self._rules(app).problems
+        return replace(comparison, held_by_settings=holding, rule_problems=problems)
+
+    def _rules(self, app: Application) -> IgnoreRules:
+        return ignore_rules(app.spec.ignore_differences, ())
 
     def _inputs(self, app: Application, record: RenderRecord, content: bytes) -> ComparisonInput:
         """Read both sides, without what the settings exclude and the owner's policy denies.
@@ -124,6 +131,7 @@ class ComparisonReader:
         held = self.governance.denials(app, desired.keys | lives.keys())
         lives = {key: one for key, one in lives.items() if key not in held}
         project = self.apps.project(app.spec.project)
+        rules = _concerned(self._rules(app), desired)
         return ComparisonInput(
             record=record,
             desired=desired,
@@ -132,6 +140,8 @@ class ComparisonReader:
             denied={**denials(app, project, desired.keys | lives.keys()), **held},
             excluded=excluded,
             takes_over=sync_options_of_app(app).client_side_apply_migration,
+            rules=rules,
+            ignored=_ignored(rules, desired, lives),
         )
 
     def _desired(self, content: bytes) -> DesiredObjects:
@@ -176,7 +186,7 @@ class ComparisonReader:
             except ApplyRefusedError:
                 self._answers[question] = DiffOutcome(verdict=DiffVerdict.DIFFERENT)
                 return None
-        self._answers[question] = _outcome(result.manifest, live.manifest)
+        self._answers[question] = _outcome(result.manifest, live.manifest, question.rules)
         return None
 
 
@@ -187,7 +197,31 @@ async def gathered(calls: Iterable[Coroutine[Any, Any, T]]) -> Sequence[T]:
     return [task.result() for task in tasks]
 
 
-def _outcome(result: Manifest, live: Manifest) -> DiffOutcome:
+def _concerned(rules: IgnoreRules, desired: DesiredObjects) -> Mapping[ResourceKey, ObjectRules]:
+    """The ignore rules by desired object, of those that have any."""
+    found = ((key, rules.of(key)) for key in desired.objects) if rules else ()
+    return {key: one for key, one in found if one is not None}
+
+
+def _ignored(
+    rules: Mapping[ResourceKey, ObjectRules],
+    desired: DesiredObjects,
+    lives: Mapping[ResourceKey, LiveObject],
+) -> Mapping[ResourceKey, IgnoredFields]:
+    return {
+        key: _ignored_of(one, normalise(desired.objects[key]), lives[key].manifest)
+        for key, one in rules.items()
+        if key in lives and lives[key].body
+    }
+
+
+def _ignored_of(rules: ObjectRules, left: Manifest, right: Manifest) -> IgnoredFields:
+    return IgnoredFields(desired=pointed(left, rules), live=pointed(right, rules))
+
+
+def _outcome(result: Manifest, live: Manifest, rules: ObjectRules | None) -> DiffOutcome:
+    if rules is not None:
+        result, live = _ignored_of(rules, result, live).without(result, live)
     if same_after_dry_run(result, live):
         return DiffOutcome(verdict=DiffVerdict.SAME)
     changes = changes_after_dry_run(result, live)

@@ -86,6 +86,7 @@ _OWNED = (
     ConditionType.AUTO_SYNC_HELD_WARNING,
     ConditionType.SYNC_WINDOW_WARNING,
     ConditionType.EXCLUDED_RESOURCE_WARNING,
+    ConditionType.IGNORE_RULE_WARNING,
 )
 HEALTH_SOURCE = "appTree"
 
@@ -107,6 +108,7 @@ def observed(
         *_unsupported(app, project, comparison),
         *_closed_window(app, project, comparison, now),
         *_excluded(comparison),
+        *_rule_problems(comparison),
         *_error(error),
     )
     desired = [one for one in comparison.pairs if one.desired is not None]
@@ -150,7 +152,11 @@ def _sync(app: Application, comparison: Comparison) -> SyncState:
     return SyncState(
         status=comparison.status,
         revision=comparison.record.revision,
-        compared_to=ComparedTo(source=app.source, destination=app.spec.destination),
+        compared_to=ComparedTo(
+            source=app.source,
+            destination=app.spec.destination,
+            ignore_differences=app.spec.ignore_differences,
+        ),
     )
 
 
@@ -197,6 +203,13 @@ def _excluded(comparison: Comparison) -> tuple[Condition, ...]:
             ),
         )
         for key in comparison.excluded
+    )
+
+
+def _rule_problems(comparison: Comparison) -> tuple[Condition, ...]:
+    return tuple(
+        Condition(type=ConditionType.IGNORE_RULE_WARNING, message=message)
+        for message in comparison.rule_problems
     )
 
 

@@ -89,8 +89,15 @@ def _task(pair: ComparedPair, options: SyncOptions) -> SyncTask:
         manifest=pair.desired or {},
         wave=pair.resource.wave,
         prune_last=pair.desired is None and sync_options_of(manifest, options).prune_last,
-        changed=pair.state not in (PairState.SAME, PairState.LEAVING),
+        changed=_changed(pair, options),
     )
+
+
+def _changed(pair: ComparedPair, options: SyncOptions) -> bool:
+    """Whether the object is sent. A sync writes ignored fields too, unless it respects them."""
+    if pair.resource.hides_difference and not options.respect_ignore_differences:
+        return True
+    return pair.state not in (PairState.SAME, PairState.LEAVING)
 
 
 def _untouched(

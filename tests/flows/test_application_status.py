@@ -32,17 +32,14 @@ def warned(app: dict[str, Any]) -> str:
     return "; ".join(one["message"] for one in found if one["type"] == "UnsupportedFieldWarning")
 
 
-IGNORED = [{"kind": "Pod", "jsonPointers": ["/x"]}]
-
-
 async def test_what_is_not_acted_on_is_a_condition_and_the_rest_is_synced(
     agent: AgentFixture,
 ) -> None:
     agent.commit({"web/a.yaml": config_map("a")})
     policy = {"automated": {}, "syncOptions": ["Magic=true"]}
-    await agent.apply_app("web", "web", syncPolicy=policy, ignoreDifferences=IGNORED)
+    await agent.apply_app("web", "web", syncPolicy=policy, remark="nobody reads this")
     app = await agent.until_synced("web")
-    for field in ("spec.ignoreDifferences", "Magic=true"):
+    for field in ("spec.remark", "Magic=true"):
         assert field in warned(app)
 
 

@@ -52,6 +52,11 @@ const WORDS: Record<string, Words> = {
     "Wait for the time that the message names, or sync by hand where the window lets people through.",
     false,
   ),
+  IgnoreRuleWarning: words(
+    "A rule of ignoreDifferences has no effect.",
+    "Correct the rule that the message names; until then its fields count as differences.",
+    false,
+  ),
   UnsupportedFieldWarning: words(
     "The Application uses a field that this version does not act on.",
     "Upgrade the agent, or remove the field.",

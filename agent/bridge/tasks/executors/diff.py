@@ -28,6 +28,7 @@ from handlers.comparison.normalised_objects import sent
 from handlers.comparison.object_diff import diff
 from handlers.comparison.owned_fields import parse_fields
 from handlers.comparison.reader import ComparisonReader
+from handlers.manifest.access import Manifest
 from handlers.report.items import LARGEST
 from handlers.report.redaction import Redaction
 from handlers.sync.operation_results import key_of
@@ -104,9 +105,9 @@ def fitting(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _difference(pair: ComparedPair, redaction: Redaction) -> dict[str, Any]:
     """Diff of one object; both states share one redaction, so that a masked change is visible."""
     redaction = redaction.together()
-    desired = redaction.manifest(sent(pair.desired)) if pair.desired is not None else None
-    whole = pair.live is not None and bool(pair.live.body)
-    live = redaction.manifest(pair.live.manifest) if pair.live and whole else None
+    desired, live = _compared_sides(pair)
+    desired = redaction.manifest(desired) if desired is not None else None
+    live = redaction.manifest(live) if live is not None else None
     changes: list[dict[str, Any]] = []
     if desired is not None and live is not None and pair.live is not None:
         owned = parse_fields(pair.live.owned)
@@ -121,6 +122,15 @@ def _difference(pair: ComparedPair, redaction: Redaction) -> dict[str, Any]:
         "live": live if pair.live is None or live is not None else {},
         "changes": changes,
     }
+
+
+def _compared_sides(pair: ComparedPair) -> tuple[Manifest | None, Manifest | None]:
+    """Both sides without the fields that are ignored; None for a side that is not there."""
+    desired = sent(pair.desired) if pair.desired is not None else None
+    live = pair.live.manifest if pair.live is not None and pair.live.body else None
+    if pair.ignored is None or desired is None or live is None:
+        return desired, live
+    return pair.ignored.without(desired, live)
 
 
 class IntendedChange(StrEnum):

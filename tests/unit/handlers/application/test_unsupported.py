@@ -17,7 +17,7 @@ from tests.unit.handlers.application.builders import REPO, SERVER, application, 
 
 SOURCE = {"repoURL": REPO, "path": "web"}
 HEALING = {"automated": {"selfHeal": True}}
-IGNORED = {"ignoreDifferences": [{"kind": "Pod"}]}
+IGNORED = {"ignoreDifferences": [{"kind": "Pod", "jqPathExpressions": [".spec"]}]}
 
 SPECS: dict[str, dict[str, Any]] = {
     "ignoreDifferences": IGNORED,
