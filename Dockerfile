@@ -23,11 +23,24 @@ COPY web/ ./
 RUN npm run build
 
 # An environment without pip in it, filled by the pip of another one: what runs cannot install.
-FROM ${PYTHON_IMAGE} AS sources
+FROM ${PYTHON_IMAGE} AS environment
 RUN python -m venv /opt/build && python -m venv --without-pip /opt/gitops
 ENV PATH=/opt/build/bin:$PATH \
     PIP_PYTHON=/opt/gitops/bin/python
 WORKDIR /src
+
+# What others wrote is a layer of its own: a release that changes none of it is a small download.
+FROM environment AS dependencies
+COPY requirements.image.lock ./
+RUN --mount=type=cache,target=/root/.cache/pip \
+    pip install --require-hashes -r requirements.image.lock
+
+FROM environment AS service-dependencies
+COPY requirements.service.lock ./
+RUN --mount=type=cache,target=/root/.cache/pip \
+    pip install --require-hashes -r requirements.service.lock
+
+FROM environment AS sources
 COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY bus/ bus/
 COPY handlers/ handlers/
@@ -37,18 +50,14 @@ COPY sandbox/__init__.py sandbox/
 COPY sandbox/client/ sandbox/client/
 
 FROM sources AS wheel
-COPY requirements.image.lock ./
 RUN --mount=type=cache,target=/root/.cache/pip \
-    pip install --require-hashes -r requirements.image.lock && pip install --no-deps .
+    pip install --no-deps --root /out .
 
 FROM sources AS service-wheel
-COPY requirements.service.lock ./
-RUN --mount=type=cache,target=/root/.cache/pip \
-    pip install --require-hashes -r requirements.service.lock
 COPY service/ service/
 COPY --from=dashboard /src/service/static service/static
 RUN --mount=type=cache,target=/root/.cache/pip \
-    pip install --no-deps .
+    pip install --no-deps --root /out .
 
 FROM ${PYTHON_IMAGE} AS service
 # Debian's stable release has one version of it, and its security updates must get in.
@@ -58,7 +67,8 @@ RUN apt-get update \
  && apt-get clean && rm -rf /var/lib/apt/lists/* \
  && groupadd --gid 10001 gitops \
  && useradd --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin gitops
-COPY --from=service-wheel /opt/gitops /opt/gitops
+COPY --from=service-dependencies /opt/gitops /opt/gitops
+COPY --from=service-wheel /out/opt/gitops /opt/gitops
 ENV PATH=/opt/gitops/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
@@ -81,8 +91,9 @@ RUN apt-get update \
  && groupadd --gid 10001 gitops \
  && useradd --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin gitops \
  && install -d -o 10001 -g 10001 /var/lib/gitops
+COPY --from=dependencies /opt/gitops /opt/gitops
 COPY --from=sandbox /out/gitops-sandbox /usr/local/bin/gitops-sandbox
-COPY --from=wheel /opt/gitops /opt/gitops
+COPY --from=wheel /out/opt/gitops /opt/gitops
 ENV PATH=/opt/gitops/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \

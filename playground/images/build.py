@@ -16,6 +16,11 @@ from playground.toolchain import fingerprint
 TARGETS = ("agent", "service")
 _SECONDS = {"agent": 240.0, "service": 100.0}
 """With an empty cache on two cores."""
+_NOT_OF = {
+    "agent": ("service", "web", "requirements.service.lock"),
+    "service": ("requirements.image.lock", "sandbox/worker"),
+}
+"""What the builder is sent and this image does not hold: its changes leave the image as it is."""
 _UNWANTED = ("__pycache__", "node_modules", "static", "bin", ".*")
 
 
@@ -32,7 +37,7 @@ class BuiltImage:
 
     @contextmanager
     def mounted(self) -> Iterator[MountedImage]:
-        """Its files, for looking and for starting. Dear: each mount is a copy of all files."""
+        """Its files, for looking and for starting. With vfs each mount is a copy of all files."""
         with self.buildah.mounted(self.name) as files:
             yield MountedImage(image=self, files=files)
 
@@ -61,18 +66,17 @@ def build_images(watch: Watcher) -> dict[str, BuiltImage]:
     gauge = Gauge([*steps, *(_Step(_SECONDS[target]) for target in TARGETS)], watch)
     with locked(buildah.folder / "build", gauge):
         arguments = make_bases(buildah, gauge)
-        sources = fingerprint(sorted(_sources()), ROOT)
-        return {target: _build(buildah, target, sources, arguments, gauge) for target in TARGETS}
+        return {target: _build(buildah, target, arguments, gauge) for target in TARGETS}
 
 
-def _build(
-    buildah: Buildah, target: str, sources: str, arguments: dict[str, str], gauge: Gauge
-) -> BuiltImage:
+def _build(buildah: Buildah, target: str, arguments: dict[str, str], gauge: Gauge) -> BuiltImage:
     repository = f"localhost/plumbline/{target}"
-    name = f"{repository}:{sources}"
+    name = f"{repository}:{fingerprint(sorted(sources_of(target)), ROOT)}"
     if not buildah.has(name):
+        buildah.forget_steps()
         pairs = [word for pair in arguments.items() for word in ("--build-arg", "=".join(pair))]
-        options = ("--isolation", "chroot", "--network", "host", "--format", "docker")
+        kept = f"--layers={str(buildah.keeps_steps).lower()}"
+        options = ("--isolation", "chroot", "--network", "host", "--format", "docker", kept)
         words = (*options, *trusted_here(), *pairs, "--target", target, "--tag", name, str(ROOT))
         run_watched(
             buildah.command("build", *words),
@@ -88,20 +92,22 @@ def _build(
 
 
 def _forget_others(buildah: Buildah, repository: str, name: str) -> None:
-    """Earlier sources' images would fill the disk: with vfs each holds all of its files."""
+    """Earlier sources' images would fill the disk."""
     for image in buildah.images():
         names = image.get("names") or ()
         if name not in names and any(one.startswith(f"{repository}:") for one in names):
             buildah.read("rmi", "--force", image["id"])
 
 
-def _sources() -> Iterator[Path]:
-    """What the builder is sent, by the rules of .dockerignore, and the Dockerfile."""
+def sources_of(target: str) -> Iterator[Path]:
+    """List what the image is made of: what .dockerignore lets through and the image holds."""
     yield ROOT / "Dockerfile"
+    left_out = [ROOT / name for name in _NOT_OF[target]]
     rules = (ROOT / ".dockerignore").read_text().splitlines()
     for top in (rule[1:] for rule in rules if rule.startswith("!")):
         place = ROOT / top
-        yield from (place,) if place.is_file() else _files(place)
+        found = (place,) if place.is_file() else _files(place)
+        yield from (it for it in found if not any(it.is_relative_to(one) for one in left_out))
 
 
 def _files(folder: Path) -> Iterator[Path]:

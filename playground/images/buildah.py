@@ -1,6 +1,8 @@
 """buildah: the program that makes images, with a store of its own in the user's cache.
 
-It runs without an engine: steps in a chroot, one plain folder a layer (`vfs`). Needs root.
+It runs without an engine, its steps in a chroot. Needs root. Where the kernel mounts overlays, a
+layer is what it changed, and the steps of a build are kept for the next one; elsewhere (`vfs`, as
+inside most containers) each layer is a copy of all files, so only whole images are kept.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +28,38 @@ _AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 _QUICK = 120.0
 
 
+class StorageDriver(StrEnum):
+    OVERLAY = "overlay"
+    VFS = "vfs"
+
+
+_FOLDERS = {StorageDriver.OVERLAY: ("overlay", "overlay-run"), StorageDriver.VFS: ("store", "run")}
+_MOST_STEPS = 600
+"""Kept steps of builds: past these all are made anew, or the disk would fill in the end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Buildah:
     folder: Path
     """Images, working containers, and what builds keep for the next one."""
+    driver: StorageDriver = StorageDriver.VFS
 
     def command(self, *words: str) -> tuple[str, ...]:
-        store = ("--root", str(self.folder / "store"), "--runroot", str(self.folder / "run"))
-        return ("buildah", "--storage-driver", "vfs", *store, *words)
+        store, run = (str(self.folder / name) for name in _FOLDERS[self.driver])
+        return (
+            "buildah",
+            "--storage-driver",
+            self.driver,
+            "--root",
+            store,
+            "--runroot",
+            run,
+            *words,
+        )
+
+    @property
+    def keeps_steps(self) -> bool:
+        return self.driver is StorageDriver.OVERLAY
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -56,10 +83,15 @@ class Buildah:
         return done.stdout.strip()
 
     def images(self) -> tuple[Mapping[str, Any], ...]:
-        return tuple(json.loads(self.read("images", "--json") or "null") or ())
+        return tuple(json.loads(self.read("images", "--all", "--json") or "null") or ())
 
     def has(self, image: str) -> bool:
         return any(image in (one.get("names") or ()) for one in self.images())
+
+    def forget_steps(self) -> None:
+        """Remove the steps of earlier builds where they have become many."""
+        if sum(not image.get("names") for image in self.images()) > _MOST_STEPS:
+            self.read("rmi", "--prune", "--force")
 
     @contextmanager
     def working_container(self, image: str) -> Iterator[str]:
@@ -90,7 +122,18 @@ def find_buildah() -> Buildah:
             "images are built in a chroot, which needs root: run it as root, or build the"
             " Dockerfile with an engine of your own (docker build .)"
         )
-    return Buildah(cache_folder() / "images")
+    folder = cache_folder() / "images"
+    return Buildah(folder, _storage_driver(folder))
+
+
+def _storage_driver(folder: Path) -> StorageDriver:
+    """Ask buildah itself: its overlay driver mounts one before it says yes."""
+    overlay = Buildah(folder, StorageDriver.OVERLAY)
+    try:
+        overlay.read("info")
+    except BuildError:
+        return StorageDriver.VFS
+    return StorageDriver.OVERLAY
 
 
 def trusted_here() -> Sequence[str]:

@@ -35,7 +35,7 @@ PASSWORD = "correct horse battery staple"
 
 @pytest.fixture(scope="session")
 def images() -> Iterator[Mapping[str, MountedImage]]:
-    """Both, mounted once for all tests: a mount is a copy of hundreds of megabytes."""
+    """Both, mounted once for all tests: a mount may be a copy of hundreds of megabytes."""
     with watching(Console(stderr=True)) as watch:
         built = build_images(watch)
     with ExitStack() as mounts:

@@ -29,10 +29,10 @@ STAGES = {
     for text in re.split(r"^FROM ", DOCKERFILE, flags=re.MULTILINE)[1:]
 }
 IMAGES = {
-    "agent": ("sources", "wheel"),
-    "service": ("sources", "service-wheel"),
+    "agent": ("dependencies", "sources", "wheel"),
+    "service": ("service-dependencies", "sources", "service-wheel"),
 }
-"""Each image with the stages whose copies its wheel is made of."""
+"""Each image with the stages whose copies its environment is made of."""
 both = pytest.mark.parametrize("image", IMAGES)
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 
@@ -102,6 +102,15 @@ def test_an_images_variables_are_settings(image: str) -> None:
         set(named) - known if image == "service" else unknown_variables(dict.fromkeys(named, ""))
     )
     assert not unknown
+
+
+@both
+def test_our_own_code_is_the_last_layer_and_what_others_wrote_is_another(image: str) -> None:
+    """A release downloads, and a build after an edit makes, no more than what changed."""
+    copies = re.findall(r"^COPY --from=(\S+)", STAGES[image], re.MULTILINE)
+    dependencies, *_, wheel = IMAGES[image]
+    assert (copies[0], copies[-1]) == (dependencies, wheel)
+    assert not any("lock" in it for stage in ("sources", wheel) for it in copied(STAGES[stage]))
 
 
 def test_no_secret_is_given_while_building() -> None:
