@@ -31,6 +31,7 @@ from handlers.ports import LiveObject
 
 MANAGER = "argocd-controller"
 _MANAGER_LONGEST = 128
+_MESSAGE_LONGEST = 1024
 
 _ILL = frozenset(HealthStatus) - {HealthStatus.HEALTHY, HealthStatus.SUSPENDED}
 _VOLATILE = frozenset(
@@ -147,4 +148,9 @@ def _is_ours(entry: Mapping[str, Any]) -> bool:
 
 def _health(manifest: access.Manifest) -> tuple[HealthStatus | None, str]:
     health = assess(manifest)
-    return (None, "") if health is None else (health.status, health.message)
+    return (None, "") if health is None else (health.status, _bounded(health.message))
+
+
+def _bounded(message: str) -> str:
+    """Cut a message, and share equal ones: most objects of a kind say the same."""
+    return sys.intern(message[:_MESSAGE_LONGEST])

@@ -33,6 +33,14 @@ def unknown(message: str = "") -> Health:
     return Health(HealthStatus.UNKNOWN, message)
 
 
+_BY_NAME = {status.value: status for status in HealthStatus}
+
+
+def status_named(word: str) -> HealthStatus | None:
+    """The status of this name; None where there is none, as for the empty text."""
+    return _BY_NAME.get(word)
+
+
 def condition(manifest: Manifest, type_: str) -> Manifest | None:
     """The entry of `status.conditions` with this type."""
     found = (c for c in items(manifest, "status", "conditions") if c.get("type") == type_)

@@ -121,6 +121,15 @@ def test_health_is_part_of_the_summary() -> None:
     )
 
 
+def test_a_long_message_of_health_is_cut() -> None:
+    condition = {"type": "Ready", "status": "False", "message": "x" * 100_000}
+    store = {"apiVersion": "external-secrets.io/v1", "kind": "SecretStore"}
+    kept = of({**config_map(), **store, "status": {"conditions": [condition]}})
+
+    assert kept.health is HealthStatus.DEGRADED
+    assert kept.health_message == "x" * 1024
+
+
 def entry(manager: str, time: str, **words: str) -> dict[str, Any]:
     return {"manager": manager, "operation": "Update", "time": time, "fieldsV1": {}, **words}
 
