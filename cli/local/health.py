@@ -1,9 +1,9 @@
-"""`gitops health`: the health of objects by Argo CD's rules, or by a Lua script."""
+"""`gitops health`: the health of objects by our rules, by a script, or by those of argocd-cm."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import typer
@@ -12,7 +12,16 @@ from bus.status import HealthStatus
 from cli import output
 from cli.command import new_app
 from cli.local.inputs import InputDocument, InputError, InputManifests, read_bytes, refuse
-from handlers.health.assess import assess
+from handlers.application.argo_settings import CONFIG_MAP
+from handlers.health.assess import assess, is_being_deleted
+from handlers.health.scripts import (
+    HealthScript,
+    HealthScripts,
+    ScriptAnswerError,
+    read_scripts,
+    script_health,
+    unreadable_scripts,
+)
 from handlers.health.states import Health
 from handlers.manifest import access
 from sandbox.client.binary import SandboxMissingError
@@ -22,11 +31,6 @@ from sandbox.client.pool import Sandbox
 app = new_app()
 
 
-class Script(msgspec.Struct, frozen=True, kw_only=True):
-    text: str
-    use_open_libs: bool
-
-
 @app.command(
     epilog="Exit codes: 0 assessed, 1 something is not Healthy (--exit-code), 2 bad input."
 )
@@ -34,6 +38,14 @@ def health(
     files: Annotated[list[str], typer.Argument(help="Files with objects; `-` reads stdin.")],
     lua: Annotated[
         str, typer.Option(metavar="SCRIPT", help="A health script as in argocd-cm: gets `obj`.")
+    ] = "",
+    argocd_cm: Annotated[
+        str,
+        typer.Option(
+            "--argocd-cm",
+            metavar="FILE",
+            help="A ConfigMap whose health scripts judge their kinds.",
+        ),
     ] = "",
     *,
     use_open_libs: Annotated[
@@ -49,10 +61,13 @@ def health(
         bool, typer.Option("--exit-code", help="Exit 1 if any is not Healthy.")
     ] = False,
 ) -> None:
-    """Assess the health of each object in FILES by Argo CD's rules."""
+    """Assess the health of each object in FILES by the rule of its kind.
+
+    A script of --lua judges every object, those of --argocd-cm the kinds that they name.
+    """
     try:
-        script = Script(text=_text(lua), use_open_libs=use_open_libs) if lua else None
-        answers, bad = asyncio.run(_assess_all(files, script, as_json=as_json))
+        every = HealthScript(text=_text(lua), use_open_libs=use_open_libs) if lua else None
+        answers, bad = asyncio.run(_assess_all(files, every, argocd_cm, as_json=as_json))
     except (InputError, SandboxMissingError) as e:
         output.stop(str(e))
     if bad:
@@ -62,16 +77,18 @@ def health(
 
 
 async def _assess_all(
-    files: list[str], script: Script | None, *, as_json: bool
+    files: list[str], every: HealthScript | None, config_map: str, *, as_json: bool
 ) -> tuple[list[Health | None], bool]:
     """Assess all inputs; return every answer, and whether an input was refused."""
     answers: list[Health | None] = []
     bad = False
     async with InputManifests() as manifests:
+        scripts = await _scripts(config_map, manifests) if config_map else HealthScripts()
         async for found in manifests.each(files):
             try:
                 if isinstance(found, InputError):
                     raise found
+                script = every or scripts.of(*_kind(found))
                 answers.append(await _one(found, script, manifests))
                 _write(found, answers[-1], as_json=as_json)
             except InputError as e:
@@ -84,40 +101,47 @@ def _text(file: str) -> str:
     return read_bytes(file).decode("utf-8", "replace")
 
 
+def _kind(document: InputDocument) -> tuple[str, str]:
+    return access.group(document.manifest), access.kind(document.manifest)
+
+
+async def _scripts(file: str, manifests: InputManifests) -> HealthScripts:
+    """Read the scripts of a file with the ConfigMap; raises InputError."""
+    for document in await manifests.read(file):
+        if _kind(document) == ("", "ConfigMap"):
+            data = _data(document)
+            for kind in unreadable_scripts(data):
+                output.complain(f"{document.location}: the health of {kind} is not text: left out")
+            return read_scripts(data)
+    raise InputError(f"{file}: has no ConfigMap; expected {CONFIG_MAP}", file=file)
+
+
+def _data(document: InputDocument) -> dict[str, str]:
+    try:
+        return msgspec.convert(access.mapping(document.manifest, "data"), dict[str, str])
+    except msgspec.ValidationError as e:
+        raise document.refused(f"its data is not text: {e}") from e
+
+
 async def _one(
-    document: InputDocument, script: Script | None, manifests: InputManifests
+    document: InputDocument, script: HealthScript | None, manifests: InputManifests
 ) -> Health | None:
-    if script is None:
+    if script is None or is_being_deleted(document.manifest):
         return assess(document.manifest)
     return await by_script(await manifests.sandbox(), script, document)
 
 
-async def by_script(sandbox: Sandbox, script: Script, document: InputDocument) -> Health | None:
-    """Run a script by Argo CD's contract: `obj` in, `{status, message}` out.
-
-    A status that Argo CD does not have becomes Unknown. Nothing or an empty status means that the
-    object has no health. Raises InputError.
-    """
+async def by_script(
+    sandbox: Sandbox, script: HealthScript, document: InputDocument
+) -> Health | None:
+    """Run a script by Argo CD's contract: `obj` in, `{status, message}` out; raises InputError."""
     body = msgspec.json.encode(document.manifest)
-    params = {"script": script.text, "useOpenLibs": script.use_open_libs}
     try:
-        answer = msgspec.json.decode(await sandbox.evaluate("lua", params, body))
+        return script_health(await sandbox.evaluate("lua", script.params, body))
     except SandboxError as e:
         raise document.refused(f"the script failed: {e.message.strip()}") from e
-    if answer is not None and not isinstance(answer, dict | list):
-        shown = msgspec.json.encode(answer).decode()
-        why = f"the script returned {shown}; expected a table with status and message, or nil"
-        raise document.refused(why)
-    return _health(answer if isinstance(answer, dict) else {})
-
-
-def _health(document: dict[str, Any]) -> Health | None:
-    if not document.get("status"):
-        return None
-    try:
-        return Health(HealthStatus(document["status"]), str(document.get("message", "")))
-    except ValueError:
-        return Health(HealthStatus.UNKNOWN, "Lua returned an invalid health status")
+    except ScriptAnswerError as e:
+        raise document.refused(str(e)) from e
 
 
 def _write(document: InputDocument, answer: Health | None, *, as_json: bool) -> None:

@@ -104,6 +104,28 @@ def test_a_script_that_returns_no_table_is_refused(
     assert "expected a table with status and message" in ran.answers[0]["error"]
 
 
+def test_the_scripts_of_argocd_cm_judge_the_kinds_that_they_name(
+    with_sandbox: Gitops, tmp_path: Path
+) -> None:
+    objects = written(tmp_path / "all.json", {"kind": "List", "items": [PENDING, CONFIG]})
+    data = {"resource.customizations.health.ConfigMap": 'return {status="Suspended"}'}
+    settings = {**CONFIG, "metadata": {"name": "argocd-cm"}, "data": data}
+    config_map = written(tmp_path / "argocd-cm.json", settings)
+
+    ran = with_sandbox("health", objects, "--argocd-cm", config_map, "--json")
+
+    assert [answer["status"] for answer in ran.answers] == ["Progressing", "Suspended"]
+
+
+def test_a_file_without_a_config_map_is_refused(with_sandbox: Gitops, tmp_path: Path) -> None:
+    file = written(tmp_path / "one.json", PENDING)
+
+    ran = with_sandbox("health", file, "--argocd-cm", file, "--json")
+
+    assert ran.code == 2
+    assert "has no ConfigMap; expected argocd-cm" in ran.err
+
+
 def test_a_script_has_more_libraries_where_they_are_asked_for(
     with_sandbox: Gitops, tmp_path: Path
 ) -> None:
