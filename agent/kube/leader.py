@@ -88,6 +88,11 @@ class LeaseTerms:
     deadline: float = 10.0
     retry: float = 2.0
 
+    @property
+    def renewal(self) -> float:
+        """Seconds between two renewals: three while others wait, since a request may fail."""
+        return min(self.duration / 3, self.deadline / 2)
+
 
 def _ignore(_holder: str) -> None:
     """The callback of a caller that does not wait for the holder's name."""
@@ -129,6 +134,8 @@ class _Contender:
         self._lease = Lease(metadata=LeaseMeta(name=terms.name, namespace=terms.namespace))
         self._changed = float("-inf")
         self._logged_holder = ""
+        self._is_ours = False
+        """The lease is as our last write left it, as far as we know."""
 
     async def acquire(self) -> None:
         while not await self._try():  # noqa: ASYNC110  the lease is polled, as its users do
@@ -138,12 +145,12 @@ class _Contender:
     async def renew(self) -> None:
         """Renew the lease until cancelled. Raises LeadershipLostError."""
         loop = asyncio.get_running_loop()
-        renewed = loop.time()
+        renewed, pause = loop.time(), self._terms.renewal
         while True:
-            await asyncio.sleep(self._terms.retry)
-            began = loop.time()
+            await asyncio.sleep(pause)
+            began, pause = loop.time(), self._terms.retry
             if await self._try_within(self._terms.deadline - (began - renewed)):
-                renewed = began
+                renewed, pause = began, self._terms.renewal
             elif self._held_by_other() or loop.time() - renewed >= self._terms.deadline:
                 reason = self._why_lost()
                 _log.warning("leadership lost", lease=self._terms.name, cause=reason)
@@ -178,9 +185,14 @@ class _Contender:
             return False
 
     async def _try(self) -> bool:
-        """Take or keep the lease; False where another holds it or the API server is away."""
+        """Take or keep the lease; False where another holds it or the API server is away.
+
+        What we wrote last is written on without a look: a version that is not ours is refused.
+        """
+        is_ours, self._is_ours = self._is_ours, False
         try:
-            await self._look()
+            if not is_ours:
+                await self._look()
             if self._held_by_other() and not self._expired():
                 self._log_wait()
                 return False
@@ -211,6 +223,7 @@ class _Contender:
         else:
             answer = await self._client.create(self._collection, body)
         self._note(msgspec.json.decode(answer, type=Lease))
+        self._is_ours = self._lease.holder == self._terms.identity
 
     def _note(self, lease: Lease) -> None:
         self._lease, self._changed = lease, asyncio.get_running_loop().time()

@@ -13,6 +13,7 @@ from agent.kube.client import KubeClient, kube_client
 from agent.kube.connection_config import connect
 from agent.kube.errors import ForbiddenError
 from agent.kube.rights import Right, missing, who_am_i
+from agent.kube.transport import RequestSeen
 from handlers.ports import ApplyOptions
 from playground.kubernetes import ControlPlane
 from tests.unit.agent.kube.contender import contending
@@ -68,6 +69,23 @@ async def test_a_lease_whose_holder_died_expires(client: KubeClient, namespace: 
 
     found = msgspec.json.decode(await client.get(f"{path}/agent"))
     assert found["spec"]["leaseTransitions"] == 1
+
+
+async def test_a_held_lease_is_renewed_without_a_look(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    """One request a renewal, which is all that an idle agent asks of the API server."""
+    asked: list[RequestSeen] = []
+    connection = await connect(control_plane.kubeconfig)
+    async with (
+        kube_client(connection, observe=asked.append) as client,
+        contending(client, namespace, "one") as one,
+    ):
+        await until(one.acting.is_set)
+        asked.clear()
+        await until(lambda: len(asked) > 2)
+    renewals = [it.verb for it in asked[:3]]
+    assert renewals == ["update"] * 3
 
 
 async def test_who_loses_the_lease_is_stopped(client: KubeClient, namespace: str) -> None:
