@@ -96,7 +96,12 @@ def poll_timer(parts: AgentDependencies) -> PollTimer:
 
 
 def window_timer(parts: AgentDependencies) -> WindowTimer:
-    return WindowTimer(apps=parts.applications, publish=parts.bus.publish, clock=SystemClock())
+    return WindowTimer(
+        apps=parts.applications,
+        publish=parts.bus.publish,
+        clock=SystemClock(),
+        settings_changes=parts.argo_settings.changes,
+    )
 
 
 def _options(parts: AgentDependencies) -> DispatchOptions:

@@ -60,7 +60,12 @@ class WatchSubscriptions:
         self.pending.put(*asks_for_app(before, after), *deletion_fact(before, after))
 
     def _project_changed(self, before: AppProject | None, after: AppProject | None) -> None:
-        self.pending.put(*asks_for_project(before, after, self.applications.all()))
+        changed = after or before
+        is_global = changed is not None and self.applications.is_global_project(
+            changed.metadata.name
+        )
+        apps = self.applications.all()
+        self.pending.put(*asks_for_project(before, after, apps, is_global=is_global))
 
     def _policy_changed(self) -> None:
         """Refresh the governed Applications: another policy permits other syncs."""

@@ -24,6 +24,7 @@ from agent.store.application_writes import ApplicationPatches
 from agent.store.applications import Applications
 from agent.store.argo_secrets import ArgoSecrets
 from agent.store.config_maps import ArgoSettingsWatch, Certificates, PolicyWatch
+from agent.store.projects import Projects
 from handlers.application.application import Metadata
 from handlers.report.known_secrets import KnownSecrets, pieces_of_secret
 
@@ -45,9 +46,12 @@ class WatchedState:
 
 def watched_state(settings: Settings, client: KubeClient, metrics: AgentMetrics) -> WatchedState:
     index, secrets = LiveIndex(settings.namespace), ArgoSecrets()
+    argo_settings = ArgoSettingsWatch()
+    projects = Projects(lambda: argo_settings.now.global_projects)
     watched = WatchedState(
         live=LiveCluster(client, index, LiveExtent(namespaces=settings.destination_namespaces)),
-        applications=Applications(ApplicationPatches(client)),
+        applications=Applications(ApplicationPatches(client), projects=projects),
+        argo_settings=argo_settings,
         secrets=secrets,
         known_secrets=_known_secrets(settings, index, secrets),
     )

@@ -43,17 +43,22 @@ def asks_for_app(before: Application | None, after: Application | None) -> tuple
 
 
 def asks_for_project(
-    before: AppProject | None, after: AppProject | None, apps: Iterable[Application]
+    before: AppProject | None,
+    after: AppProject | None,
+    apps: Iterable[Application],
+    *,
+    is_global: bool = False,
 ) -> tuple[RefreshApp | DeleteApp, ...]:
     """Ask the Applications of a project that changed: it may permit now what it denied.
 
-    One that is being deleted takes the next step of its deletion instead of a refresh.
+    One that is being deleted takes the next step of its deletion instead of a refresh. The rules of
+    a project that is global concern the Applications of others.
     """
     project = after or before
     if project is None or (before and after and _is_unchanged(before, after)):
         return ()
     name = project.metadata.name
-    mine = (app for app in apps if (app.spec.project or "default") == name)
+    mine = (app for app in apps if is_global or (app.spec.project or "default") == name)
     return tuple((DeleteApp if app.deleting else RefreshApp)(app=app.key) for app in mine)
 
 
@@ -83,7 +88,9 @@ def _is_unchanged(before: Application | AppProject, after: Application | AppProj
 
 def _acted_on(one: Application | AppProject) -> tuple[object, ...]:
     annotations = (one.metadata.annotations.get(name) for name in _ACTED_ON)
-    return (one.spec, one.unknown_fields, *annotations)
+    # The labels of a project choose which projects are global for it.
+    labels = one.metadata.labels if isinstance(one, AppProject) else {}
+    return (one.spec, one.unknown_fields, labels, *annotations)
 
 
 def _step(before: Application | None, after: Application) -> Iterator[Event]:

@@ -16,6 +16,7 @@ from typing import Any
 import structlog
 
 from agent.store.applications import Applications
+from agent.subscribers import Subscribers
 from bus.carrier import CarrierError, EventPublisher
 from bus.events import RefreshApp
 from handlers.application.application import AppProject
@@ -37,11 +38,16 @@ class WindowTimer:
     apps: Applications
     publish: EventPublisher
     clock: Clock
+    settings_changes: Subscribers[[]]
+    """Announces another `argocd-cm`, which says whose windows are global."""
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self) -> None:
         seen = self.clock.now()
-        with self.apps.project_changes.subscribed(self._project_changed):
+        with (
+            self.apps.project_changes.subscribed(self._project_changed),
+            self.settings_changes.subscribed(self._woken.set),
+        ):
             while True:
                 self._woken.clear()
                 await self._sleep(seen)
@@ -61,7 +67,7 @@ class WindowTimer:
         """When the next window of any project opens or closes; None where there is no window."""
         changes = (
             _next_change(window, now)
-            for project in self.apps.projects()
+            for project in self._projects()
             for window in project.spec.sync_windows
         )
         return min((change for change in changes if change is not None), default=None)
@@ -69,15 +75,21 @@ class WindowTimer:
     def _due(self, since: datetime, until: datetime) -> Iterator[RefreshApp]:
         changed = {
             project.metadata.name: windows
-            for project in self.apps.projects()
+            for project in self._projects()
             if (windows := _changed(project, since, until))
         }
         if not changed:
             return
         for app in self.apps.all():
-            windows = changed.get(app.spec.project, ())
+            windows = changed.get(app.spec.project or "default", ())
             if not app.deleting and any(concerns(window, app) for window in windows):
                 yield RefreshApp(app=app.key)
+
+    def _projects(self) -> Iterator[AppProject]:
+        """Each project with the windows that are global for it; `default` exists always."""
+        for name in {"default", *(it.metadata.name for it in self.apps.projects())}:
+            if (project := self.apps.project(name)) is not None:
+                yield project
 
     async def _sleep(self, seen: datetime) -> None:
         change = self.next_change(seen)

@@ -18,6 +18,7 @@ import msgspec
 from agent.clock import SystemClock
 from agent.store.application_writes import UnconfirmedWrites, journal_entry_in, status_patch
 from agent.store.object_reader import ArgoResourceReader
+from agent.store.projects import Projects
 from agent.store.repository_users import RepositoryUsers
 from agent.store.source_followers import FollowerIndex
 from agent.subscribers import Subscribers
@@ -28,7 +29,6 @@ from handlers.application.application import (
     Application,
     AppProject,
 )
-from handlers.application.project import DEFAULT_PROJECT
 from handlers.command import with_command
 from handlers.ports import (
     ApplyRefusedError,
@@ -53,7 +53,9 @@ class Patching(Protocol):
 class Applications:
     """An index by key and by repository; `changes` are those that others made."""
 
-    def __init__(self, patching: Patching, clock: Clock = _CLOCK) -> None:
+    def __init__(
+        self, patching: Patching, clock: Clock = _CLOCK, projects: Projects | None = None
+    ) -> None:
         self.changes = Subscribers[[Application | None, Application | None]]()
         """Called with an Application before and after; None where it is absent."""
         self.project_changes = Subscribers[[AppProject | None, AppProject | None]]()
@@ -66,7 +68,7 @@ class Applications:
         self._apps: dict[AppKey, Application] = {}
         self._users = RepositoryUsers()
         self._followers = FollowerIndex()
-        self._projects: dict[str, AppProject] = {}
+        self._projects = projects or Projects()
         self._reader = ArgoResourceReader()
         self._deleted: OrderedDict[str, None] = OrderedDict()
         """UIDs of deleted objects: the answer to our last write may come after the deletion."""
@@ -100,10 +102,14 @@ class Applications:
         return self._users.repositories(delivery_key)
 
     def project(self, name: str) -> AppProject | None:
-        return self._projects.get(name) or (DEFAULT_PROJECT if name == "default" else None)
+        return self._projects.get(name)
 
     def projects(self) -> Sequence[AppProject]:
-        return tuple(self._projects.values())
+        """List the projects as they are written, without what is global for them."""
+        return self._projects.written()
+
+    def is_global_project(self, name: str) -> bool:
+        return self._projects.is_global(name)
 
     async def write(self, app: Application, change: StatusWrite) -> Application:
         patch = status_patch(app, change, self._clock.now())
@@ -186,20 +192,18 @@ class Applications:
         project = self._reader.project(raw)
         if project is None:
             return
-        name = project.metadata.name
-        before = self._projects.get(name)
-        self._projects[name] = project
+        before = self._projects.put(project)
         self._report_project(project)
         self.project_changes.notify(before, project)
 
     def remove_project(self, name: str) -> None:
-        removed = self._projects.pop(name, None)
+        removed = self._projects.remove(name)
         if removed is not None:
             self._report_project(removed)
             self.project_changes.notify(removed, None)
 
     def keep_projects(self, names: set[str]) -> None:
-        for name in set(self._projects) - names:
+        for name in self._projects.names() - names:
             self.remove_project(name)
 
     def _report_project(self, project: AppProject) -> None:

@@ -115,6 +115,10 @@ class AppProject(ResourceValue, frozen=True, kw_only=True):
     spec: AppProjectSpec = AppProjectSpec()
     unknown_fields: tuple[UnknownField, ...] = ()
     """As of an Application."""
+    global_projects: tuple[str, ...] = ()
+    """Whose rules are part of `spec`; set by `with_global_projects`."""
+    missing_global_projects: tuple[str, ...] = ()
+    """Whose rules should be part of `spec`, and which do not exist."""
 
 
 def read_application(raw: bytes) -> Application:

@@ -1,9 +1,9 @@
 """Argo CD's settings in the ConfigMap `argocd-cm`: which are acted on, and which are not. Pure.
 
-Acted on are `resource.exclusions` and `resource.inclusions`. A setting whose neglect could make a
-sync harmful holds automated syncs; the others are logged once. Keys of Argo CD's own server
-(logins, links, its pages) have no meaning here. Parameters of its processes stand in another
-ConfigMap, see `argo_parameters`.
+Acted on are `resource.exclusions`, `resource.inclusions` and `globalProjects`. A setting whose
+neglect could make a sync harmful holds automated syncs; the others are logged once. Keys of Argo
+CD's own server (logins, links, its pages) have no meaning here. Parameters of its processes stand
+in another ConfigMap, see `argo_parameters`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from handlers.application.argo_parameters import (
     unsupported_of,
     unsupported_parameters,
 )
+from handlers.application.global_projects import GlobalProject
 from handlers.application.policy import auto_sync
 from handlers.application.unsupported import Unsupported
 from handlers.manifest.exclusions import ResourceFilter, ResourceRule
@@ -31,6 +32,7 @@ from handlers.manifest.exclusions import ResourceFilter, ResourceRule
 CONFIG_MAP = "argocd-cm"
 _SPLIT = "resource.customizations."
 _IGNORED = "ignoreDifferences"
+_GLOBAL = "globalProjects"
 
 
 class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +41,8 @@ class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
     resources: ResourceFilter = ResourceFilter()
     unsupported: tuple[Unsupported, ...] = ()
     """The settings that are not acted on, for every application."""
+    global_projects: tuple[GlobalProject, ...] = ()
+    """Projects whose rules hold in others too, and in which."""
     ignored_kinds: frozenset[str] = frozenset()
     """`<group>_<Kind>`, `<Kind>` or `all`: kinds with ignoreDifferences of their own."""
 
@@ -67,11 +71,13 @@ def read_settings(
     found: list[Unsupported] = []
     rules = {key: _rules(written.get(key, ""), key, found) for key in _RULES}
     customizations = _customizations(written, found)
+    global_projects = _global_projects(written.get(_GLOBAL, ""), found)
     found += unsupported_of(ROWS, written, CONFIG_MAP)
     found += unsupported_parameters(parameters or {})
     return ArgoSettings(
         resources=ResourceFilter(exclusions=rules[_RULES[0]], inclusions=rules[_RULES[1]]),
         unsupported=tuple(found),
+        global_projects=global_projects,
         ignored_kinds=customizations,
     )
 
@@ -85,6 +91,14 @@ def _rules(text: str, key: str, found: list[Unsupported]) -> tuple[ResourceRule,
         return msgspec.convert(entries, tuple[ResourceRule, ...])
     except (yaml.YAMLError, msgspec.ValidationError) as error:
         found.append(_unreadable(key, error))
+        return ()
+
+
+def _global_projects(text: str, found: list[Unsupported]) -> tuple[GlobalProject, ...]:
+    try:
+        return msgspec.convert(yaml.safe_load(text) or (), tuple[GlobalProject, ...])
+    except (yaml.YAMLError, msgspec.ValidationError) as error:
+        found.append(_unreadable(_GLOBAL, error))
         return ()
 
 
@@ -126,12 +140,6 @@ ROWS = (
         key="installationID",
         consequence="objects of another application of the same name could be pruned",
         harmful=True,
-    ),
-    Row(
-        key="globalProjects",
-        consequence="what they deny, and their sync windows, hold for nobody",
-        harmful=True,
-        is_set=is_not("[]"),
     ),
     Row(
         key="application.sync.impersonation.enforced",

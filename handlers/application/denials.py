@@ -35,7 +35,13 @@ def denial(project: AppProject, kind: ServedKind, *, name: str, destination: Des
     if permitted(project, kind, name=name, destination=destination):
         return ""
     remedy = " and ".join(_remedies(project, kind, name, destination))
-    return f"{_what(kind)} {NOT_PERMITTED} by the AppProject {project.metadata.name!r}: {remedy}"
+    return f"{_what(kind)} {NOT_PERMITTED} by the AppProject {_named(project)}: {remedy}"
+
+
+def _named(project: AppProject) -> str:
+    """Name the project, and those whose rules are part of it: the remedy may lie there."""
+    shared = " and ".join(map(repr, project.global_projects))
+    return f"{project.metadata.name!r}" + (f" with its global {shared}" if shared else "")
 
 
 def denial_of(project: AppProject, key: ResourceKey, target: Destination) -> str:

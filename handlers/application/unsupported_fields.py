@@ -196,6 +196,15 @@ def _of_project(project: AppProject | None) -> Iterator[Unsupported]:
     if project is None:
         return
     about = f"of AppProject {project.metadata.name}"
+    for missing in project.missing_global_projects:
+        yield Unsupported(
+            field=f"globalProjects of argocd-cm: {missing}",
+            consequence=(
+                f"there is no AppProject of this name, so what it denies the Applications of "
+                f"{project.metadata.name} is not known"
+            ),
+            harmful=True,
+        )
     if project.spec.orphaned_resources is not None:
         yield Unsupported(
             field=f"spec.orphanedResources {about}",

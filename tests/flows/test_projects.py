@@ -5,21 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from tests.flows.agent_fixture import SERVER, AgentFixture, conditions, config_map
+from tests.flows.test_exclusions import put_settings
 from tests.support import eventually
 
 AUTOMATED = {"automated": {"prune": True}}
 SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n"
 
 
-async def limit(agent: AgentFixture, **rules: Any) -> None:
-    """Make or change the project `limited`."""
+async def limit(agent: AgentFixture, name: str = "limited", **rules: Any) -> None:
+    """Make or change a project."""
     open_ = {"sourceRepos": ["*"], "destinations": [{"server": SERVER, "namespace": "*"}]}
     await agent.api.apply(
-        f"/apis/argoproj.io/v1alpha1/namespaces/{agent.namespace}/appprojects/limited",
+        f"/apis/argoproj.io/v1alpha1/namespaces/{agent.namespace}/appprojects/{name}",
         {
             "apiVersion": "argoproj.io/v1alpha1",
             "kind": "AppProject",
-            "metadata": {"name": "limited", "namespace": agent.namespace},
+            "metadata": {"name": name, "namespace": agent.namespace, "labels": {"of": name}},
             "spec": {**open_, **rules},
         },
     )
@@ -102,3 +103,25 @@ async def test_an_application_removes_nothing_that_its_project_does_not_permit(
     await limit(agent)
     await eventually(lambda: agent.known("web") is None, within=60, what="the end of it")
     assert await agent.get("configmaps/a") is None
+
+
+async def test_what_a_global_project_denies_is_denied_while_it_is_global(
+    agent: AgentFixture,
+) -> None:
+    """Followed live: the setting, and the project that it names, which is not there at first."""
+    of_limited = "- projectName: org\n  labelSelector: {matchLabels: {of: limited}}\n"
+    await put_settings(agent, globalProjects=of_limited)
+    await limit(agent)
+    agent.commit({"web/a.yaml": config_map("a"), "web/s.yaml": SECRET})
+    await agent.apply_app("web", "web", project="limited", syncPolicy=AUTOMATED)
+    app = await agent.until(conditions, app="web")
+    assert "globalProjects of argocd-cm: org" in conditions(app)["AutoSyncHeldWarning"]
+    assert await agent.get("configmaps/a") is None
+
+    await limit(agent, "org", namespaceResourceBlacklist=[{"group": "", "kind": "Secret"}])
+    app = await agent.until(lambda app: "SyncError" in conditions(app), app="web")
+    assert "by the AppProject 'limited' with its global 'org'" in conditions(app)["SyncError"]
+    assert await agent.get("secrets/s") is None
+
+    await put_settings(agent, globalProjects="")
+    assert conditions(await agent.until_synced("web")) == {}

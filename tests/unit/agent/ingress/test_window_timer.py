@@ -13,8 +13,11 @@ import pytest
 
 from agent.ingress.window_timer import WindowTimer
 from agent.store.applications import Applications
+from agent.store.projects import Projects
+from agent.subscribers import Subscribers
 from bus.carrier import CarrierError
 from bus.events import Event, RefreshApp
+from handlers.application.global_projects import GlobalProject
 from tests.support import eventually
 
 NOON = datetime(2026, 11, 22, 12, 0, 30, tzinfo=UTC)
@@ -80,7 +83,23 @@ def apps() -> Applications:
 def timer(
     apps: Applications, carrier: FlakyCarrier, clock: WindowClock | None = None
 ) -> WindowTimer:
-    return WindowTimer(apps=apps, publish=carrier.publish, clock=clock or WindowClock())
+    return WindowTimer(
+        apps=apps,
+        publish=carrier.publish,
+        clock=clock or WindowClock(),
+        settings_changes=Subscribers[[]](),
+    )
+
+
+async def test_a_window_that_is_global_for_a_project_is_its_own() -> None:
+    entries = (GlobalProject(project_name="org"),)
+    apps = Applications(NoPatching(), projects=Projects(lambda: entries))
+    put_project(apps, "org", LUNCH)
+    put_project(apps, "shop")
+    put_app(apps, "web", "shop")
+    carrier = FlakyCarrier()
+    await timer(apps, carrier).publish_due(NOON, NOON + timedelta(hours=1))
+    assert carrier.asked == ["web"]
 
 
 @pytest.mark.parametrize(

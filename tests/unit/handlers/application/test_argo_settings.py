@@ -30,12 +30,34 @@ def test_exclusions_and_inclusions_are_read() -> None:
     assert settings.unsupported == ()
 
 
+GLOBAL = """
+- projectName: org
+  labelSelector:
+    matchExpressions:
+    - {key: tier, operator: In, values: [prod, stage]}
+"""
+
+
+def test_global_projects_are_read() -> None:
+    settings = read_settings({"globalProjects": GLOBAL})
+    (entry,) = settings.global_projects
+    assert entry.project_name == "org"
+    assert entry.label_selector.selects({"tier": "prod"})
+    assert not entry.label_selector.selects({"tier": "dev"})
+    assert settings.unsupported == ()
+
+
 HOLDING = {
     "exclusions that are no list": {"resource.exclusions": "apiGroups: x"},
     "exclusions that are no YAML": {"resource.exclusions": "- {"},
     "customizations that are no map": {"resource.customizations": "- x"},
     "an installation id": {"installationID": "one"},
-    "global projects": {"globalProjects": "- projectName: base"},
+    "global projects that are no list": {"globalProjects": "projectName: base"},
+    "a global project without a name": {"globalProjects": "- labelSelector: {}"},
+    "a selector with a wrong operator": {
+        "globalProjects": "- projectName: base\n  labelSelector:\n    matchExpressions:\n"
+        "    - {key: team, operator: Is, values: [a]}"
+    },
     "enforced impersonation": {"application.sync.impersonation.enforced": "true"},
     "no cluster of its own": {"cluster.inClusterEnabled": "false"},
 }
