@@ -34,6 +34,8 @@ log = structlog.get_logger()
 _NO_LEASE = (
     "waiting for the Lease: another agent acts or has just ended, or the API server does not answer"
 )
+_SCRIPTS_SECONDS = 30.0
+"""How long the health scripts may take for what is in the cluster before this agent acts."""
 _STORES = ("Application", "AppProject", "Secret")
 
 
@@ -115,6 +117,7 @@ class Agent:
         await self.parts.certificates.config_map.known.wait()
         await self.parts.argo_settings.known()
         warn_of_unproven(self._webhook_secrets())
+        await self.parts.live.index.overrides.drained(_SCRIPTS_SECONDS)
         await self.parts.policy.config_map.known.wait()
         try:
             await run_leader_tasks(self.parts, self.stop, self.acting)
@@ -159,9 +162,15 @@ class Agent:
         own = (parts.certificates.config_map, parts.policy.config_map)
         for config_map in (*own, *parts.argo_settings.config_maps):
             yield f"watch ConfigMap {config_map.name}", config_map.watch(parts.client, namespace)
-        yield "live state", parts.live.run()
+        yield "live state", self._follow_objects()
+        yield "health scripts", parts.live.index.overrides.run(parts.sandbox)
         yield "loop lag", watch_lag(parts.metrics.loop_lag)
         yield "freed memory", return_freed_memory()
+
+    async def _follow_objects(self) -> None:
+        """Begin with the settings: the health scripts among them judge what is listed."""
+        await self.parts.argo_settings.known()
+        await self.parts.live.run()
 
     def _have_listed(self, name: str) -> None:
         self.parts.readiness.hold(name)

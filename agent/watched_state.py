@@ -15,6 +15,7 @@ import structlog
 from agent.bridge.identity.key_store import SECRET
 from agent.git.credentials import SECRET_TYPE
 from agent.kube.client import KubeClient
+from agent.kube.health_overrides import HealthOverrides
 from agent.kube.index import LiveIndex
 from agent.kube.live import LiveCluster, LiveExtent
 from agent.observe.app_info import AppInfo
@@ -45,9 +46,10 @@ class WatchedState:
 
 
 def watched_state(settings: Settings, client: KubeClient, metrics: AgentMetrics) -> WatchedState:
-    index, secrets = LiveIndex(settings.namespace), ArgoSecrets()
     argo_settings = ArgoSettingsWatch()
     projects = Projects(lambda: argo_settings.now.global_projects)
+    overrides, secrets = HealthOverrides(), ArgoSecrets()
+    index = LiveIndex(settings.namespace, overrides)
     watched = WatchedState(
         live=LiveCluster(client, index, LiveExtent(namespaces=settings.destination_namespaces)),
         applications=Applications(ApplicationPatches(client), projects=projects),
@@ -56,7 +58,12 @@ def watched_state(settings: Settings, client: KubeClient, metrics: AgentMetrics)
         known_secrets=_known_secrets(settings, index, secrets),
     )
     _measure(metrics, watched.known_secrets, watched.applications)
+    _follow_scripts(overrides, watched.argo_settings)
     return watched
+
+
+def _follow_scripts(overrides: HealthOverrides, argo_settings: ArgoSettingsWatch) -> None:
+    argo_settings.changes.subscribe(lambda: overrides.use(argo_settings.now.health_scripts))
 
 
 def _measure(metrics: AgentMetrics, known: KnownSecrets, applications: Applications) -> None:

@@ -49,7 +49,7 @@ class KubeCluster:
                 answer = await self._take_over(kind, manifest, options, answer)
             live = summarise(answer, whole=True)
             if not options.dry_run:
-                self._live.index.put(live, ours=True)
+                self._live.index.put(live, ours=True, raw=answer)
         return live
 
     async def _take_over(
@@ -127,7 +127,7 @@ class KubeCluster:
         if read_status(answer).kind == "Status":
             self._live.index.remove(live)
         else:
-            self._live.index.put(summarise(answer), ours=True)
+            self._live.index.put(summarise(answer), ours=True, raw=answer)
 
     async def _create(self, kind: KindInfo, manifest: Manifest, options: ApplyOptions) -> bytes:
         """Create an object with generateName, which has no name to apply to."""

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 import msgspec
 
+from agent.kube.health_overrides import HealthOverrides
 from agent.kube.live_change import LiveChange, is_no_news, is_significant, version_number
 from agent.subscribers import Subscribers
 from bus.identity import AppKey, ResourceKey
@@ -37,7 +38,8 @@ _REMEMBERED = 10_000
 class LiveIndex:
     """The index, and three lists of subscribers to what changes in it."""
 
-    def __init__(self, control_namespace: str) -> None:
+    def __init__(self, control_namespace: str, overrides: HealthOverrides | None = None) -> None:
+        self.overrides = overrides or HealthOverrides()
         self.changes_of_others = Subscribers[[LiveChange]]()
         """An apply of ours is none; subscribe once the first lists are complete."""
         self.all_changes = Subscribers[[LiveObject | None, LiveObject | None]]()
@@ -52,6 +54,8 @@ class LiveIndex:
         """Possible owners of an application's objects: its own ones, and what those own."""
         self._gone: dict[str, None] = {}
         self._held: dict[ResourceKey, LiveObject | None] = {}
+        self._reconsidered: set[ResourceKey] = set()
+        """Objects that are taken once more at the version that is known."""
 
     def __len__(self) -> int:
         return sum(len(objects) for objects in self._kinds.values())
@@ -92,14 +96,19 @@ class LiveIndex:
     def of_kind(self, group: str, kind: str) -> tuple[LiveObject, ...]:
         return tuple(self._kinds.get((group, kind), {}).values())
 
-    def put(self, live: LiveObject, *, ours: bool = False) -> None:
-        """Index an object; `ours` is the answer to our own apply: a change only for its loser."""
+    def put(self, live: LiveObject, *, ours: bool = False, raw: bytes = b"") -> None:
+        """Index an object; `ours` is the answer to our own apply: a change only for its loser.
+
+        A health script judges what it gets as `raw`.
+        """
         before = self.get(live.key)
         lost = before is not None and before.tracking not in ("", live.tracking)
         if ours and not lost and live.key in self._held:
             self._held[live.key] = live
-        if live.uid in self._gone or (before is not None and is_no_news(before, live)):
+        if live.uid in self._gone or (before is not None and self._is_no_news(before, live)):
             return
+        self._reconsidered.discard(live.key)
+        live = self.overrides.provisional(self, before, live, raw)
         self._store(before, live)
         if not ours or lost:
             self._notify(before, live)
@@ -118,6 +127,23 @@ class LiveIndex:
             yield
         finally:
             self._notify(self._held.pop(key), self.get(key))
+
+    def judged(self, live: LiveObject) -> None:
+        """Take the health that a script gave this version of an object; an older one is late."""
+        before = self.get(live.key)
+        if before is None or before.uid != live.uid:
+            return
+        if before.resource_version == live.resource_version:
+            self._store(before, live)
+            self._notify(before, live)
+
+    def reconsider(self, scope: WatchScope) -> None:
+        """Take the objects of a kind once more when they are listed, although they are known."""
+        here = self._kinds.get((scope.group, scope.kind), {})
+        self._reconsidered.update(key for key in here if scope.covers(key))
+
+    def is_reconsidered(self, key: ResourceKey) -> bool:
+        return key in self._reconsidered
 
     def remove(self, live: LiveObject) -> None:
         """Remove a deleted object; another object of its name stays."""
@@ -149,6 +175,10 @@ class LiveIndex:
             self._drop(live)
         self._kinds.pop((group, kind), None)
 
+    def _is_no_news(self, before: LiveObject, live: LiveObject) -> bool:
+        same = before.resource_version == live.resource_version
+        return is_no_news(before, live) and not (same and live.key in self._reconsidered)
+
     def _bury(self, uid: str) -> None:
         """Note a deleted UID: it never comes back, so later events of it are outdated."""
         self._gone[uid] = None
@@ -174,6 +204,7 @@ class LiveIndex:
     def _drop(self, live: LiveObject) -> None:
         self.all_changes.notify(live, None)
         self._unlink(live)
+        self._reconsidered.discard(live.key)
         self._kinds.get((live.key.group, live.key.kind), {}).pop(live.key, None)
         self._notify(live, None)
 

@@ -25,6 +25,7 @@ from agent.kube.watches import Watches
 from agent.subscribers import Subscribers
 from bus.identity import AppKey, ResourceKey
 from bus.status import HealthStatus
+from handlers.application.health_scripts import HealthScripts
 from handlers.manifest.exclusions import ResourceFilter
 from handlers.manifest.kinds import KindInfo
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError, LiveObject
@@ -91,13 +92,18 @@ class LiveCluster:
 
     async def run(self) -> None:
         """Run until cancelled; wait for an API server that is away at the start."""
+        overrides = self.index.overrides
         async with asyncio.TaskGroup() as group:
             self._group = group
-            while True:
-                await self._look_until_consistent()
-                await self._until_kinds_may_differ()
-                await asyncio.sleep(_DEBOUNCE)
-                self._look_again.clear()
+            with overrides.changes.subscribed(self._on_scripts):
+                await self._follow_kinds()
+
+    async def _follow_kinds(self) -> None:
+        while True:
+            await self._look_until_consistent()
+            await self._until_kinds_may_differ()
+            await asyncio.sleep(_DEBOUNCE)
+            self._look_again.clear()
 
     @property
     def is_synced(self) -> bool:
@@ -191,6 +197,14 @@ class LiveCluster:
         spaces = self._extent.namespaces if kind.namespaced else ()
         for space in spaces or ("",):
             yield WatchScope(group=kind.group, kind=kind.kind, namespace=space)
+
+    def _on_scripts(self, before: HealthScripts, after: HealthScripts) -> None:
+        """List the kinds again whose health script has changed, come or gone."""
+        if self._group is None:
+            return
+        for scope in self._watches.scopes():
+            if before.of(scope.group, scope.kind) != after.of(scope.group, scope.kind):
+                self._watches.list_again(self._group, scope)
 
     def _on_state(self, state: WatchState, why: str) -> None:
         if state is WatchState.ABSENT:

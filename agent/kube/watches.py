@@ -29,6 +29,7 @@ class _Followed:
     kind: KindInfo
     watch: KindWatch
     task: asyncio.Task[None]
+    changed: asyncio.Event | None
 
 
 class Watches:
@@ -51,6 +52,22 @@ class Watches:
         before = self._followed.get(scope)
         if before is not None and before.kind == kind:
             return
+        self._start(group, scope, kind, changed)
+
+    def list_again(self, group: asyncio.TaskGroup, scope: WatchScope) -> None:
+        """List a scope from the start, and take what is known of it once more."""
+        followed = self._followed[scope]
+        self._index.reconsider(scope)
+        self._start(group, scope, followed.kind, followed.changed)
+
+    def _start(
+        self,
+        group: asyncio.TaskGroup,
+        scope: WatchScope,
+        kind: KindInfo,
+        changed: asyncio.Event | None,
+    ) -> None:
+        before = self._followed.get(scope)
         if before is not None:
             before.task.cancel()
         name = f"{scope.kind}.{scope.group}" if scope.group else scope.kind
@@ -58,7 +75,7 @@ class Watches:
         sink = IndexSink(self._index, kind, scope, changed)
         watch = KindWatch(self._client, subject, sink, self._on_state)
         task = group.create_task(watch.run(), name=f"watch {name} {scope.namespace}".strip())
-        self._followed[scope] = _Followed(kind=kind, watch=watch, task=task)
+        self._followed[scope] = _Followed(kind=kind, watch=watch, task=task, changed=changed)
 
     def give_up(self, scope: WatchScope) -> None:
         self._followed.pop(scope).task.cancel()
@@ -123,7 +140,7 @@ class IndexSink:
         if self._seen is not None:
             self._seen.add(live.uid)
         if known is None:
-            self._index.put(live)
+            self._index.put(live, raw=raw)
             self._notify()
 
     def remove(self, raw: bytes) -> None:
@@ -140,7 +157,7 @@ class IndexSink:
         metadata = _HEADS.decode(raw).metadata
         key = ResourceKey(self._scope.group, self._scope.kind, metadata.namespace, metadata.name)
         known = self._index.get(key)
-        if known is None or known.version != self._version:
+        if known is None or known.version != self._version or self._index.is_reconsidered(key):
             return None
         return known if known.resource_version == metadata.resource_version else None
 

@@ -13,15 +13,14 @@ from cli import output
 from cli.command import new_app
 from cli.local.inputs import InputDocument, InputError, InputManifests, read_bytes, refuse
 from handlers.application.argo_settings import CONFIG_MAP
-from handlers.health.assess import assess, is_being_deleted
-from handlers.health.scripts import (
+from handlers.application.health_scripts import (
     HealthScript,
     HealthScripts,
-    ScriptAnswerError,
     read_scripts,
-    script_health,
     unreadable_scripts,
 )
+from handlers.health.assess import assess, is_being_deleted
+from handlers.health.script_answer import ScriptAnswerError, script_health
 from handlers.health.states import Health
 from handlers.manifest import access
 from sandbox.client.binary import SandboxMissingError

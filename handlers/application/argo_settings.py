@@ -25,6 +25,12 @@ from handlers.application.argo_parameters import (
     unsupported_parameters,
 )
 from handlers.application.global_projects import GlobalProject
+from handlers.application.health_scripts import (
+    CUSTOMIZATIONS,
+    HealthScripts,
+    read_scripts,
+    unreadable_scripts,
+)
 from handlers.application.policy import auto_sync
 from handlers.application.unsupported import Unsupported
 from handlers.manifest.exclusions import ResourceFilter, ResourceRule
@@ -45,6 +51,8 @@ class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Projects whose rules hold in others too, and in which."""
     ignored_kinds: frozenset[str] = frozenset()
     """`<group>_<Kind>`, `<Kind>` or `all`: kinds with ignoreDifferences of their own."""
+    health_scripts: HealthScripts = HealthScripts()
+    """The Lua scripts that judge kinds in place of our rules."""
 
     @property
     def harmful(self) -> tuple[Unsupported, ...]:
@@ -72,6 +80,7 @@ def read_settings(
     rules = {key: _rules(written.get(key, ""), key, found) for key in _RULES}
     customizations = _customizations(written, found)
     global_projects = _global_projects(written.get(_GLOBAL, ""), found)
+    found += map(_no_health, unreadable_scripts(written))
     found += unsupported_of(ROWS, written, CONFIG_MAP)
     found += unsupported_parameters(parameters or {})
     return ArgoSettings(
@@ -79,6 +88,7 @@ def read_settings(
         unsupported=tuple(found),
         global_projects=global_projects,
         ignored_kinds=customizations,
+        health_scripts=read_scripts(written),
     )
 
 
@@ -127,6 +137,13 @@ def _unreadable(key: str, error: Exception) -> Unsupported:
     )
 
 
+def _no_health(kind: str) -> Unsupported:
+    return Unsupported(
+        field=f"{kind} in {CUSTOMIZATIONS} of {CONFIG_MAP}",
+        consequence="its health is not text, so that our own rule judges the kind",
+    )
+
+
 def _ignoring(kind: str) -> Unsupported:
     return Unsupported(
         field=f"{_SPLIT}{_IGNORED}.{kind} of {CONFIG_MAP}",
@@ -134,6 +151,18 @@ def _ignoring(kind: str) -> Unsupported:
         harmful=True,
     )
 
+
+def _has_unused(written: str) -> bool:
+    """Whether the map has a customization that is not acted on."""
+    try:
+        document: Any = yaml.safe_load(written)
+    except yaml.YAMLError:
+        return False
+    entries = document.values() if isinstance(document, dict) else ()
+    return any(isinstance(one, dict) and _UNUSED & one.keys() for one in entries)
+
+
+_UNUSED = frozenset({"actions", "knownTypeFields"})
 
 ROWS = (
     Row(
@@ -168,11 +197,12 @@ ROWS = (
     Row(key="helm.valuesFileSchemes", consequence="value files are read from the source only"),
     Row(
         key="resource.customizations",
-        consequence="health scripts, actions and known types in it are not used",
+        consequence="actions and known types in it are not used",
+        is_set=_has_unused,
     ),
     *(
         Row(key=f"{_SPLIT}{type_}.", consequence="it is not used")
-        for type_ in ("health", "useOpenLibs", "actions", "knownTypeFields")
+        for type_ in ("actions", "knownTypeFields")
     ),
     Row(
         key="resource.compareoptions",

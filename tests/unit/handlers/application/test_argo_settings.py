@@ -71,10 +71,25 @@ def test_what_makes_a_sync_harmful_holds_every_automated_sync(data: dict[str, st
     assert found.harmful
 
 
+def test_the_health_scripts_are_acted_on() -> None:
+    data = {
+        "resource.customizations": "a/B: {health.lua: return nil}",
+        "resource.customizations.health.apps_Deployment": "return {}",
+        "resource.customizations.useOpenLibs.apps_Deployment": "true",
+    }
+    settings = read_settings(data)
+
+    assert settings.unsupported == ()
+    assert sorted(settings.health_scripts.exact) == ["a/B", "apps/Deployment"]
+
+
 REMARKS = {
     "tracking": {"application.resourceTrackingMethod": "label"},
     "a tool": {"helm.enable": "false"},
-    "a script": {"resource.customizations.health.apps_Deployment": "return nil"},
+    "an action": {"resource.customizations.actions.apps_Deployment": "discovery.lua: return {}"},
+    "an action in the map": {"resource.customizations": "a/B: {actions: 'x'}"},
+    "a known type in the map": {"resource.customizations": "a/B: {knownTypeFields: []}"},
+    "a health that is no text": {"resource.customizations": "a/B: {health.lua: [1]}"},
     "a path": {"kustomize.path.v5": "/bin/kustomize"},
 }
 

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from handlers.health.scripts import (
-    ScriptAnswerError,
-    read_scripts,
-    script_health,
-    unreadable_scripts,
-)
+from handlers.application.health_scripts import read_scripts, unreadable_scripts
+from handlers.health.script_answer import ScriptAnswerError, script_health
 from handlers.health.states import Health, degraded, unknown
 
 MAP = """

@@ -14,8 +14,6 @@ from typing import Any
 import msgspec
 import yaml
 
-from handlers.health.states import Health, status_named, unknown
-
 CUSTOMIZATIONS = "resource.customizations"
 _HEALTH = f"{CUSTOMIZATIONS}.health."
 _OPEN_LIBS = f"{CUSTOMIZATIONS}.useOpenLibs."
@@ -119,28 +117,3 @@ def _customization(written: object) -> _Customization | None:
         return msgspec.convert(written, _Customization)
     except msgspec.ValidationError:
         return None
-
-
-class ScriptAnswerError(Exception):
-    """A script returned something that is no health; the message says what was expected."""
-
-
-def script_health(answer: bytes) -> Health | None:
-    """Read what a script returned; nothing or an empty status means no health.
-
-    A status that Argo CD does not have becomes Unknown. Raises ScriptAnswerError.
-    """
-    document: Any = msgspec.json.decode(answer)
-    if document is not None and not isinstance(document, dict | list):
-        raise ScriptAnswerError(
-            f"the script returned {answer.decode()}; "
-            "expected a table with status and message, or nil"
-        )
-    table: dict[str, Any] = document if isinstance(document, dict) else {}
-    status = table.get("status")
-    if not status:
-        return None
-    named = status_named(status) if isinstance(status, str) else None
-    if named is None:
-        return unknown("Lua returned an invalid health status")
-    return Health(named, str(table.get("message") or ""))

@@ -1,0 +1,185 @@
+"""HealthOverrides judges live objects by the health scripts of `argocd-cm`, off the watches' path.
+
+An index asks for the *provisional* health of each object that it takes: an object whose kind has a
+script keeps the health that it had, or is Progressing where its content is new, and waits. `run`
+asks the sandbox about one waiting object after the other and gives the answer to the index, which
+takes it only for the same version of the object. So a newer version always has the last word, and
+no watch waits for a script.
+
+A script that fails makes its objects Unknown. One that needed too much time or memory for several
+objects in a row is not run again until it is changed: the others would cost as much.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+import orjson
+import structlog
+from msgspec.structs import replace
+
+from agent.kube.nesting import CUT
+from agent.subscribers import Subscribers
+from bus.identity import ResourceKey
+from bus.status import HealthStatus
+from handlers.application.health_scripts import HealthScript, HealthScripts
+from handlers.health.script_answer import ScriptAnswerError, script_health
+from handlers.health.states import Health, progressing, unknown
+from handlers.manifest.symptom import symptom_of
+from handlers.ports import LiveObject
+from sandbox.client.errors import SandboxBusyError, SandboxError
+from sandbox.client.overruns import OF_RESOURCES
+from sandbox.client.pool import Sandbox
+
+_log = structlog.get_logger(__name__)
+
+_UNANSWERED = progressing("the health script has not answered yet")
+_STRIKES = 3
+_LONGEST = 1024
+_WELL = (None, HealthStatus.HEALTHY, HealthStatus.SUSPENDED)
+
+
+class JudgedIndex(Protocol):
+    """The part of the index that takes the answers."""
+
+    def judged(self, live: LiveObject) -> None: ...
+    def roots_of(self, live: LiveObject) -> frozenset[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    index: JudgedIndex
+    live: LiveObject
+    """The object with the health of our own rule."""
+    raw: bytes
+
+
+class HealthOverrides:
+    """The scripts that hold now, and the objects that wait for one. One for all indexes."""
+
+    def __init__(self) -> None:
+        self.scripts = HealthScripts()
+        self.changes = Subscribers[[HealthScripts, HealthScripts]]()
+        """Called with the scripts before and after."""
+        self._waiting: dict[tuple[int, ResourceKey], _Waiting] = {}
+        self._arrived = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._strikes: dict[HealthScript, int] = {}
+        self._logged: set[HealthScript] = set()
+
+    def use(self, scripts: HealthScripts) -> None:
+        """Judge by these scripts from now on; the objects concerned have to be listed again."""
+        before, self.scripts = self.scripts, scripts
+        if before == scripts:
+            return
+        self._strikes.clear()
+        self._logged.clear()
+        self.changes.notify(before, scripts)
+
+    def provisional(
+        self, index: JudgedIndex, before: LiveObject | None, live: LiveObject, raw: bytes
+    ) -> LiveObject:
+        """Return the object with the health that counts until its script has answered."""
+        self._waiting.pop((id(index), live.key), None)
+        script = self.scripts.of(live.key.group, live.key.kind)
+        if script is None or not raw or _is_exempt(live):
+            return live
+        self._waiting[id(index), live.key] = _Waiting(index, live, raw)
+        self._arrived.set()
+        self._idle.clear()
+        if before is not None and _is_same_content(before, live):
+            return _with_health(live, before.health, before.health_message)
+        return _with_health(live, _UNANSWERED.status, _UNANSWERED.message)
+
+    async def drained(self, seconds: float) -> None:
+        """Wait until no object waits, at most so long."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._idle.wait()
+
+    async def run(self, sandbox: Sandbox) -> None:
+        """Judge what waits until cancelled, the longest waiting object first."""
+        while True:
+            await self._arrived.wait()
+            while self._waiting:
+                waiting = self._waiting.pop(next(iter(self._waiting)))
+                await self._judge(waiting, sandbox)
+            self._arrived.clear()
+            self._idle.set()
+
+    async def _judge(self, waiting: _Waiting, sandbox: Sandbox) -> None:
+        live, key = waiting.live, waiting.live.key
+        script = self.scripts.of(key.group, key.kind)
+        if script is None or not waiting.index.roots_of(live):
+            waiting.index.judged(live)
+            return
+        manifest = _manifest(live, waiting.raw)
+        health = await self._ask(script, manifest, sandbox)
+        if self.scripts.of(key.group, key.kind) == script:
+            status, message = (health.status, health.message) if health else (None, "")
+            symptom = None if status in _WELL else symptom_of(manifest)
+            waiting.index.judged(replace(_with_health(live, status, message), symptom=symptom))
+
+    async def _ask(
+        self, script: HealthScript, manifest: dict[str, object], sandbox: Sandbox
+    ) -> Health | None:
+        if self._strikes.get(script, 0) >= _STRIKES:
+            return unknown(
+                f"{script.source} is not run any more: it needed too much time or memory for "
+                f"{_STRIKES} objects in a row; correct the script"
+            )
+        try:
+            answer = await _evaluated(script, manifest, sandbox)
+            self._strikes.pop(script, None)
+            return script_health(answer)
+        except SandboxError as error:
+            if error.reason in OF_RESOURCES:
+                self._strikes[script] = self._strikes.get(script, 0) + 1
+            self._report(script, error.reason)
+            return unknown(f"{script.source} failed: {error.message.strip()}"[:_LONGEST])
+        except ScriptAnswerError as error:
+            self._report(script, "the answer is no table")
+            return unknown(f"{script.source}: {error}"[:_LONGEST])
+
+    def _report(self, script: HealthScript, reason: str) -> None:
+        """Log a failing script once; its message may quote the object, and stays out of the log."""
+        if script not in self._logged:
+            self._logged.add(script)
+            _log.warning("health script of argocd-cm failed", key=script.source, reason=reason)
+
+
+async def _evaluated(script: HealthScript, manifest: dict[str, object], sandbox: Sandbox) -> bytes:
+    body, queue = orjson.dumps(manifest), f"health of {script.source}"
+    while True:
+        try:
+            return await sandbox.evaluate("lua", script.params, body, project=queue)
+        except SandboxBusyError as error:
+            await asyncio.sleep(error.after)
+
+
+def _is_exempt(live: LiveObject) -> bool:
+    """What is being deleted, cut, or of nobody is judged by our own rules."""
+    return live.deleting or live.health_message == CUT or not (live.tracking or live.owners)
+
+
+def _is_same_content(before: LiveObject, live: LiveObject) -> bool:
+    return (before.uid, before.fingerprint) == (live.uid, live.fingerprint)
+
+
+def _with_health(live: LiveObject, status: HealthStatus | None, message: str) -> LiveObject:
+    return replace(live, health=status, health_message=message[:_LONGEST])
+
+
+def _manifest(live: LiveObject, raw: bytes) -> dict[str, object]:
+    """The object for the script: items of a list lack their kind; managedFields are left out."""
+    document: dict[str, object] = orjson.loads(raw)
+    group, kind = live.key.group, live.key.kind
+    api_version = f"{group}/{live.version}" if group else live.version
+    metadata = document.get("metadata")
+    if isinstance(metadata, dict):
+        metadata.pop("managedFields", None)
+    return {"apiVersion": api_version, "kind": kind, **document}
