@@ -19,5 +19,5 @@ def test_columns_that_the_reader_does_not_name_are_left_out() -> None:
 
 
 def test_a_column_that_the_query_lacks_is_refused_by_its_name() -> None:
-    with pytest.raises(MissingColumnError, match=r"RoleRow needs the columns permissions,"):
+    with pytest.raises(MissingColumnError, match=r"NamedRow needs the columns permissions,"):
         decoded({"id": "1"}, NamedRow)
