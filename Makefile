@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 
 # How many processes test at the same time: more than there are processors, since many tests wait.
 # They share PostgreSQL and the Kubernetes control plane.
-WORKERS ?= 3
+WORKERS ?= 4
 PYTEST := $(BIN)/python -m pytest
 PARALLEL = $(if $(filter-out 1,$(WORKERS)),--numprocesses $(WORKERS)) --dist loadgroup --no-loadscope-reorder
 # Rewriting the assertions of every test anew costs each process ten seconds.
@@ -23,16 +23,24 @@ NPM := $(if $(shell command -v npm),npm,$(abspath $(BIN))/python -c "import os, 
 WEB_BUILT := service/static/.built
 WEB_SOURCES := $(shell find web/src web/public -type f) $(wildcard web/*.ts web/*.json web/*.html)
 
+# Makes targets beside a command: what they say is kept, and shown at once where one of them fails.
+BESIDE_LOG = .venv/.beside.log
+BESIDE = beside() { $(MAKE) --no-print-directory --keep-going $(1) > $(BESIDE_LOG) 2>&1 & made=$$!; \
+		trap "kill $$made; exit 1" TERM; wait $$made && return; \
+		cat $(BESIDE_LOG); echo "make $(1): failed, as said above; the tests go on"; return 1; }; \
+	beside & pid=$$!; trap "kill $$pid; wait $$pid" INT TERM; $(2); code=$$?; \
+	wait $$pid || { echo "make $(1) failed: see above"; code=1; }; exit $$code
+
 SOAKED := tests/service tests/flows tests/faults tests/browser tests/unit
 
 .DEFAULT_GOAL := help
-.PHONY: help setup parts web demo demo-info browser kubectl image-tools images check test soak pictures bench golden lint fmt docs docs-site fixtures lock clean
+.PHONY: help setup parts web demo demo-info browser kubectl image-tools images check check-code test test-sandbox test-dashboard soak pictures bench golden lint fmt docs docs-site fixtures lock clean
 
 help:
 	@echo "make demo       agent and service on real parts, live in this terminal (Ctrl-C ends it)"
 	@echo "make demo-info  addresses, logins, clusters and files of the demo that runs here, and what to try"
 	@echo "make check      lint, types, directions and the tests without a server, in about a minute"
-	@echo "make test       everything that is checked, on real servers (WORKERS=3); FILE=tests/flows for some of it"
+	@echo "make test       everything that is checked, on real servers (WORKERS=4); FILE=tests/flows for some of it"
 	@echo "make soak       what uses servers, RUNS=100 times, and the walks of faults with other seeds"
 	@echo "make web        the dashboard, built into the service (make parts does it where it is missing)"
 	@echo "make images     both container images on Debian's packages, with sizes and bills of materials (root)"
@@ -101,20 +109,30 @@ images: $(STAMP) image-tools
 
 check: WORKERS = 2
 check: $(STAMP)
-	@began=$$(date +%s); $(BIN)/ruff check --quiet . && $(BIN)/ruff format --check --quiet . && $(BIN)/mypy && \
-		$(BIN)/lint-imports > /dev/null && $(PYTEST) $(PARALLEL) --durations 5 -m needs_nothing tests && \
-		echo "checked in $$(( $$(date +%s) - began )) s"
+	@began=$$(date +%s); \
+		$(call BESIDE,check-code,$(PYTEST) $(PARALLEL) --durations 5 -m needs_nothing tests && \
+		echo "tested in $$(( $$(date +%s) - began )) s")
+
+check-code:
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports > .venv/.lint-imports.log || { cat .venv/.lint-imports.log; exit 1; }
 
 ifdef FILE
 test: parts
 	@$(PYTEST) --durations 10 $(FILE)
 else
-test: parts browser kubectl image-tools lint
-	@$(STAGE) "testing the sandbox (Go)" 60 --in sandbox/worker -- $(GO) test ./...
-	@$(STAGE) "testing the dashboard's parts" 20 --in web -- $(NPM) run --silent test
-	@echo "testing everything on real servers, in $(WORKERS) processes"
-	@$(PYTEST) $(PARALLEL) --durations 10 tests
+test: parts browser kubectl image-tools
+	@echo "testing everything on real servers, in $(WORKERS) processes; beside it lint, and the tests in Go and TypeScript"
+	@$(call BESIDE,lint test-sandbox test-dashboard,$(PYTEST) $(PARALLEL) --durations 10 tests)
 endif
+
+test-sandbox: $(STAMP)
+	@$(STAGE) "testing the sandbox (Go)" 60 --in sandbox/worker -- $(GO) test ./...
+
+test-dashboard: web/node_modules/.installed
+	@$(STAGE) "testing the dashboard's parts" 20 --in web -- $(NPM) run --silent test
 
 soak: parts browser
 	@for run in $$(seq $(or $(RUNS),100)); do for folder in $(SOAKED); do \
