@@ -135,11 +135,21 @@ class KubeClient:
         uid: str = "",
         propagation: str = "Background",
         resource_version: str = "",
+        at_once: bool = False,
     ) -> bytes:
-        """Delete the object; with a UID (and version) only that very object."""
+        """Delete the object; with a UID (and version) only that very object.
+
+        `at_once`: with a grace period of zero instead of that of the object.
+        """
         identity = {"uid": uid, "resourceVersion": resource_version}
         preconditions = {name: value for name, value in identity.items() if value}
-        options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
+        options: dict[str, Any] = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "propagationPolicy": propagation,
+        }
+        if at_once:
+            options["gracePeriodSeconds"] = 0
         body = orjson.dumps({**options, "preconditions": preconditions})
         return await self._written(
             KubeRequest(verb="delete", method="DELETE", path=path, query={}, body=body)

@@ -62,7 +62,7 @@ class KubeCluster:
         """
         for _ in range(_TRIES):
             live = orjson.loads(answer)
-            managed = taken_over(live)
+            managed = taken_over(live, options.earlier_manager)
             if managed is None:
                 return answer
             with suppress(ConflictError):  # somebody wrote meanwhile: the next answer shows it
@@ -92,7 +92,9 @@ class KubeCluster:
         path = _path(kind, manifest)
         return await self._client.apply(path, _encode(manifest), _how(options))
 
-    async def delete(self, live: LiveObject, *, propagation: str = "foreground") -> None:
+    async def delete(
+        self, live: LiveObject, *, propagation: str = "foreground", at_once: bool = False
+    ) -> None:
         """Delete the object; a deleted one, or another of its name, is no error."""
         kind = self._live.kind(live.key.group, live.key.kind)
         if kind is None:
@@ -100,7 +102,7 @@ class KubeCluster:
         path = object_path(kind, live.key.namespace, live.key.name)
         try:
             answer = await self._client.delete(
-                path, uid=live.uid, propagation=propagation.capitalize()
+                path, uid=live.uid, propagation=propagation.capitalize(), at_once=at_once
             )
         except NotFoundError:
             self._live.index.remove(live)
@@ -123,11 +125,16 @@ class KubeCluster:
         await self._live.look()
 
     def _write_through(self, live: LiveObject, answer: bytes) -> None:
-        """Index the answer: a Status means deleted, an object has its deletionTimestamp."""
-        if read_status(answer).kind == "Status":
-            self._live.index.remove(live)
+        """Index the answer: only an object with a deletionTimestamp is still there.
+
+        Of some kinds the server returns the object that it has deleted instead of a Status.
+        """
+        is_object = read_status(answer).kind != "Status"
+        last = summarise(answer) if is_object else None
+        if last is not None and last.deleting:
+            self._live.index.put(last, ours=True, raw=answer)
         else:
-            self._live.index.put(summarise(answer), ours=True, raw=answer)
+            self._live.index.remove(live)
 
     async def _create(self, kind: KindInfo, manifest: Manifest, options: ApplyOptions) -> bytes:
         """Create an object with generateName, which has no name to apply to."""
@@ -135,13 +142,13 @@ class KubeCluster:
         return await self._client.create(path, _encode(manifest), _query(options))
 
     async def _replace(self, kind: KindInfo, manifest: Manifest, options: ApplyOptions) -> bytes:
-        """Replace an indexed object at its version; create any other."""
+        """Replace an indexed object at its version, or the manifest's own; create any other."""
         here = self._live.get(_key(kind, manifest))
         if here is None:
             return await self._create(kind, manifest, options)
         metadata = {
-            **access.mapping(manifest, "metadata"),
             "resourceVersion": here.resource_version,
+            **access.mapping(manifest, "metadata"),
         }
         body = _encode({**manifest, "metadata": metadata})
         return await self._client.replace(_path(kind, manifest), body, _query(options))

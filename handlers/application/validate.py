@@ -133,8 +133,6 @@ def operation_problem(app: Application, operation: Operation) -> str:
         return "operation.sync.manifests: a sync of local manifests is not supported"
     if sync.sources or sync.revisions:
         return "operation.sync.sources and revisions: this version acts on one source"
-    if _forces(sync.sync_strategy or {}):
-        return "operation.sync.syncStrategy: force (delete and create anew) is not supported"
     return _source_problem(app, sync.source)
 
 
@@ -149,12 +147,6 @@ def _source_problem(app: Application, source: Source | None) -> str:
         "operation.sync.source: expected the source of the spec, or one of status.history that was"
         " deployed before"
     )
-
-
-def _forces(strategy: Mapping[str, Any]) -> bool:
-    """Whether the strategy forces; `apply` and `hook` differ in hooks only, which never run."""
-    ways = (strategy.get(way) or {} for way in ("apply", "hook"))
-    return any(isinstance(way, Mapping) and way.get("force") is True for way in ways)
 
 
 def _project_problems(app: Application, project: AppProject | None) -> Iterator[str]:

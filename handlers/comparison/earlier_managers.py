@@ -106,8 +106,10 @@ def inherited_fields(live: Manifest) -> Fields:
     return inherited
 
 
-def taken_over(live: Manifest) -> Sequence[Mapping[str, Any]] | None:
+def taken_over(live: Manifest, also: str = "") -> Sequence[Mapping[str, Any]] | None:
     """Rewrite the managedFields of `live`, which we have just applied; None for nothing to do.
+
+    `also` names one more manager that counts as an applier.
 
     Right after our apply our own entry is exactly what Git has (`desired`). Our set grows by what
     appliers lose (`owned`), so the next apply, which has only what Git has, removes the rest.
@@ -120,9 +122,9 @@ def taken_over(live: Manifest) -> Sequence[Mapping[str, Any]] | None:
     for entry in items(live, "metadata", "managedFields"):
         if entry == mine:
             continue
-        lost = _lost(entry, desired) if _concerns(entry, live) else {}
+        lost = _lost(entry, desired, also) if _concerns(entry, live) else {}
         # What an editor loses is in Git, so it is ours already: only appliers add to our set.
-        owned = union(owned, lost) if lost and _is_applier(entry) else owned
+        owned = union(owned, lost) if lost and _is_applier(entry, also) else owned
         rest = difference(mapping(entry, "fieldsV1"), lost)
         # An entry that owns nothing any more goes: the server would drop it in any case.
         others += [{**entry, "fieldsV1": rest}] if rest else []
@@ -130,9 +132,9 @@ def taken_over(live: Manifest) -> Sequence[Mapping[str, Any]] | None:
     return after if _changed(items(live, "metadata", "managedFields"), after) else None
 
 
-def _lost(entry: Mapping[str, Any], desired: Fields) -> Fields:
+def _lost(entry: Mapping[str, Any], desired: Fields, also: str) -> Fields:
     """The fields that the manager of an entry loses in a take-over."""
-    if _is_applier(entry):
+    if _is_applier(entry, also):
         return _taken(entry)
     if _is_editor(entry):
         return intersection(mapping(entry, "fieldsV1"), desired)
@@ -158,8 +160,9 @@ def _is_ours(entry: Mapping[str, Any]) -> bool:
     return (entry.get("manager"), entry.get("operation")) == (MANAGER, "Apply")
 
 
-def _is_applier(entry: Mapping[str, Any]) -> bool:
-    return (entry.get("manager"), entry.get("operation")) in _APPLIERS
+def _is_applier(entry: Mapping[str, Any], also: str = "") -> bool:
+    found = (entry.get("manager"), entry.get("operation"))
+    return found in _APPLIERS or (bool(also) and found == (also, "Update"))
 
 
 def _is_editor(entry: Mapping[str, Any]) -> bool:

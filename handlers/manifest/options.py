@@ -54,6 +54,17 @@ class SyncOptions(msgspec.Struct, frozen=True, kw_only=True):
     fail_on_shared_resource: bool = False
     respect_ignore_differences: bool = False
     unknown: tuple[str, ...] = ()
+    earlier_manager: str = ""
+    """A field manager besides kubectl, Helm and Argo CD whose fields a sync takes over."""
+
+    @property
+    def takes_over(self) -> bool:
+        """Whether a sync takes over the fields of earlier tools.
+
+        Argo CD migrates ownership only where it applies server-side. Its client-side apply removes
+        what Git has dropped without that, so the option alone keeps no field.
+        """
+        return self.client_side_apply_migration or self.server_side_apply is not True
 
 
 class CompareOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +90,7 @@ _READ: dict[str, tuple[str, Callable[[str], Any]]] = {
     "FailOnSharedResource": ("fail_on_shared_resource", _BOTH.__getitem__),
     "RespectIgnoreDifferences": ("respect_ignore_differences", _BOTH.__getitem__),
 }
+_FIRST_COUNTS = frozenset({"prune", "delete"})
 _ON_RESOURCES = frozenset(
     {
         "Validate",
@@ -94,7 +106,7 @@ _ON_RESOURCES = frozenset(
 
 
 def parse_sync_options(written: Iterable[str], base: SyncOptions | None = None) -> SyncOptions:
-    """The options in order, a later one winning, laid over `base`."""
+    """The options laid over `base`; of `Prune` and `Delete` the first counts, else the last."""
     base = base or SyncOptions()
     known: dict[str, Any] = {}
     unknown: list[str] = list(base.unknown)
@@ -102,7 +114,9 @@ def parse_sync_options(written: Iterable[str], base: SyncOptions | None = None) 
         key, _, value = word.strip().partition("=")
         try:
             field, read = _READ[key]
-            known[field] = read(value)
+            meaning = read(value)
+            if field not in _FIRST_COUNTS or field not in known:
+                known[field] = meaning
         except (KeyError, ValueError):
             unknown.append(word.strip())
     return msgspec.structs.replace(base, **known, unknown=tuple(dict.fromkeys(unknown)))
@@ -141,6 +155,21 @@ def sync_options_of(manifest: Manifest, app: SyncOptions) -> SyncOptions:
     if annotation(manifest, HELM_RESOURCE_POLICY) == "keep":
         return msgspec.structs.replace(options, delete=Consent.NO)
     return options
+
+
+def with_live_options(options: SyncOptions, desired: Manifest, live: Manifest) -> SyncOptions:
+    """Honour `Replace=true` and `Force=true` of the live object too, as Argo CD does.
+
+    What the desired object says of Replace goes before what the live one says.
+    """
+    asked = annotation_words(live, SYNC_OPTIONS)
+    written = annotation_words(desired, SYNC_OPTIONS)
+    decided = any(word.startswith("Replace=") for word in written)
+    return msgspec.structs.replace(
+        options,
+        replace=options.replace or ("Replace=true" in asked and not decided),
+        force=options.force or "Force=true" in asked,
+    )
 
 
 def compare_options_of(manifest: Manifest) -> CompareOptions:

@@ -72,6 +72,8 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
     validate: bool = True
     take_over: bool = True
     """Take over the fields that kubectl, Helm or Argo CD applied before."""
+    earlier_manager: str = ""
+    """Likewise those of this manager."""
 
 
 class ClusterWriter(Protocol):
@@ -81,8 +83,13 @@ class ClusterWriter(Protocol):
     """
 
     async def apply(self, manifest: Manifest, options: ApplyOptions) -> LiveObject: ...
-    async def delete(self, live: LiveObject, *, propagation: str = "foreground") -> None:
-        """Delete exactly this object (by UID); an absent one is no error."""
+    async def delete(
+        self, live: LiveObject, *, propagation: str = "foreground", at_once: bool = False
+    ) -> None:
+        """Delete exactly this object (by UID); an absent one is no error.
+
+        `at_once`: without the time that its processes are given to end.
+        """
         ...
 
     async def read(self, live: LiveObject, version: str) -> LiveObject:

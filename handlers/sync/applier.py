@@ -1,9 +1,8 @@
 """Applier: carries out one step with one server-side apply per changed object.
 
 Kinds go one after the other, objects of a kind at once; an unchanged object costs no call. A
-refusal is the result of its object and does not stop the others. An object is first applied
-without force, so that another manager of its fields is seen and named; then with force, because
-Git decides.
+refusal is the result of its object and does not stop the others. How one object is sent is
+`object_sender`'s question.
 """
 
 from __future__ import annotations
@@ -12,28 +11,25 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from msgspec.structs import replace
-
 from bus.status import ResultStatus
 from handlers.application.application import Application
 from handlers.application.status import ResourceResult
 from handlers.comparison.normalised_objects import sent
 from handlers.comparison.reader import gathered
 from handlers.control_plane.governance import Governance
-from handlers.manifest.options import SyncOptions, sync_options_of
+from handlers.manifest.options import SyncOptions, sync_options_of, with_live_options
 from handlers.ports import (
-    ApplyOptions,
     ApplyRefusedError,
     ClusterUnreachableError,
     ClusterWriter,
     LiveState,
 )
+from handlers.sync.object_sender import ObjectSender, ObjectToSend
 from handlers.sync.operation import Act
 from handlers.sync.operation_results import result
 from handlers.sync.sync_plan import SyncAction, SyncTask
 
 _AT_ONCE = 8
-_CONFLICT = 409
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +49,8 @@ class UnresolvedObject:
 
     task: SyncTask
     message: str
+    is_going: bool = False
+    """Whether it waits for the end of its deletion, which may take as long as it takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,34 +95,29 @@ class Applier:
             except ApplyRefusedError as error:
                 return _refused(task, error, request)
 
-    async def _apply(self, task: SyncTask, request: ApplyRequest) -> ResourceResult:
+    async def _apply(
+        self, task: SyncTask, request: ApplyRequest
+    ) -> ResourceResult | UnresolvedObject:
         if not task.changed:
             return result(task, ResultStatus.SYNCED, "unchanged")
-        done = "created" if self.live.get(task.key) is None else "configured"
-        message = done + await self._send(task, request)
-        return result(task, ResultStatus.SYNCED, _tried(message, request))
-
-    async def _send(self, task: SyncTask, request: ApplyRequest) -> str:
-        """Apply one object; return the end of its message: which managers lost fields."""
+        live = self.live.get(task.key)
         options = sync_options_of(task.manifest, request.options)
-        how = ApplyOptions(
-            dry_run=request.dry_run,
-            force_conflicts=False,
-            replace=options.replace,
-            validate=options.validate,
-            take_over=options.client_side_apply_migration,
+        if live is not None and live.body:
+            options = with_live_options(options, task.manifest, live.manifest)
+        sender = ObjectSender(cluster=self.cluster, live=self.live)
+        sending = await sender.send(
+            ObjectToSend(
+                key=task.key,
+                version=task.version,
+                manifest=self.governance.sent(request.app, task.key, sent(task.manifest)),
+                options=options,
+                dry_run=request.dry_run,
+            )
         )
-        manifest = self.governance.sent(request.app, task.key, sent(task.manifest))
-        try:
-            await self.cluster.apply(manifest, how)
-        except ApplyRefusedError as error:
-            # A conflict about a replace is about the resource version: force would not help.
-            if error.code != _CONFLICT or not error.permanent or options.replace:
-                raise
-            forced = replace(how, force_conflicts=True)
-            await self.cluster.apply(manifest, forced)
-            return f", took fields over: {error.message}"
-        return ""
+        if sending.is_pending:
+            return UnresolvedObject(task, "it is deleted, to be created anew", is_going=True)
+        done = "created" if live is None else "configured"
+        return result(task, ResultStatus.SYNCED, _tried(done + sending.remark, request))
 
     async def _prune(self, task: SyncTask, request: ApplyRequest) -> ResourceResult:
         live = self.live.get(task.key)

@@ -128,10 +128,13 @@ async def test_the_count_of_an_autoscaler_stays(agent: AgentFixture) -> None:
     assert (live["spec"]["replicas"], variables(live)) == (3, ["COLOUR"])
 
 
+MIGRATING_NOTHING = ["ServerSideApply=true", "ClientSideApplyMigration=false"]
+
+
 async def test_a_sync_without_the_migration_leaves_the_fields(agent: AgentFixture) -> None:
     await written_by(agent, "helm", paused=False)
     agent.commit({"web/web.yaml": GIT})
-    policy = {**HEALING, "syncOptions": ["ClientSideApplyMigration=false"]}
+    policy = {**HEALING, "syncOptions": MIGRATING_NOTHING}
     await agent.apply_app("web", "web", syncPolicy=policy)
 
     await agent.until_synced("web")

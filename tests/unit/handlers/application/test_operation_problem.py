@@ -22,9 +22,8 @@ def problem_of(sync: dict[str, Any]) -> str:
         {"manifests": ["{}"]},
         {"revisions": ["a"]},
         {"source": SOURCE | {"path": "other"}},
-        {"syncStrategy": {"apply": {"force": True}}},
     ],
-    ids=["local manifests", "several revisions", "another source", "force"],
+    ids=["local manifests", "several revisions", "another source"],
 )
 def test_what_would_deploy_something_else_is_refused(sync: dict[str, Any]) -> None:
     assert problem_of(sync)
@@ -32,7 +31,7 @@ def test_what_would_deploy_something_else_is_refused(sync: dict[str, Any]) -> No
 
 @pytest.mark.parametrize(
     "sync",
-    [{}, {"revision": "v1"}, {"source": SOURCE}, {"syncStrategy": {"hook": {"force": False}}}],
+    [{}, {"revision": "v1"}, {"source": SOURCE}, {"syncStrategy": {"apply": {"force": True}}}],
     ids=str,
 )
 def test_a_sync_of_the_own_source_is_done(sync: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from handlers.manifest.options import (
     compare_options_of,
     parse_sync_options,
     sync_options_of,
+    with_live_options,
 )
 
 
@@ -48,6 +49,55 @@ def test_object_overrides_its_application() -> None:
     app = parse_sync_options(["Prune=false", "Replace=true"])
     own = annotated(**{"argocd.argoproj.io/sync-options": "Prune=true, Validate=false"})
     assert sync_options_of(own, app) == SyncOptions(validate=False, replace=True)
+
+
+def test_of_duplicates_the_first_counts_for_deletions_only() -> None:
+    written = ["Prune=false", "Prune=true", "Delete=confirm", "Delete=true", "Replace=true"]
+    options = parse_sync_options([*written, "Replace=false"])
+    assert (options.prune, options.delete) == (Consent.NO, Consent.CONFIRM)
+    assert not options.replace
+
+
+OPTIONS = "argocd.argoproj.io/sync-options"
+
+
+@pytest.mark.parametrize(
+    ("desired", "live", "replace", "force"),
+    [
+        ("", "", False, False),
+        ("", "Replace=true,Force=true", True, True),
+        ("Replace=false", "Replace=true", False, False),
+        ("Replace=true", "Replace=false", True, False),
+    ],
+)
+def test_replace_and_force_of_the_live_object_count_too(
+    desired: str, live: str, *, replace: bool, force: bool
+) -> None:
+    written = annotated(**{OPTIONS: desired})
+    options = with_live_options(
+        sync_options_of(written, SyncOptions()), written, annotated(**{OPTIONS: live})
+    )
+    assert (options.replace, options.force) == (replace, force)
+
+
+def test_an_object_may_refuse_to_be_replaced_with_its_application() -> None:
+    app = parse_sync_options(["Replace=true"])
+    assert not sync_options_of(annotated(**{OPTIONS: "Replace=false"}), app).replace
+
+
+@pytest.mark.parametrize(
+    ("written", "takes_over"),
+    [
+        ((), True),
+        (("ClientSideApplyMigration=false",), True),
+        (("ClientSideApplyMigration=false", "ServerSideApply=false"), True),
+        (("ClientSideApplyMigration=false", "ServerSideApply=true"), False),
+    ],
+)
+def test_only_a_server_side_apply_without_migration_keeps_the_fields_of_earlier_tools(
+    written: tuple[str, ...], *, takes_over: bool
+) -> None:
+    assert parse_sync_options(written).takes_over is takes_over
 
 
 def test_object_cannot_set_what_belongs_to_the_application() -> None:
