@@ -69,6 +69,8 @@ class ConditionType(StrEnum):
     REPEATED_RESOURCE_WARNING = "RepeatedResourceWarning"
     EXCLUDED_RESOURCE_WARNING = "ExcludedResourceWarning"
     ORPHANED_RESOURCE_WARNING = "OrphanedResourceWarning"
+    DELETION_CONFIRMATION_WARNING = "DeletionConfirmationWarning"
+    """Ours: the deletion of the Application waits for a person's approval."""
     AUTO_SYNC_HELD_WARNING = "AutoSyncHeldWarning"
     """Ours: automated syncs wait for a person, because a field is not supported yet."""
     SYNC_WINDOW_WARNING = "SyncWindowWarning"

@@ -2,9 +2,10 @@
 
 The highest wave goes first, one wave at a time: its objects are deleted at once, and the next wave
 follows when they are gone. Kept are objects with `Delete=false` (or Helm's `keep`), objects that
-have an owner, and the Application itself where it deploys itself. Waiting is returning: the watch
-of live objects asks again when an object has vanished. AppDeleted is published when everything is
-gone.
+have an owner, and the Application itself where it deploys itself. Nothing at all is deleted while
+an object with `Delete=confirm` waits for a person's approval. Waiting is returning: the watches ask
+again when an object has vanished or the approval is there. AppDeleted is published when everything
+is gone.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from bus.status import ConditionType
 from handlers.application import times
 from handlers.application.application import RESOURCES_FINALIZER, Application
 from handlers.application.argo_settings import ArgoSettings
+from handlers.application.deletion_approval import approved_since, remedy
 from handlers.application.denials import denials
 from handlers.application.destination import IN_CLUSTER_SERVER
 from handlers.application.status import Condition, revised
@@ -41,6 +43,7 @@ from handlers.ports import (
     Renders,
     StatusWrite,
 )
+from handlers.sync.operation_results import in_words
 from handlers.sync.sync_work import options_of
 
 FINALIZERS = (
@@ -75,11 +78,26 @@ def _goes(app: Application, live: LiveObject, options: SyncOptions) -> bool:
     itself = ResourceKey("argoproj.io", "Application", app.key.namespace, app.key.name)
     if live.owners or not live.body or live.key == itself:
         return False
-    return sync_options_of(live.manifest, options).delete is Consent.YES
+    return sync_options_of(live.manifest, options).delete is not Consent.NO
+
+
+def unconfirmed(
+    app: Application, lives: Iterable[LiveObject], options: SyncOptions
+) -> tuple[ResourceKey, ...]:
+    """The objects whose deletion a person has yet to approve, after the Application's own."""
+    if approved_since(app, app.metadata.deletion_timestamp):
+        return ()
+    return tuple(
+        one.key
+        for one in lives
+        if _goes(app, one, options)
+        and sync_options_of(one.manifest, options).delete is Consent.CONFIRM
+    )
 
 
 _AWAY = 5.0
 _REFUSED = 30.0
+DELETION_WAITS = "waiting for deletion confirmation of"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +115,8 @@ class DeleteHandler:
         if app is None or not app.deleting:
             return ()
         try:
+            if not await self._is_confirmed(app):
+                return ()
             while (going := self._next(app)).wave:
                 if not await self._delete_wave(app, going):
                     return ()
@@ -105,10 +125,20 @@ class DeleteHandler:
         except ClusterUnreachableError as error:
             raise Retry(str(error), after=_AWAY) from error
 
+    async def _is_confirmed(self, app: Application) -> bool:
+        """Say whether the cascade may go on; where it waits, say in the status for what."""
+        waiting = unconfirmed(app, self._permitted(app), options_of(app))
+        message = f"{DELETION_WAITS} {in_words(waiting)}; {remedy(app)}" if waiting else ""
+        await self._write_condition(app, ConditionType.DELETION_CONFIRMATION_WARNING, message)
+        return not waiting
+
     def _next(self, app: Application) -> Cascade:
+        return cascade(app, self._permitted(app), options_of(app))
+
+    def _permitted(self, app: Application) -> tuple[LiveObject, ...]:
         lives = self._lives(app)
         held = self._denied(app, lives)
-        return cascade(app, (one for one in lives if one.key not in held), options_of(app))
+        return tuple(one for one in lives if one.key not in held)
 
     def _denied(self, app: Application, lives: Iterable[LiveObject]) -> dict[ResourceKey, str]:
         """The objects it may not remove: by its project as it is now, and by the owner's policy.
@@ -136,7 +166,7 @@ class DeleteHandler:
                 f"{held}; permit them, delete them, or remove the finalizer"
                 f" {finalizers_of(app)[0]} to leave them as they are"
             )
-            await self._write_error(app, text)
+            await self._write_condition(app, ConditionType.DELETION_ERROR, text)
             raise Retry(text, after=_REFUSED)
 
     async def _delete_wave(self, app: Application, going: Cascade) -> bool:
@@ -147,7 +177,7 @@ class DeleteHandler:
             if isinstance(error, ClusterUnreachableError):
                 raise error
             if error is not None:
-                await self._write_error(app, error.message)
+                await self._write_condition(app, ConditionType.DELETION_ERROR, error.message)
                 raise Retry(str(error), after=_REFUSED)
         return all(self.live.get(one.key) is None for one in going.wave)
 
@@ -160,11 +190,11 @@ class DeleteHandler:
             return error
         return None
 
-    async def _write_error(self, app: Application, message: str) -> None:
-        type_ = ConditionType.DELETION_ERROR
-        found = Condition(type=type_, message=message)
+    async def _write_condition(self, app: Application, type_: ConditionType, message: str) -> None:
+        """Write the condition, or remove it where there is no message."""
+        found = (Condition(type=type_, message=message),) if message else ()
         now = times.written(self.clock.now())
-        conditions = revised(app.status.conditions, (type_,), (found,), now)
+        conditions = revised(app.status.conditions, (type_,), found, now)
         await self.apps.write(app, StatusWrite(status=replace(app.status, conditions=conditions)))
 
     async def _finish(self, app: Application) -> Sequence[Event]:

@@ -21,6 +21,7 @@ from bus.events.requests import AssessApp, CompareApp
 from bus.identity import AppKey
 from bus.status import OperationPhase
 from handlers.application.application import Application, AppProject
+from handlers.application.deletion_approval import approval
 from handlers.application.unsupported_fields import SKIP_RECONCILE
 from handlers.control_plane.governance import GOVERNED
 from handlers.ports import LiveObject
@@ -72,7 +73,7 @@ def deletion_fact(before: Application | None, after: Application | None) -> tupl
 def _deletion_changed(before: Application | None, after: Application) -> bool:
     if before is None or not before.deleting:
         return True
-    return before.metadata.finalizers != after.metadata.finalizers
+    return before.metadata.finalizers != after.metadata.finalizers or _is_approved(before, after)
 
 
 def _refresh(before: Application | None, after: Application) -> Iterator[Event]:
@@ -97,8 +98,15 @@ def _step(before: Application | None, after: Application) -> Iterator[Event]:
     asked = after.operation is not None and (before is None or before.operation != after.operation)
     terminated = _phase(after) == OperationPhase.TERMINATING != _phase(before)
     resumed = before is None and _phase(after) == OperationPhase.RUNNING
-    if asked or terminated or resumed:
+    running = _phase(after) == OperationPhase.RUNNING
+    approved = running and before is not None and _is_approved(before, after)
+    if asked or terminated or resumed or approved:
         yield StepOperation(app=after.key)
+
+
+def _is_approved(before: Application, after: Application) -> bool:
+    """Whether a person has approved, or approved again, the deletions that wait for it."""
+    return approval(after) not in ("", approval(before))
 
 
 def _phase(app: Application | None) -> str:

@@ -17,7 +17,7 @@ from bus.identity import ResourceKey
 from bus.status import ConditionType, HealthStatus, SyncStatus
 from handlers.application import times
 from handlers.application.application import Application, AppProject
-from handlers.application.policy import auto_sync
+from handlers.application.policy import auto_sync, sync_options_of_app
 from handlers.application.status import (
     ApplicationStatus,
     ComparedTo,
@@ -33,6 +33,7 @@ from handlers.application.unsupported_fields import unsupported
 from handlers.comparison.comparison import ComparedPair, Comparison, PairState
 from handlers.health.application_health import aggregate, health_state, member
 from handlers.manifest.kinds import KindInfo, defined_by
+from handlers.manifest.options import Consent, SyncOptions, sync_options_of
 from handlers.manifest.pods import images
 from handlers.ports import LiveObject
 from handlers.sync.operation_results import READY, ObjectProgress, ProgressState
@@ -89,6 +90,7 @@ _OWNED = (
     ConditionType.IGNORE_RULE_WARNING,
 )
 HEALTH_SOURCE = "appTree"
+_CONFIRM = b"Delete=confirm"
 
 
 def observed(
@@ -112,13 +114,16 @@ def observed(
         *_error(error),
     )
     desired = [one for one in comparison.pairs if one.desired is not None]
+    options = sync_options_of_app(app)
     health = aggregate(member(one.key, one.live) for one in desired)
     after = replace(
         before,
         sync=_sync(app, comparison),
         health=health_state(before.health, health, at),
         resources=tuple(
-            _resource(one) for one in comparison.pairs if one.state is not PairState.LEAVING
+            _resource(one, options)
+            for one in comparison.pairs
+            if one.state is not PairState.LEAVING
         ),
         conditions=revised(before.conditions, _OWNED, conditions, at),
         summary=Summary(images=_images(comparison), external_urls=before.summary.external_urls),
@@ -160,7 +165,7 @@ def _sync(app: Application, comparison: Comparison) -> SyncState:
     )
 
 
-def _resource(pair: ComparedPair) -> ResourceStatus:
+def _resource(pair: ComparedPair, options: SyncOptions) -> ResourceStatus:
     key = pair.key
     status = pair.resource.status if pair.permitted else SyncStatus.UNKNOWN
     return ResourceStatus(
@@ -171,8 +176,20 @@ def _resource(pair: ComparedPair) -> ResourceStatus:
         name=key.name,
         status=status or "",
         requires_pruning=pair.resource.requires_pruning,
+        requires_deletion_confirmation=_is_confirmed_by_hand(pair, options),
         sync_wave=pair.resource.wave,
     )
+
+
+def _is_confirmed_by_hand(pair: ComparedPair, options: SyncOptions) -> bool:
+    """Whether deleting the Application waits for an approval of this object's deletion.
+
+    The live object is decoded only where its bytes have the words at all.
+    """
+    manifests = [pair.desired] if pair.desired is not None else []
+    if pair.live is not None and (not manifests or _CONFIRM in pair.live.body):
+        manifests.append(pair.live.manifest if pair.live.body else {})
+    return any(sync_options_of(one, options).delete is Consent.CONFIRM for one in manifests)
 
 
 def _images(comparison: Comparison) -> tuple[str, ...]:

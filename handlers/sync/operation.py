@@ -10,6 +10,7 @@ handler carries out the move, and asks again when something has changed.
     phase is Terminating                               Finish(Failed)
     Running with finishedAt: a try failed              RetryDelay until its retry, then Restart
     an object was refused before anything was sent     Finish(Failed, final)
+    a step has prunes that nobody has approved yet     Wait
     a step has objects without a result                Act on them
     a step has a failed object                         Finish(Failed): retried where the policy says
     a step but the last waits for health or deletion   Wait
@@ -44,6 +45,8 @@ from handlers.sync.sync_plan import SyncStep, SyncTask
 
 SUCCESS = "successfully synced (all tasks run)"
 TERMINATED = "Operation terminated"
+PRUNE_WAITS = "waiting for pruning confirmation of"
+"""Argo CD's words, by which its tools know that an approval is asked for."""
 
 
 class OperationView(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +57,8 @@ class OperationView(msgspec.Struct, frozen=True, kw_only=True):
     now: datetime
     blocked: str = ""
     """Why nothing may be applied or tried again now; empty where it may."""
+    remedy: str = ""
+    """How a person approves the prunes that wait for it."""
 
 
 class Act(msgspec.Struct, frozen=True):
@@ -151,6 +156,10 @@ def _in_step(
 ) -> Move | None:
     """The move that the step needs; None where the step is done."""
     untried = tuple(task for task in step.tasks if task.key not in results)
+    unconfirmed = [task.key for task in untried if task.unconfirmed]
+    if unconfirmed:
+        # The whole wave waits, as in Argo CD: what it applies may need the place of what goes.
+        return Wait(f"{PRUNE_WAITS} {in_words(unconfirmed)}; {view.remedy}")
     if untried:
         return Act(step, untried)
     failed = failures(results[task.key] for task in step.tasks)

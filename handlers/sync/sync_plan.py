@@ -42,6 +42,8 @@ class SyncTask(msgspec.Struct, frozen=True, kw_only=True):
     phase: SyncPhase = SyncPhase.SYNC
     wave: int = 0
     prune_last: bool = False
+    unconfirmed: bool = False
+    """A prune that waits for a person's approval."""
     changed: bool = True
     """False: live equals desired, nothing is sent."""
 

@@ -43,6 +43,11 @@ const WORDS: Record<string, Words> = {
     "Adopt or delete them.",
     false,
   ),
+  DeletionConfirmationWarning: words(
+    "The deletion waits for an approval.",
+    "Approve it, if the objects that the message names may go.",
+    false,
+  ),
   AutoSyncHeldWarning: words(
     "Automated syncs are held: this version does not act on something that protects the application.",
     "Remove what the message names, or sync by hand.",

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from handlers.application.application import RESOURCES_FINALIZER
-from handlers.delete import cascade, finalizers_of
+from handlers.application.deletion_approval import DELETION_APPROVED
+from handlers.delete import cascade, finalizers_of, unconfirmed
 from handlers.manifest.options import SyncOptions, parse_sync_options
 from handlers.ports import LiveObject
 from tests.unit.handlers.application.builders import application
@@ -35,6 +36,23 @@ def test_kept_are_objects_that_say_so_and_those_with_an_owner() -> None:
 
 def test_the_application_may_keep_everything() -> None:
     assert names(live(manifest("a")), options=parse_sync_options(["Delete=false"])) == []
+
+
+def test_the_whole_cascade_waits_for_an_approval_after_the_deletion() -> None:
+    kept = live(manifest("a", sync_options="Delete=confirm"))
+    lives = (live(manifest("b")), kept)
+    began = {"deletionTimestamp": "2026-03-01T10:00:00Z"}
+    note = {DELETION_APPROVED: "2026-03-01T09:00:00Z"}
+    for metadata in (began, began | {"annotations": note}):
+        assert unconfirmed(application(metadata=metadata), lives, PLAIN) == (kept.key,)
+    note = {DELETION_APPROVED: "2026-03-01T10:00:00Z"}
+    assert unconfirmed(application(metadata=began | {"annotations": note}), lives, PLAIN) == ()
+
+
+def test_an_object_that_goes_in_no_case_waits_for_nobody() -> None:
+    owned = live(manifest("a", sync_options="Delete=confirm"), owners=("u1",))
+    free = live(manifest("b", sync_options="Delete=true"))
+    assert unconfirmed(APP, (owned, free), parse_sync_options(["Delete=confirm"])) == ()
 
 
 @pytest.mark.parametrize(
