@@ -6,12 +6,17 @@ tried again five times, a manual one never.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from handlers.application.application import Application
-from handlers.application.spec import ApplicationSpec, Backoff, RetryStrategy
+from handlers.application.spec import (
+    ApplicationSpec,
+    Backoff,
+    ManagedNamespaceMetadata,
+    RetryStrategy,
+)
 from handlers.application.times import seconds
 from handlers.manifest.options import SyncOptions, parse_sync_options
 
@@ -96,7 +101,32 @@ def _seconds(text: str, default: float) -> float:
         return default
 
 
+MIGRATION_MANAGER = "argocd.argoproj.io/client-side-apply-migration-manager"
+"""The annotation that names one more field manager whose fields a sync takes over."""
+
+
 def sync_options_of_app(app: Application) -> SyncOptions:
     """Return the options of `spec.syncPolicy.syncOptions`, or the defaults."""
     policy = app.spec.sync_policy
-    return parse_sync_options(policy.sync_options if policy else ())
+    return sync_options_for(app, policy.sync_options if policy else ())
+
+
+def sync_options_for(app: Application, written: Iterable[str]) -> SyncOptions:
+    """Read `written` for an Application, whose annotation may name an earlier manager."""
+    manager = app.metadata.annotations.get(MIGRATION_MANAGER, "").strip()
+    return msgspec.structs.replace(parse_sync_options(written), earlier_manager=manager)
+
+
+def namespace_metadata(app: Application, options: SyncOptions) -> ManagedNamespaceMetadata | None:
+    """The metadata of the destination's Namespace, which only `CreateNamespace=true` applies."""
+    policy = app.spec.sync_policy
+    return policy.managed_namespace_metadata if policy and options.create_namespace else None
+
+
+def namespace_differs(app: Application) -> bool:
+    """Whether the metadata of the Namespace is another than the last operation applied."""
+    wanted = namespace_metadata(app, sync_options_of_app(app))
+    state = app.status.operation_state
+    if wanted is None or state is None or state.sync_result is None:
+        return False
+    return state.sync_result.managed_namespace_metadata != wanted

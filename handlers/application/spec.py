@@ -130,11 +130,18 @@ class RetryStrategy(ResourceValue, frozen=True, kw_only=True):
     refresh: bool = False
 
 
+class ManagedNamespaceMetadata(ResourceValue, frozen=True, kw_only=True):
+    """The labels and annotations of the Namespace that `CreateNamespace=true` makes."""
+
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+
+
 class SyncPolicy(ResourceValue, frozen=True, kw_only=True):
     automated: Automated | None = None
     sync_options: tuple[str, ...] = ()
     retry: RetryStrategy | None = None
-    managed_namespace_metadata: dict[str, Any] | None = None
+    managed_namespace_metadata: ManagedNamespaceMetadata | None = None
 
 
 class IgnoreDifference(ResourceValue, frozen=True, kw_only=True):
@@ -178,6 +185,12 @@ class SyncOperation(ResourceValue, frozen=True, kw_only=True):
     revisions: tuple[str, ...] = ()
     manifests: tuple[str, ...] = ()
     auto_heal_attempts_count: int = 0
+
+    @property
+    def forces(self) -> bool:
+        """Whether the strategy, of either kind, says `force`."""
+        ways = (self.sync_strategy or {}).values()
+        return any(isinstance(way, dict) and way.get("force") is True for way in ways)
 
 
 class InitiatedBy(ResourceValue, frozen=True, kw_only=True):

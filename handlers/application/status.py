@@ -20,6 +20,7 @@ from handlers.application.spec import (
     Destination,
     IgnoreDifference,
     InitiatedBy,
+    ManagedNamespaceMetadata,
     Operation,
     ResourceValue,
     Source,
@@ -56,6 +57,7 @@ class ResourceStatus(ResourceValue, frozen=True, kw_only=True):
     health: HealthState | None = None
     hook: bool = False
     requires_pruning: bool = False
+    requires_deletion_confirmation: bool = False
     sync_wave: int = 0
 
 
@@ -83,6 +85,7 @@ class ResourceResult(ResourceValue, frozen=True, kw_only=True):
 class SyncResult(ResourceValue, frozen=True, kw_only=True):
     revision: str = ""
     source: Source | None = None
+    managed_namespace_metadata: ManagedNamespaceMetadata | None = None
     resources: tuple[ResourceResult, ...] = ()
 
 

@@ -20,7 +20,7 @@ from bus.status import ConditionType
 from handlers.application.application import Application
 from handlers.application.policy import auto_sync
 from handlers.application.status import Condition
-from handlers.manifest.options import Consent, SyncOptions, parse_sync_options
+from handlers.manifest.options import SyncOptions, parse_sync_options
 
 
 class Unsupported(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,26 +55,12 @@ def conditions_of(app: Application, found: Iterable[Unsupported]) -> tuple[Condi
 
 
 _OPTIONS: tuple[tuple[str, Callable[[SyncOptions], bool], str], ...] = (
-    ("Force=true", lambda o: o.force, "an immutable field fails the object's sync"),
-    (
-        "ServerSideApply=false",
-        lambda o: o.server_side_apply is False,
-        "every object is applied by the server",
-    ),
-    ("Prune=confirm", lambda o: o.prune is Consent.CONFIRM, "such objects are never pruned"),
-    ("Delete=confirm", lambda o: o.delete is Consent.CONFIRM, "such objects are never deleted"),
-    (
-        "FailOnSharedResource=true",
-        lambda o: o.fail_on_shared_resource,
-        "an object of two applications is applied by both",
-    ),
     (
         "RespectIgnoreDifferences=true",
         lambda o: o.respect_ignore_differences,
         "every field that Git has is applied",
     ),
 )
-_HARMFUL_OPTIONS = frozenset({"FailOnSharedResource=true"})
 
 
 def unsupported_options(written: Iterable[str]) -> Iterator[Unsupported]:
@@ -93,5 +79,4 @@ def options_of_policy(app: Application) -> Iterator[Unsupported]:
         yield Unsupported(
             field=f"sync option {one.field}",
             consequence=one.consequence,
-            harmful=one.field in _HARMFUL_OPTIONS,
         )

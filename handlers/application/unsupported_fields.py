@@ -71,7 +71,6 @@ def _listed(titles: Iterable[str]) -> str:
 
 
 SKIP_RECONCILE = "argocd.argoproj.io/skip-reconcile"
-MIGRATION_MANAGER = "argocd.argoproj.io/client-side-apply-migration-manager"
 _DECISIVE = ("spec.source", "spec.destination", "spec.syncPolicy", "spec.ignoreDifferences")
 """Where an unknown field may decide what is deployed, where, when or over what."""
 NOTIFICATIONS = ("notifications.argoproj.io/", "recipients.argocd-notifications.argoproj.io")
@@ -111,21 +110,16 @@ def _of_app(app: Application) -> Iterator[Unsupported]:
     unread = any(one.jq_path_expressions or one.managed_fields_managers for one in ignored)
     if unread or (ignored and respects):
         yield _ignore_differences(app)
-    if spec.sync_policy and spec.sync_policy.managed_namespace_metadata:
+    managed = spec.sync_policy.managed_namespace_metadata if spec.sync_policy else None
+    if managed is not None and not sync_options_of_app(app).create_namespace:
         yield Unsupported(
             field="spec.syncPolicy.managedNamespaceMetadata",
-            consequence="the namespace gets no labels and annotations, also none for its security",
-            harmful=sync_options_of_app(app).create_namespace,
+            consequence="it has an effect only together with the sync option CreateNamespace=true",
         )
     if notes.get(SKIP_RECONCILE) == "true":
         yield Unsupported(
             field=f"annotation {SKIP_RECONCILE}",
             consequence="the application is still compared, but not synced",
-        )
-    if notes.get(MIGRATION_MANAGER):
-        yield Unsupported(
-            field=f"annotation {MIGRATION_MANAGER}",
-            consequence="what this manager wrote stays when Git drops it; remove it by hand",
         )
     if any(note.startswith(NOTIFICATIONS) for note in notes):
         yield Unsupported(

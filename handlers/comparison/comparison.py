@@ -80,6 +80,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     held_by_settings: tuple[Unsupported, ...] = ()
     rule_problems: tuple[str, ...] = ()
     """Ignore rules that have no effect, and why."""
+    namespace_differs: bool = False
+    """Whether the metadata of the destination's Namespace is not the one that was applied last."""
 
     @property
     def status(self) -> SyncStatus:
@@ -88,7 +90,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         An object that is being deleted already counts as synced: it needs nothing more from us.
         A desired object that the project does not permit is never synced.
         """
-        if not all(one.permitted for one in self.pairs):
+        if self.namespace_differs or not all(one.permitted for one in self.pairs):
             return SyncStatus.OUT_OF_SYNC
         counted = (one.resource for one in self.pairs if one.state is not PairState.LEAVING)
         return DriftSummary(tuple(counted)).status

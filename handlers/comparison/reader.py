@@ -23,7 +23,7 @@ from handlers.application.denials import denials
 from handlers.application.desired_source import pinned_source
 from handlers.application.destination import IN_CLUSTER_SERVER
 from handlers.application.ignore_rules import IgnoreRules, ObjectRules, ignore_rules
-from handlers.application.policy import sync_options_of_app
+from handlers.application.policy import namespace_differs, sync_options_of_app
 from handlers.comparison.comparison import (
     Comparison,
     ComparisonInput,
@@ -112,8 +112,12 @@ class ComparisonReader:
             summary = compared(inputs, self._answers)
         comparison = joined(summary, inputs)
         holding = self.settings().holding(app, (one.key for one in comparison.pairs))
-        problems = self._rules(app).problems
-        return replace(comparison, held_by_settings=holding, rule_problems=problems)
+        return replace(
+            comparison,
+            held_by_settings=holding,
+            rule_problems=self._rules(app).problems,
+            namespace_differs=namespace_differs(app),
+        )
 
     def _rules(self, app: Application) -> IgnoreRules:
         return ignore_rules(app.spec.ignore_differences, ())
@@ -139,7 +143,7 @@ class ComparisonReader:
             identity=app_identity(app.key, self.control_namespace),
             denied={**denials(app, project, desired.keys | lives.keys()), **held},
             excluded=excluded,
-            takes_over=sync_options_of_app(app).client_side_apply_migration,
+            takes_over=sync_options_of_app(app).takes_over,
             rules=rules,
             ignored=_ignored(rules, desired, lives),
         )

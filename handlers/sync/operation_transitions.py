@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from bus.identity import Revision, token_of
 from bus.status import OperationPhase, Reason
 from handlers.application.application import Application
+from handlers.application.policy import namespace_metadata, sync_options_for
 from handlers.application.spec import Operation, SyncOperation
 from handlers.application.status import OperationState, ResourceResult, SyncResult
 from handlers.application.times import written
@@ -37,7 +38,13 @@ def begun(
         operation=replace(operation, sync=sync, info=_identified(app, operation, revision, now)),
         phase=OperationPhase.RUNNING,
         started_at=written(now),
-        sync_result=SyncResult(revision=revision, source=sync.source or app.source),
+        sync_result=SyncResult(
+            revision=revision,
+            source=sync.source or app.source,
+            managed_namespace_metadata=namespace_metadata(
+                app, sync_options_for(app, sync.sync_options)
+            ),
+        ),
     )
 
 

@@ -19,6 +19,8 @@ from bus.identity import ResourceKey
 from bus.route import Retry
 from bus.status import OperationPhase
 from handlers.application import history
+from handlers.application.deletion_approval import approved_since, remedy
+from handlers.application.policy import namespace_differs
 from handlers.application.status import ApplicationStatus, OperationState
 from handlers.application.sync_windows import windows_of
 from handlers.comparison.comparison import Comparison, PairState
@@ -32,6 +34,7 @@ from handlers.ports import (
     StatusWrite,
 )
 from handlers.sync.applier import Applier, ApplyRequest, UnresolvedObject
+from handlers.sync.destination_namespace import destination_namespace, namespace_work
 from handlers.sync.observed_status import defines, observed, progress_of_steps
 from handlers.sync.operation import (
     Act,
@@ -49,12 +52,14 @@ from handlers.sync.operation_starter import OperationStarter
 from handlers.sync.operation_transitions import finished, restarted, waiting, with_results
 from handlers.sync.step_run import StepRun, applied, ended, terminating
 from handlers.sync.sync_plan import plan
-from handlers.sync.sync_work import namespace_task, work_of
+from handlers.sync.sync_work import work_of
 
 _AWAY = 5.0
 _ACCEPTED_WITHIN = 10.0
 """Seconds in which the server may come to accept an object: its namespace or CRD is on its way."""
 _AGAIN = 0.5
+_AGAIN_GOING = 2.0
+"""Finalizers take their time; no watch tells of the end of an object that is not tracked."""
 
 _TOUCHED = (PairState.CHANGED, PairState.MISSING, PairState.EXTRA)
 
@@ -110,19 +115,22 @@ class StepHandler:
 
     async def _view(self, run: StepRun) -> tuple[StepRun, OperationView]:
         """Plan the operation anew, and look at the progress of what was applied."""
-        work = work_of(self._permitted(run), run.sync, run.options)
-        space = run.app.spec.destination.namespace
-        there = self.applier.live.get(ResourceKey("", "Namespace", "", space)) is not None
-        governance = self.applier.governance
-        may = governance.creates_namespace(run.app, run.state.operation, space)
-        extra = namespace_task(space, run.comparison, run.options, exists=there or not may)
-        steps = plan((*work.tasks, *extra))
+        app, options, operation = run.app, run.options, run.state.operation
+        approved = approved_since(app, run.state.started_at)
+        work = work_of(self._permitted(run), run.sync, options, prunes_approved=approved)
+        may = self.applier.governance.creates_namespace(
+            app, operation, app.spec.destination.namespace
+        )
+        space = destination_namespace(app, options, self.applier.live, may_write=may)
+        work = work.plus(namespace_work(space, run.comparison, options))
+        steps = plan(work.tasks)
         run = replace(run, state=with_results(run.state, work.settled)) if work.settled else run
         progress: Mapping[ResourceKey, ObjectProgress] = {}
         if not run.sync.dry_run:
             progress = progress_of_steps(steps, self.applier.live.get, self.applier.live.kind)
+        now, blocked = self.clock.now(), self._blocked(run)
         view = OperationView(
-            steps=steps, progress=progress, now=self.clock.now(), blocked=self._blocked(run)
+            steps=steps, progress=progress, now=now, blocked=blocked, remedy=remedy(app)
         )
         return run, view
 
@@ -165,7 +173,8 @@ class StepHandler:
         first = unresolved[0]
         message = f"waiting for {first.task.key.kind} {first.task.key.name}: {first.message}"
         run = await self._write(run, self._status(run, waiting(run.state, message)))
-        raise Retry(message, after=_AGAIN, emit=run.facts)
+        after = _AGAIN_GOING if all(one.is_going for one in unresolved) else _AGAIN
+        raise Retry(message, after=after, emit=run.facts)
 
     async def _wait(self, run: StepRun, move: Wait, view: OperationView) -> Events:
         """Write why the operation waits; the next change of one of its objects asks again.
@@ -209,7 +218,9 @@ class StepHandler:
         failed = state.phase in (OperationPhase.FAILED, OperationPhase.ERROR)
         error = state.message if failed else ""
         project = self.apps.project(run.app.spec.project)
-        status = observed(run.app, project, run.comparison, self.clock.now(), error)
+        known = replace(run.app, status=replace(run.app.status, operation_state=state))
+        comparison = replace(run.comparison, namespace_differs=namespace_differs(known))
+        status = observed(run.app, project, comparison, self.clock.now(), error)
         status = replace(status, operation_state=state)
         if state.phase == OperationPhase.SUCCEEDED and not run.sync.resources:
             kept = history.recorded(status.history, state, run.app.spec)

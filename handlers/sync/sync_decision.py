@@ -36,7 +36,9 @@ class SyncInput(msgspec.Struct, frozen=True, kw_only=True):
     extra: tuple[ResourceKey, ...] = ()
     """Objects that Git no longer has, and that may be pruned."""
     denied: frozenset[str] = frozenset()
-    """Why the project does not permit what Git has."""
+    """Why something that Git has may not be applied."""
+    namespace_differs: bool = False
+    """Whether the metadata of the destination's Namespace is yet to be applied."""
     held: tuple[str, ...] = ()
     """Unsupported fields whose neglect could do harm, each with its consequence."""
     windows: SyncWindows = SyncWindows(project="")
@@ -59,6 +61,8 @@ def decide(app: Application, sync_input: SyncInput, now: datetime) -> SyncSkip |
     """Say whether to sync now; an attempt of the same revision counts unless its rules changed."""
     last = last_attempt(app, sync_input.revision)
     if last is not None and (permits_otherwise(last, sync_input.denied) or was_held(last)):
+        last = None
+    if sync_input.namespace_differs:
         last = None
     policy = _automation(app)
     if policy is None:
@@ -147,6 +151,7 @@ def _needless(
     if (
         not sync_input.extra
         and not sync_input.differing
+        and not sync_input.namespace_differs
         and sync_input.status is SyncStatus.OUT_OF_SYNC
     ):
         message = "all that differs are objects that are no longer in Git and may not be pruned"

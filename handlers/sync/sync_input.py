@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from handlers.application.application import Application, AppProject
 from handlers.application.sync_windows import windows_of
 from handlers.application.unsupported_fields import unsupported
 from handlers.comparison.comparison import ComparedPair, Comparison, PairState
 from handlers.manifest.options import Consent, sync_options_of
 from handlers.sync.sync_decision import SyncInput
-from handlers.sync.sync_work import options_of
+from handlers.sync.sync_work import options_of, shared_problems
 
 _DIFFERING = (PairState.CHANGED, PairState.MISSING)
 
@@ -22,7 +24,8 @@ def sync_input(app: Application, project: AppProject | None, comparison: Compari
         differing=tuple(
             one.key for one in comparison.pairs if one.state in _DIFFERING or not one.permitted
         ),
-        denied=frozenset(one.denied for one in comparison.pairs if one.denied),
+        denied=frozenset(_denied(app, comparison)),
+        namespace_differs=comparison.namespace_differs,
         extra=tuple(one.key for one in comparison.of(PairState.EXTRA) if _may_go(app, one)),
         held=tuple(
             one.message
@@ -39,4 +42,10 @@ def sync_input(app: Application, project: AppProject | None, comparison: Compari
 def _may_go(app: Application, pair: ComparedPair) -> bool:
     if pair.live is None or not pair.resource.counts:
         return False
-    return sync_options_of(pair.live.manifest, options_of(app)).prune is Consent.YES
+    return sync_options_of(pair.live.manifest, options_of(app)).prune is not Consent.NO
+
+
+def _denied(app: Application, comparison: Comparison) -> Iterator[str]:
+    """Why objects may not be applied: by the project, or because another application has them."""
+    yield from (one.denied for one in comparison.pairs if one.denied)
+    yield from (one.message for one in shared_problems(comparison, options_of(app)).values())

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
 from bus.identity import ResourceKey
 from bus.status import ResultStatus
 from handlers.application.application import Application
-from handlers.application.policy import sync_options_of_app
+from handlers.application.denials import NOT_PERMITTED
+from handlers.application.policy import sync_options_for, sync_options_of_app
 from handlers.application.spec import SyncOperation, SyncResource
 from handlers.application.status import ResourceResult
 from handlers.comparison.comparison import ComparedPair, Comparison, PairState
 from handlers.manifest.options import (
     Consent,
     SyncOptions,
-    parse_sync_options,
     sync_options_of,
 )
 from handlers.sync.operation_results import result
-from handlers.sync.sync_plan import SyncAction, SyncPhase, SyncTask
+from handlers.sync.sync_plan import SyncAction, SyncTask
 
 
 class SyncWork(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,20 +28,39 @@ class SyncWork(msgspec.Struct, frozen=True, kw_only=True):
     settled: tuple[ResourceResult, ...] = ()
     """Objects that are not touched: not permitted, or not to be pruned."""
 
+    def plus(self, other: SyncWork) -> SyncWork:
+        return SyncWork(tasks=(*self.tasks, *other.tasks), settled=(*self.settled, *other.settled))
+
 
 def options_of(app: Application, sync: SyncOperation | None = None) -> SyncOptions:
-    """The sync options of the operation where it names any, else of the application."""
-    own = sync.sync_options if sync else ()
-    return parse_sync_options(own) if own else sync_options_of_app(app)
+    """The sync options of the operation, or of the application where there is no operation.
+
+    An operation carries its options: whoever starts it copies those of the application.
+    """
+    if sync is None:
+        return sync_options_of_app(app)
+    options = sync_options_for(app, sync.sync_options)
+    return msgspec.structs.replace(options, force=True) if sync.forces else options
 
 
-def work_of(comparison: Comparison, sync: SyncOperation, options: SyncOptions) -> SyncWork:
+def work_of(
+    comparison: Comparison,
+    sync: SyncOperation,
+    options: SyncOptions,
+    *,
+    prunes_approved: bool = False,
+) -> SyncWork:
+    """Make the tasks; `prunes_approved` says whether a person has approved `Prune=confirm`."""
+    shared = shared_problems(comparison, options)
+    if shared:
+        return SyncWork(tasks=(), settled=tuple(shared.values()))
     tasks: list[SyncTask] = []
     settled: list[ResourceResult] = []
+    confirmed = prunes_approved or sync.dry_run
     for pair in _chosen(comparison.pairs, sync.resources):
         if options.apply_out_of_sync_only and pair.state is PairState.SAME:
             continue
-        task = _task(pair, options)
+        task = _task(pair, options, confirmed=confirmed)
         untouched = _untouched(task, pair, sync, options)
         if untouched is None:
             tasks.append(task)
@@ -50,19 +69,25 @@ def work_of(comparison: Comparison, sync: SyncOperation, options: SyncOptions) -
     return SyncWork(tasks=tuple(tasks), settled=tuple(settled))
 
 
-def namespace_task(
-    name: str, comparison: Comparison, options: SyncOptions, *, exists: bool
-) -> Iterator[SyncTask]:
-    """Make the task of CreateNamespace: a bare, untracked Namespace before everything else."""
-    written = any(_is_namespace(one.key, name) and one.desired for one in comparison.pairs)
-    if not options.create_namespace or exists or written or not name:
-        return
-    yield SyncTask(
-        action=SyncAction.APPLY,
-        key=ResourceKey("", "Namespace", "", name),
-        version="v1",
-        manifest={"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}},
-        phase=SyncPhase.PRE_SYNC,
+def shared_problems(
+    comparison: Comparison, options: SyncOptions
+) -> Mapping[ResourceKey, ResourceResult]:
+    """Fail each object that another application has too, where `FailOnSharedResource` says so."""
+    if not options.fail_on_shared_resource:
+        return {}
+    return {
+        pair.key: result(
+            _task(pair, options, confirmed=False), ResultStatus.SYNC_FAILED, _shared(pair)
+        )
+        for pair in comparison.pairs
+        if pair.resource.shared_with and pair.desired is not None
+    }
+
+
+def _shared(pair: ComparedPair) -> str:
+    return (
+        f"it {NOT_PERMITTED} by FailOnSharedResource=true: it is part of the application"
+        f" {pair.resource.shared_with!r} too; remove it from one of them"
     )
 
 
@@ -80,24 +105,33 @@ def _names(written: SyncResource, key: ResourceKey) -> bool:
     return same and written.namespace in ("", key.namespace)
 
 
-def _task(pair: ComparedPair, options: SyncOptions) -> SyncTask:
+def _task(pair: ComparedPair, options: SyncOptions, *, confirmed: bool) -> SyncTask:
     manifest = pair.desired or (pair.live.manifest if pair.live else {})
+    is_prune = pair.desired is None
+    own = sync_options_of(manifest, options) if is_prune else options
+    waits = is_prune and own.prune is Consent.CONFIRM and pair.state is not PairState.LEAVING
     return SyncTask(
-        action=SyncAction.APPLY if pair.desired is not None else SyncAction.PRUNE,
+        action=SyncAction.PRUNE if is_prune else SyncAction.APPLY,
         key=pair.key,
         version=pair.resource.version,
         manifest=pair.desired or {},
         wave=pair.resource.wave,
-        prune_last=pair.desired is None and sync_options_of(manifest, options).prune_last,
-        changed=_changed(pair, options),
+        prune_last=is_prune and own.prune_last,
+        unconfirmed=waits and not confirmed,
+        changed=_is_sent(pair, options),
     )
 
 
-def _changed(pair: ComparedPair, options: SyncOptions) -> bool:
-    """Whether the object is sent. A sync writes ignored fields too, unless it respects them."""
+def _is_sent(pair: ComparedPair, options: SyncOptions) -> bool:
+    """Whether the object is sent.
+
+    A sync writes ignored fields too, unless it respects them; and the index does not know what an
+    `earlier_manager` still owns.
+    """
     if pair.resource.hides_difference and not options.respect_ignore_differences:
         return True
-    return pair.state not in (PairState.SAME, PairState.LEAVING)
+    migrates = bool(options.earlier_manager) and options.takes_over and pair.desired is not None
+    return migrates or pair.state not in (PairState.SAME, PairState.LEAVING)
 
 
 def _untouched(
@@ -107,12 +141,8 @@ def _untouched(
         return result(task, ResultStatus.SYNC_FAILED, pair.denied)
     if task.action is not SyncAction.PRUNE or pair.live is None:
         return None
-    if sync_options_of(pair.live.manifest, options).prune is not Consent.YES:
+    if sync_options_of(pair.live.manifest, options).prune is Consent.NO:
         return result(task, ResultStatus.PRUNE_SKIPPED, "ignored (no prune)")
     if not sync.prune:
         return result(task, ResultStatus.PRUNE_SKIPPED, "ignored (requires pruning)")
     return None
-
-
-def _is_namespace(key: ResourceKey, name: str) -> bool:
-    return (key.group, key.kind, key.name) == ("", "Namespace", name)

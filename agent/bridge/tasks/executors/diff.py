@@ -29,11 +29,18 @@ from handlers.comparison.object_diff import diff
 from handlers.comparison.owned_fields import parse_fields
 from handlers.comparison.reader import ComparisonReader
 from handlers.manifest.access import Manifest
+from handlers.manifest.options import SyncOptions
 from handlers.report.items import LARGEST
 from handlers.report.redaction import Redaction
+from handlers.sync.destination_namespace import (
+    DestinationNamespace,
+    destination_namespace,
+    namespace_key,
+    namespace_work,
+)
 from handlers.sync.operation_results import key_of
 from handlers.sync.sync_plan import SyncAction, SyncTask
-from handlers.sync.sync_work import namespace_task, options_of, work_of
+from handlers.sync.sync_work import options_of, work_of
 
 _UNMODIFIED = (PairState.SAME, PairState.LEAVING)
 
@@ -71,11 +78,11 @@ class DiffExecutor:
         touched = {
             one.key for one in comparison.of(PairState.CHANGED, PairState.MISSING, PairState.EXTRA)
         }
-        name = app.spec.destination.namespace
-        there = live.get(ResourceKey("", "Namespace", "", name)) is not None
         whole = comparison.denying(governance.control_plane_denials(touched))
-        has_namespace = there or not governance.may_create_namespace(name)
-        return intents(app, whole, args, has_namespace=has_namespace)
+        options = options_of(app, _operation(args)) if args.options else options_of(app)
+        may = governance.may_create_namespace(app.spec.destination.namespace)
+        space = destination_namespace(app, options, live, may_write=may)
+        return intents(whole, args, options, space)
 
 
 def _previewed(app: Application, args: DiffArguments) -> tuple[Application, str]:
@@ -151,16 +158,15 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def intents(
-    app: Application, comparison: Comparison, args: DiffArguments, *, has_namespace: bool
+    comparison: Comparison, args: DiffArguments, options: SyncOptions, space: DestinationNamespace
 ) -> tuple[Intent, ...]:
     """The intents for each object that a sync would change, skip or refuse."""
-    sync = SyncOperation(prune=args.prune, resources=_named(args), sync_options=args.options)
-    options = options_of(app, sync)
-    work = work_of(comparison, sync, options)
-    namespace = app.spec.destination.namespace
-    extra = tuple(namespace_task(namespace, comparison, options, exists=has_namespace))
-    missing = {one.key for one in comparison.pairs if one.live is None} | {one.key for one in extra}
-    found = [*_of_tasks((*extra, *work.tasks), missing)]
+    work = namespace_work(space, comparison, options).plus(
+        work_of(comparison, _operation(args), options)
+    )
+    missing = {one.key for one in comparison.pairs if one.live is None}
+    missing |= {namespace_key(space.name)} if space.live is None else set()
+    found = [*_of_tasks(work.tasks, missing)]
     for one in work.settled:
         action = (
             IntendedChange.REFUSE if one.status == ResultStatus.SYNC_FAILED else IntendedChange.SKIP
@@ -171,11 +177,18 @@ def intents(
 
 def _of_tasks(tasks: tuple[SyncTask, ...], missing: set[ResourceKey]) -> Iterator[Intent]:
     for task in tasks:
-        if task.action is SyncAction.PRUNE and task.changed:
+        if task.unconfirmed:
+            note = "a sync waits here until a person approves its deletion (Prune=confirm)"
+            yield Intent(key=str(task.key), action=IntendedChange.SKIP, note=note)
+        elif task.action is SyncAction.PRUNE and task.changed:
             yield Intent(key=str(task.key), action=IntendedChange.PRUNE)
         elif task.changed:
             action = IntendedChange.CREATE if task.key in missing else IntendedChange.CHANGE
             yield Intent(key=str(task.key), action=action)
+
+
+def _operation(args: DiffArguments) -> SyncOperation:
+    return SyncOperation(prune=args.prune, resources=_named(args), sync_options=args.options)
 
 
 def _named(args: DiffArguments) -> tuple[SyncResource, ...]:

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from agent.bridge.tasks.executors.diff import IntendedChange, intents
+from agent.bridge.tasks.executors.diff import IntendedChange, Intent, intents
 from bus.link import DiffArguments, ObjectArguments
 from handlers.comparison.comparison import Comparison
-from tests.unit.handlers.application.builders import application
+from handlers.manifest.options import parse_sync_options
+from handlers.ports import LiveObject
+from handlers.sync.destination_namespace import DestinationNamespace, namespace_key
 from tests.unit.handlers.sync.builders import comparison, key, live, manifest
 
 A, B, C = manifest("a"), manifest("b"), manifest("c")
-APP = application()
+NAMESPACE = LiveObject(
+    key=namespace_key("shop"), version="v1", uid="u", resource_version="1", tracking=""
+)
+
+
+def intents_of(
+    seen: Comparison, arguments: DiffArguments, *, has_namespace: bool = True
+) -> tuple[Intent, ...]:
+    space = DestinationNamespace(name="shop", live=NAMESPACE if has_namespace else None)
+    return intents(seen, arguments, parse_sync_options(arguments.options), space)
 
 
 def reported(
     seen: Comparison, arguments: DiffArguments, *, has_namespace: bool = True
 ) -> dict[str, IntendedChange]:
-    found = intents(APP, seen, arguments, has_namespace=has_namespace)
+    found = intents_of(seen, arguments, has_namespace=has_namespace)
     return {one.key.rpartition("/")[2]: one.action for one in found}
 
 
@@ -39,9 +50,15 @@ def test_an_extra_object_is_skipped_where_no_prune_was_asked_for_or_it_says_no()
     assert reported(seen, DiffArguments(prune=True, options=("Prune=false",))) == {"c": "skip"}
 
 
+def test_an_extra_object_that_waits_for_an_approval_is_skipped_with_the_reason() -> None:
+    seen = comparison((A,), (live(A), live(manifest("c", sync_options="Prune=confirm"))))
+    (found,) = intents_of(seen, DiffArguments(prune=True))
+    assert (found.action, "approves" in found.note) == (IntendedChange.SKIP, True)
+
+
 def test_what_the_project_denies_is_refused_with_the_reason() -> None:
     seen = comparison((A, B), denied={key("b"): "not permitted here"})
-    found = {one.key: one for one in intents(APP, seen, DiffArguments(), has_namespace=True)}
+    found = {one.key: one for one in intents_of(seen, DiffArguments())}
     refused = found[str(key("b"))]
     assert (refused.action, refused.note) == (IntendedChange.REFUSE, "not permitted here")
 

@@ -27,9 +27,6 @@ SPECS: dict[str, dict[str, Any]] = {
     "helm credentials": {"source": SOURCE | {"helm": {"passCredentials": True}}},
     "kustomize": {"source": SOURCE | {"kustomize": {"version": "v5"}}},
     "kustomize kube": {"source": SOURCE | {"kustomize": {"kubeVersion": "1.30"}}},
-    "force": {"syncPolicy": {"syncOptions": ["Force=true"]}},
-    "client side": {"syncPolicy": {"syncOptions": ["ServerSideApply=false"]}},
-    "confirm": {"syncPolicy": {"syncOptions": ["Prune=confirm"]}},
     "unknown": {"syncPolicy": {"syncOptions": ["Magic=true"]}},
 }
 
@@ -47,16 +44,6 @@ HARMFUL: dict[str, dict[str, Any]] = {
     "what is ignored is healed": IGNORED | {"syncPolicy": HEALING},
     "what is ignored is respected": IGNORED
     | {"syncPolicy": {"automated": {}, "syncOptions": ["RespectIgnoreDifferences=true"]}},
-    "a namespace without its labels": {
-        "syncPolicy": {
-            "automated": {},
-            "syncOptions": ["CreateNamespace=true"],
-            "managedNamespaceMetadata": {"labels": {"a": "b"}},
-        }
-    },
-    "a shared object": {
-        "syncPolicy": {"automated": {}, "syncOptions": ["FailOnSharedResource=true"]}
-    },
 }
 
 
@@ -88,7 +75,19 @@ def test_ignored_differences_without_self_heal_hold_nothing() -> None:
     assert not found.harmful
 
 
-@pytest.mark.parametrize("option", ["CreateNamespace=true", "PruneLast=true", "Replace=true"])
+@pytest.mark.parametrize(
+    "option",
+    [
+        "CreateNamespace=true",
+        "Delete=confirm",
+        "FailOnSharedResource=true",
+        "Force=true",
+        "Prune=confirm",
+        "PruneLast=true",
+        "Replace=true",
+        "ServerSideApply=false",
+    ],
+)
 def test_an_option_with_effect_is_not_reported(option: str) -> None:
     assert unsupported(application({"syncPolicy": {"syncOptions": [option]}}), project()) == ()
 
@@ -122,8 +121,6 @@ def test_an_object_that_is_set_aside_is_not_reported(hook: str) -> None:
 
 
 OBJECT_OPTIONS = {
-    "force": "Force=true",
-    "confirm": "Delete=confirm",
     "unknown": "Prune=maybe",
     "of applications only": "CreateNamespace=true",
 }

@@ -13,6 +13,10 @@ from tests.unit.handlers.application.builders import application
     [
         "ApplyOutOfSyncOnly=true",
         "CreateNamespace=true",
+        "FailOnSharedResource=true",
+        "Force=true",
+        "Prune=confirm",
+        "ServerSideApply=false",
         "Prune=false",
         "PruneLast=true",
         "PrunePropagationPolicy=background",
@@ -29,14 +33,10 @@ def test_an_option_that_can_be_honoured_is_taken(option: str) -> None:
     "option",
     [
         "Delete=false",
-        "FailOnSharedResource=true",
-        "Force=true",
         "Magic=true",
-        "Prune=confirm",
         "PruneLast",
         "PruneLast=maybe",
         "RespectIgnoreDifferences=true",
-        "ServerSideApply=false",
         "",
     ],
 )

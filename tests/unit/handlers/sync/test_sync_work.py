@@ -9,11 +9,11 @@ from bus.status import HealthStatus, ResultStatus
 from handlers.application.spec import Operation, SyncOperation, SyncResource
 from handlers.manifest.options import SyncOptions, parse_sync_options
 from handlers.sync.observed_status import observed, progress_of
-from handlers.sync.operation import Finish, OperationView, next_move
+from handlers.sync.operation import Act, Finish, OperationView, Wait, next_move
 from handlers.sync.operation_results import READY, ProgressState
 from handlers.sync.operation_transitions import begun, with_results
-from handlers.sync.sync_plan import SyncAction, SyncPhase, plan
-from handlers.sync.sync_work import namespace_task, work_of
+from handlers.sync.sync_plan import SyncAction, plan
+from handlers.sync.sync_work import options_of, work_of
 from tests.unit.handlers.application.builders import application, project
 from tests.unit.handlers.sync.builders import REVISION, comparison, key, live, manifest
 
@@ -64,12 +64,70 @@ def test_what_the_project_forbids_fails_the_operation_before_anything_is_sent() 
     assert move.final
 
 
-def test_a_missing_namespace_is_created_before_everything_once() -> None:
-    options = parse_sync_options(["CreateNamespace=true"])
-    (task,) = namespace_task("shop", comparison((A,)), options, exists=False)
-    assert (task.phase, task.manifest["metadata"]) == (SyncPhase.PRE_SYNC, {"name": "shop"})
-    assert not list(namespace_task("shop", comparison((A,)), options, exists=True))
-    assert not list(namespace_task("shop", comparison((A,)), PLAIN, exists=False))
+CONFIRM = manifest("b", sync_options="Prune=confirm")
+
+
+def test_a_prune_that_wants_an_approval_holds_its_wave_until_it_is_there() -> None:
+    seen = comparison((A,), (live(CONFIRM),))
+    state = begun(application(), Operation(), REVISION, NOW)
+
+    def move(*, approved: bool) -> object:
+        work = work_of(seen, PRUNING, PLAIN, prunes_approved=approved)
+        steps = plan(work.tasks)
+        return next_move(state, OperationView(steps=steps, now=NOW, remedy="ask Ann"))
+
+    waiting = move(approved=False)
+    assert waiting == Wait("waiting for pruning confirmation of ConfigMap/b; ask Ann")
+    act = move(approved=True)
+    assert isinstance(act, Act)
+    assert {one.key.name for one in act.tasks} == {"a", "b"}
+
+
+def test_nothing_waits_for_an_approval_where_nothing_is_pruned_or_only_tried() -> None:
+    seen = comparison((A,), (live(CONFIRM),))
+    (kept,) = work_of(seen, SyncOperation(), PLAIN).settled
+    assert kept.message == "ignored (requires pruning)"
+    work = work_of(seen, SyncOperation(prune=True, dry_run=True), PLAIN)
+    assert not any(one.unconfirmed for one in work.tasks)
+
+
+def test_an_annotation_overrides_that_prunes_of_the_application_want_an_approval() -> None:
+    seen = comparison((), (live(manifest("a", sync_options="Prune=true")), live(B)))
+    work = work_of(seen, PRUNING, parse_sync_options(["Prune=confirm"]))
+    assert {one.key.name: one.unconfirmed for one in work.tasks} == {"a": False, "b": True}
+
+
+def test_an_object_of_two_applications_fails_a_sync_that_wants_none() -> None:
+    options = parse_sync_options(["FailOnSharedResource=true"])
+    seen = comparison((A, B), (live(A, app="other"),))
+    work = work_of(seen, PRUNING, options)
+    assert work.tasks == ()
+    state = with_results(begun(application(), Operation(), REVISION, NOW), work.settled)
+    move = next_move(state, OperationView(steps=plan(work.tasks), now=NOW))
+    assert isinstance(move, Finish)
+    assert "part of the application 'other' too" in move.message
+    assert work_of(seen, PRUNING, PLAIN).settled == ()
+
+
+def test_the_options_of_an_operation_count_even_where_it_has_none() -> None:
+    app = application({"syncPolicy": {"syncOptions": ["PruneLast=true"]}})
+    assert options_of(app).prune_last
+    assert not options_of(app, SyncOperation()).prune_last
+    assert options_of(app, SyncOperation(sync_options=("Replace=true",))).replace
+
+
+def test_a_strategy_that_forces_is_the_option_force() -> None:
+    forced = SyncOperation(sync_strategy={"apply": {"force": True}})
+    assert options_of(application(), forced).force
+    assert not options_of(application(), SyncOperation(sync_strategy={"hook": {}})).force
+
+
+def test_everything_is_sent_while_another_manager_is_taken_over() -> None:
+    notes = {"argocd.argoproj.io/client-side-apply-migration-manager": "spinnaker"}
+    options = options_of(application(metadata={"annotations": notes}))
+    assert options.earlier_manager == "spinnaker"
+    (task,) = work_of(comparison((A,), (live(A),)), PRUNING, options).tasks
+    assert task.changed
 
 
 def test_how_objects_stand_after_their_step() -> None:
@@ -96,6 +154,19 @@ def test_an_observed_status_is_written_only_when_it_says_something_new() -> None
     states = {one.name: (one.status, one.requires_pruning) for one in once.resources}
     assert states == {"a": ("Synced", False), "b": ("OutOfSync", False), "c": ("OutOfSync", True)}
     assert (once.sync.status, once.health.status) == ("OutOfSync", "Healthy")
+
+
+def test_objects_whose_deletion_wants_an_approval_are_marked() -> None:
+    kept = manifest("b", sync_options="Delete=confirm")
+    seen = comparison((A, kept), (live(A), live(kept), live(manifest("c"))))
+
+    def marked(*options: str) -> set[str]:
+        app = application({"syncPolicy": {"syncOptions": list(options)}})
+        found = observed(app, project(), seen, NOW).resources
+        return {one.name for one in found if one.requires_deletion_confirmation}
+
+    assert marked() == {"b"}
+    assert marked("Delete=confirm") == {"a", "b", "c"}
 
 
 def test_an_object_of_two_applications_is_reported() -> None:

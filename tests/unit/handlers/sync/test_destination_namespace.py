@@ -1,0 +1,107 @@
+"""The Namespace of the destination: made once, and given its metadata at each sync."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from handlers.application.policy import namespace_differs, namespace_metadata, sync_options_of_app
+from handlers.application.spec import ManagedNamespaceMetadata
+from handlers.manifest.options import parse_sync_options
+from handlers.manifest.tracking import stamp
+from handlers.ports import LiveObject
+from handlers.sync.destination_namespace import (
+    DestinationNamespace,
+    namespace_key,
+    namespace_task,
+    namespace_work,
+)
+from handlers.sync.sync_plan import SyncPhase
+from tests.unit.handlers.application.builders import application
+from tests.unit.handlers.sync.builders import comparison, manifest
+
+CREATING = parse_sync_options(["CreateNamespace=true"])
+WANTED = ManagedNamespaceMetadata(labels={"team": "shop"}, annotations={"owner": "ann"})
+SEEN = comparison((manifest("a"),))
+
+
+def namespace(**parts: Any) -> LiveObject:
+    whole = {"key": namespace_key("shop"), "version": "v1", "uid": "u", "resource_version": "1"}
+    return LiveObject(**(whole | parts))
+
+
+def space(**parts: Any) -> DestinationNamespace:
+    return DestinationNamespace(name="shop", **parts)
+
+
+def test_a_missing_namespace_is_created_before_everything() -> None:
+    (task,) = namespace_task(space(), SEEN, CREATING)
+    assert (task.phase, task.manifest["metadata"]) == (SyncPhase.PRE_SYNC, {"name": "shop"})
+
+
+@pytest.mark.parametrize(
+    "present",
+    [
+        space(live=namespace()),
+        space(may_write=False, metadata=WANTED),
+        DestinationNamespace(name="", metadata=WANTED),
+    ],
+    ids=["it is there", "the policy forbids it", "no namespace"],
+)
+def test_a_namespace_is_left_alone(present: DestinationNamespace) -> None:
+    assert not list(namespace_task(present, SEEN, CREATING))
+
+
+def test_nothing_is_done_without_the_option() -> None:
+    assert not list(namespace_task(space(metadata=WANTED), SEEN, parse_sync_options([])))
+
+
+def test_a_namespace_in_git_has_its_metadata_there() -> None:
+    written = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    seen = comparison((written,))
+    assert not list(namespace_task(space(metadata=WANTED), seen, CREATING))
+
+
+@pytest.mark.parametrize("live", [None, namespace()], ids=["missing", "there"])
+def test_the_metadata_is_applied_whether_or_not_the_namespace_is_there(
+    live: LiveObject | None,
+) -> None:
+    (task,) = namespace_task(space(live=live, metadata=WANTED), SEEN, CREATING)
+    labels, notes = {"team": "shop"}, {"owner": "ann"}
+    expected = {"name": "shop", "labels": labels, "annotations": notes}
+    assert task.manifest["metadata"] == expected
+
+
+def test_the_namespace_of_another_application_is_left_as_it_is_and_the_result_says_so() -> None:
+    written = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    body = msgspec.json.encode(stamp(written, "base"))
+    live = namespace(body=body, tracking="base:/Namespace:shop/shop")
+    work = namespace_work(space(live=live, metadata=WANTED), SEEN, CREATING)
+    assert work.tasks == ()
+    (left,) = work.settled
+    assert "part of the application 'base'" in left.message
+
+
+def spec(**labels: str) -> dict[str, Any]:
+    options = ["CreateNamespace=true"]
+    return {"syncPolicy": {"syncOptions": options, "managedNamespaceMetadata": {"labels": labels}}}
+
+
+def applied(**labels: str) -> dict[str, Any]:
+    result = {"revision": "a", "managedNamespaceMetadata": {"labels": labels}}
+    return {"operationState": {"syncResult": result}}
+
+
+def test_the_application_is_out_of_sync_while_the_metadata_is_another_than_applied() -> None:
+    assert namespace_differs(application(spec(team="shop"), status=applied(team="other")))
+    assert not namespace_differs(application(spec(team="shop"), status=applied(team="shop")))
+    assert not namespace_differs(application(spec(team="shop")))
+
+
+def test_the_metadata_has_no_effect_without_create_namespace() -> None:
+    policy = {"managedNamespaceMetadata": {"labels": {"team": "shop"}}}
+    app = application({"syncPolicy": policy}, status=applied(team="other"))
+    assert namespace_metadata(app, sync_options_of_app(app)) is None
+    assert not namespace_differs(app)
