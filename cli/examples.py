@@ -82,6 +82,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "gitops app refresh": ("gitops app refresh shop --hard --wait",),
     "gitops app terminate": ("gitops app terminate shop",),
+    "gitops app confirm-deletion": ("gitops app confirm-deletion shop --wait",),
     "gitops project list": ("gitops project list",),
     "gitops project get": ("gitops project get team-web",),
     "gitops project create": ("gitops project create --file team-web.yaml --agent prod --wait",),

@@ -81,6 +81,9 @@ APP = LazyGroup(
         "refresh": _remote("app_write", "refresh", "Look at the source again."),
         "rollback": _remote("app_rollback", "rollback", "Sync to what was deployed before."),
         "terminate": _remote("app_write", "terminate", "End the operation that runs."),
+        "confirm-deletion": _remote(
+            "app_write", "confirm-deletion", "Approve the deletions that wait for a person."
+        ),
         "wait": _remote("app_wait", "wait", "Wait until an application is Synced and Healthy."),
     },
 )

@@ -19,6 +19,7 @@ from agent.bridge.tasks.executors.commands import (
     TerminateExecutor,
 )
 from agent.bridge.tasks.executors.connections import ConnectionWriter
+from agent.bridge.tasks.executors.deletion_confirmation import ConfirmDeletionExecutor
 from agent.bridge.tasks.executors.desired_state import DesiredState, ManifestsExecutor
 from agent.bridge.tasks.executors.diff import DiffExecutor
 from agent.bridge.tasks.executors.events import EventsExecutor, EventStreamExecutor, ObjectEvents
@@ -36,6 +37,7 @@ from agent.bridge.tasks.task_context import Executor, executor_of
 from agent.bridge.tasks.task_traces import TaskTraces
 from agent.git.mirrors import Mirrors
 from bus.link import (
+    ConfirmDeletionArguments,
     DeleteArguments,
     DiffArguments,
     EventsArguments,
@@ -101,10 +103,14 @@ class TaskWiring:
         overrides = Overrides(mirrors=sources.mirrors, governance=sources.governance)
         sync = SyncExecutor(subjects=subjects, overrides=overrides, operations=operations)
         rollback = RollbackExecutor(subjects=subjects, operations=operations)
+        confirmation = ConfirmDeletionExecutor(
+            subjects=subjects, cluster=sources.cluster, governance=sources.governance
+        )
         return dict(
             (
                 executor_of(SyncArguments, sync),
                 executor_of(RollbackArguments, rollback),
+                executor_of(ConfirmDeletionArguments, confirmation),
                 executor_of(
                     RefreshArguments, RefreshExecutor(subjects=subjects, commands=publisher)
                 ),

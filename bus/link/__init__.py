@@ -60,6 +60,7 @@ from bus.link.link_task import (
 )
 from bus.link.tasks import (
     TASKS,
+    ConfirmDeletionArguments,
     DeleteArguments,
     DiffArguments,
     EventsArguments,
@@ -108,6 +109,7 @@ __all__ = [
     "Cancel",
     "Challenge",
     "Chunk",
+    "ConfirmDeletionArguments",
     "Credit",
     "DeleteArguments",
     "DiffArguments",

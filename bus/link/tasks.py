@@ -73,6 +73,10 @@ class TerminateArguments(TaskArguments, frozen=True, kw_only=True):
     """No arguments: the running operation is terminated."""
 
 
+class ConfirmDeletionArguments(TaskArguments, frozen=True, kw_only=True):
+    """No arguments: whatever waits for an approval now is approved."""
+
+
 class RollbackArguments(TaskArguments, frozen=True, kw_only=True):
     history_id: int
     prune: bool = False
@@ -167,6 +171,8 @@ class TaskKind(StrEnum):
     REFRESH = "refresh"
     TERMINATE = "terminate"
     ROLLBACK = "rollback"
+    CONFIRM_DELETION = "confirm-deletion"
+    """Approve the deletions that wait for a person (`Prune=confirm`, `Delete=confirm`)."""
     PUT = "put"
     """Create or update an Application, project, repository, certificate, key or cluster."""
     DELETE = "delete"
@@ -216,6 +222,7 @@ TASKS: tuple[TaskKindRow, ...] = (
     TaskKindRow(kind=K.REFRESH, arguments=RefreshArguments, writes=True),
     TaskKindRow(kind=K.TERMINATE, arguments=TerminateArguments, writes=True),
     TaskKindRow(kind=K.ROLLBACK, arguments=RollbackArguments, writes=True, ends_itself=True),
+    TaskKindRow(kind=K.CONFIRM_DELETION, arguments=ConfirmDeletionArguments, writes=True),
     TaskKindRow(kind=K.PUT, arguments=PutArguments, scope=TaskScope.WRITTEN, writes=True),
     TaskKindRow(kind=K.DELETE, arguments=DeleteArguments, scope=TaskScope.WRITTEN, writes=True),
     TaskKindRow(kind=K.REFS, arguments=RefsArguments, scope=TaskScope.AGENT),

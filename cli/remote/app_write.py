@@ -1,4 +1,7 @@
-"""`gitops app create|apply|delete|refresh|terminate`: commands on Applications, by their agent."""
+"""The verbs of `gitops app` that write Applications or command their agents.
+
+They are create, apply, delete, refresh, terminate and confirm-deletion.
+"""
 
 from __future__ import annotations
 
@@ -109,6 +112,31 @@ def terminate(options: TerminateVerbOptions) -> None:
     async def work(client: ServiceClient) -> output.Exit:
         found = await find.application(client, options.application)
         tasks = await task_client.submit_tasks(client, [found], "terminate", {})
+        return await task_client.wait_for_task(client, tasks, options)
+
+    command_runner.call(options.context, work)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmDeletionOptions:
+    application: command_runner.AppArgument
+    yes: YesOption = False
+    wait: task_client.WaitOption = False
+    timeout: command_runner.TimeoutOption = "5m"
+    context: command_runner.ContextOption = ""
+    as_json: command_runner.JsonOption = False
+
+
+@app.command(name="confirm-deletion", epilog=task_client.EXITS)
+@takes(ConfirmDeletionOptions)
+def confirm_deletion(options: ConfirmDeletionOptions) -> None:
+    """Approve the deletions that wait for a person; a person is asked first."""
+
+    async def work(client: ServiceClient) -> output.Exit:
+        found = await find.application(client, options.application)
+        what = "the deletions that wait will be approved"
+        confirm(f"application {answers.full_name(found)}: {what}", yes=options.yes)
+        tasks = await task_client.submit_tasks(client, [found], "confirm-deletion", {})
         return await task_client.wait_for_task(client, tasks, options)
 
     command_runner.call(options.context, work)

@@ -32,6 +32,6 @@ def approved_since(app: Application, began: str) -> bool:
 def remedy(app: Application) -> str:
     """Say how to approve what waits."""
     return (
-        f"to approve, set the annotation {DELETION_APPROVED} of the Application {app.key.name} to"
-        " the time of now"
+        f"approve it with `gitops app confirm-deletion {app.key.name}`, or set the annotation"
+        f" {DELETION_APPROVED} of the Application to the time of now"
     )

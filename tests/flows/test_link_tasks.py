@@ -41,13 +41,13 @@ async def test_options_are_of_one_sync_and_what_cannot_be_done_is_refused_by_nam
     await link.differs(files, syncPolicy={"syncOptions": ["PruneLast=true"]})
     await link.do(TaskKind.SYNC)
     await link.push({"web/b.yaml": None})
-    refused = await link.do(TaskKind.SYNC, options=["Replace=true", "Force=true"])
+    refused = await link.do(TaskKind.SYNC, options=["Replace=true", "Magic=true"])
     kept = await link.do(TaskKind.SYNC, prune=True, options=["Prune=false"])
     operation = (await link.app())["status"]["operationState"]["operation"]
     still_there = await link.agent.get("configmaps/b")
     pruned = await link.do(TaskKind.SYNC, prune=True)
     assert (refused.phase, refused.code) == (TaskPhase.FAILED, "unsupported")
-    assert "'Force=true'" in refused.message
+    assert "'Magic=true'" in refused.message
     assert "Replace" not in refused.message
     assert (kept.phase, pruned.phase) == (TaskPhase.SUCCEEDED, TaskPhase.SUCCEEDED)
     assert operation["sync"]["syncOptions"] == ["Prune=false"]

@@ -138,7 +138,7 @@ async def test_a_prune_and_a_deletion_wait_for_their_approval(agent: AgentFixtur
     sha = agent.commit({"web/old.yaml": None, "web/a.yaml": config_map("a", key="2")})
     waits = "waiting for pruning confirmation of ConfigMap/old"
     app = await agent.until(lambda app: state(app)["message"].startswith(waits), app="web")
-    assert DELETION_APPROVED in state(app)["message"]
+    assert "gitops app confirm-deletion web" in state(app)["message"]
     live = await agent.get("configmaps/a")
     assert live is not None
     assert live["data"] == {"key": "1"}, "the whole wave waits"

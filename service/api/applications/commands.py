@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 
 from bus.link import (
+    ConfirmDeletionArguments,
     RefreshArguments,
     RollbackArguments,
     SyncArguments,
@@ -36,6 +37,7 @@ from service.http.problem import invalid
 
 SYNC = Permission.APPLICATION_SYNC
 OVERRIDE = Permission.APPLICATION_OVERRIDE
+DELETE = Permission.APPLICATION_DELETE
 _MOST = 500
 _WEAKENING = frozenset({"Replace=true", "Force=true", "Validate=false"})
 
@@ -123,6 +125,12 @@ async def rollback(call: ApiCall, params: RollbackRequest) -> TaskReceipt:
     return await _ordered(call, row, arguments)
 
 
+async def confirm_deletion(call: ApiCall, _params: NoInput) -> TaskReceipt:
+    """Approve the deletions of an application that wait for a person."""
+    row = await apps.find(call, call.id, DELETE)
+    return await _ordered(call, row, ConfirmDeletionArguments())
+
+
 async def bulk_sync(call: ApiCall, params: BulkSyncRequest) -> TaskReceipts:
     """Sync many applications, each by a task of low priority."""
     options = SyncRequest(prune=params.prune, dry_run=params.dry_run, options=params.options)
@@ -206,11 +214,17 @@ async def _filtered(call: ApiCall, params: BulkFilter | None) -> tuple[str, ...]
     return tuple(row.id for row in found.rows)
 
 
-def _post(path: str, handler: Any, takes: type[RequestModel], gives: Any = TaskReceipt) -> Endpoint:
+def _post(
+    path: str,
+    handler: Any,
+    takes: type[RequestModel],
+    gives: Any = TaskReceipt,
+    needs: Permission = SYNC,
+) -> Endpoint:
     return Endpoint(
         method="POST",
         path=f"/applications/{path}",
-        needs=SYNC,
+        needs=needs,
         handler=handler,
         takes=takes,
         gives=gives,
@@ -225,4 +239,5 @@ ENDPOINTS = (
     _post("{id}/refresh", refresh, RefreshRequest),
     _post("{id}/terminate", terminate, NoInput),
     _post("{id}/rollback", rollback, RollbackRequest),
+    _post("{id}/confirm-deletion", confirm_deletion, NoInput, needs=DELETE),
 )

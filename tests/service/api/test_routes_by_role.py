@@ -50,6 +50,7 @@ deployer POST /applications/{id}/rollback/preview
 deployer POST /applications/{id}/refresh
 deployer POST /applications/{id}/terminate
 deployer POST /applications/{id}/rollback
+editor  POST /applications/{id}/confirm-deletion
 deployer POST /applications/bulk/sync
 deployer POST /applications/bulk/refresh
 any     GET /tasks

@@ -109,6 +109,16 @@ async def test_without_wait_the_task_is_told_at_once(service: ServiceFixture) ->
     assert "see: gitops task get " in terminate.out
 
 
+async def test_a_person_who_may_delete_approves_deletions(service: ServiceFixture) -> None:
+    await service.log_in("editor")
+    async with answering(service.running_service) as agent:
+        agent.silent = True
+        unasked = await service.run("app", "confirm-deletion", "shop")
+        approved = await service.run("app", "confirm-deletion", "shop", "--yes", "--json")
+    assert unasked.code == 2
+    assert (approved.code, approved.answers[0]["kind"]) == (0, "confirm-deletion")
+
+
 async def test_a_viewer_may_not_sync(service: ServiceFixture) -> None:
     await service.log_in("viewer")
     async with answering(service.running_service) as agent:

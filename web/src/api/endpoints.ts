@@ -53,6 +53,7 @@ export const applications = {
   refresh: (id: string, hard: boolean) =>
     post<{ task: t.TaskSummary }>(`/applications/${enc(id)}/refresh`, { hard }),
   terminate: (id: string) => post<{ task: t.TaskSummary }>(`/applications/${enc(id)}/terminate`),
+  confirmDeletion: (id: string) => post<{ task: t.TaskSummary }>(`/applications/${enc(id)}/confirm-deletion`),
   rollback: (id: string, historyId: number, prune: boolean) =>
     post<{ task: t.TaskSummary }>(`/applications/${enc(id)}/rollback`, { historyId, prune }),
   bulk: (verb: "sync" | "refresh", ids: string[]) =>

@@ -970,6 +970,7 @@ export interface SyncRequest {
 export type SyncStatus = "OutOfSync" | "Synced" | "Unknown";
 
 export type TaskKind =
+  | "confirm-deletion"
   | "delete"
   | "diff"
   | "event-stream"

@@ -22,6 +22,7 @@ const VERBS: Record<string, string> = {
   bound: "vouched for",
   cancel: "cancelled",
   change: "change requested",
+  "confirm-deletion": "deletion approval requested",
   create: "creation requested",
   delete: "deletion requested",
   "enrolment-token": "enrolment token issued",
