@@ -131,6 +131,8 @@ def operation_of(app: Application, command: SyncApp) -> Mapping[str, Any]:
     if entry is not None:
         sync["revision"] = entry.revision
         sync["source"] = msgspec.to_builtins(entry.source) if entry.source else None
+        # As Argo CD's rollback: without hooks, which may belong to another revision.
+        sync["syncStrategy"] = {"apply": {}}
     info = [{"name": COMMAND_ID, "value": command.id}]
     if command.from_control_plane:
         info.append({"name": FROM_CONTROL_PLANE, "value": "true"})

@@ -56,7 +56,7 @@ class CompareHandler:
 
     async def __call__(self, event: ManifestsRendered | CompareApp) -> Sequence[Event]:
         app = self.apps.get(event.app)
-        if app is None or app.deleting:
+        if app is None or app.deleting or app.is_skipped:
             return ()
         try:
             comparison = await self.comparisons.read(app)

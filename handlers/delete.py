@@ -112,7 +112,7 @@ class DeleteHandler:
 
     async def __call__(self, ask: DeleteApp) -> Sequence[Event]:
         app = self.apps.get(ask.app)
-        if app is None or not app.deleting:
+        if app is None or not app.deleting or app.is_skipped:
             return ()
         try:
             if not await self._is_confirmed(app):

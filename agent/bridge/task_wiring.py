@@ -101,7 +101,12 @@ class TaskWiring:
             traces=sources.traces,
         )
         overrides = Overrides(mirrors=sources.mirrors, governance=sources.governance)
-        sync = SyncExecutor(subjects=subjects, overrides=overrides, operations=operations)
+        sync = SyncExecutor(
+            subjects=subjects,
+            overrides=overrides,
+            operations=operations,
+            settings=sources.comparisons.settings,
+        )
         rollback = RollbackExecutor(subjects=subjects, operations=operations)
         confirmation = ConfirmDeletionExecutor(
             subjects=subjects, cluster=sources.cluster, governance=sources.governance

@@ -20,9 +20,8 @@ from bus.events.event import Ask
 from bus.events.requests import AssessApp, CompareApp
 from bus.identity import AppKey
 from bus.status import OperationPhase
-from handlers.application.application import Application, AppProject
+from handlers.application.application import SKIP_RECONCILE, Application, AppProject
 from handlers.application.deletion_approval import approval
-from handlers.application.unsupported_fields import SKIP_RECONCILE
 from handlers.control_plane.governance import GOVERNED
 from handlers.ports import LiveObject
 from handlers.render.render_outcome import asked_refresh
@@ -73,7 +72,8 @@ def deletion_fact(before: Application | None, after: Application | None) -> tupl
 def _deletion_changed(before: Application | None, after: Application) -> bool:
     if before is None or not before.deleting:
         return True
-    return before.metadata.finalizers != after.metadata.finalizers or _is_approved(before, after)
+    changed = before.metadata.finalizers != after.metadata.finalizers
+    return changed or _is_approved(before, after) or before.is_skipped != after.is_skipped
 
 
 def _refresh(before: Application | None, after: Application) -> Iterator[Event]:

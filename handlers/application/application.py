@@ -14,6 +14,9 @@ from handlers.application.status import ApplicationStatus
 from handlers.application.unknown_field import UnknownField
 
 RESOURCES_FINALIZER = "resources-finalizer.argocd.argoproj.io"
+SKIP_RECONCILE = "argocd.argoproj.io/skip-reconcile"
+_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+"""The words for true of Go's strconv.ParseBool, by which Argo CD reads the annotation."""
 REFRESH_ANNOTATION = "argocd.argoproj.io/refresh"
 NOT_EDITED = AGENT_RECORDS | {REFRESH_ANNOTATION}
 """Annotations that come and go without an edit: no report shows them, and an edit keeps them."""
@@ -76,6 +79,11 @@ class Application(ResourceValue, frozen=True, kw_only=True):
     @property
     def deleting(self) -> bool:
         return bool(self.metadata.deletion_timestamp)
+
+    @property
+    def is_skipped(self) -> bool:
+        """Whether `skip-reconcile` is set: then nothing at all is done for the Application."""
+        return self.metadata.annotations.get(SKIP_RECONCILE) in _TRUE
 
 
 class ProjectDestination(ResourceValue, frozen=True, kw_only=True):

@@ -2,8 +2,8 @@
 
 They tune the processes of Argo CD, so most have no meaning here: workers, caches, log levels, the
 pages of its server. A row stands for each parameter that changes *what* is deployed, from where, or
-how it is judged. None is acted on yet, and none makes a sync of what is in Git harmful. The rows of
-`argo_settings`, which are about the other ConfigMap, have the same form.
+how it is judged, and that is not acted on; none of them makes a sync of what is in Git harmful. The
+rows of `argo_settings`, which are about the other ConfigMap, have the same form.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ is_false = is_word("false")
 
 
 PARAMETERS = "argocd-cmd-params-cm"
+REPLACE_ALLOWED = "server.sync.replace.allowed"
+"""Acted on: `false` refuses syncs that replace, where they are asked for over the link."""
 
 
 def unsupported_parameters(data: Mapping[str, str]) -> Iterator[Unsupported]:
@@ -110,10 +112,5 @@ ROWS = (
         key="reposerver.plugin.use.manifest.generate.paths",
         consequence="plugins do not run in this version",
         is_set=is_true,
-    ),
-    Row(
-        key="server.sync.replace.allowed",
-        consequence="the ConfigMap gitops-agent-limits says what may be asked for over the link",
-        is_set=is_false,
     ),
 )

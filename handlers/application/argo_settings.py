@@ -17,6 +17,7 @@ import yaml
 from bus.identity import ResourceKey
 from handlers.application.application import Application
 from handlers.application.argo_parameters import (
+    REPLACE_ALLOWED,
     Row,
     is_false,
     is_not,
@@ -53,6 +54,8 @@ class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
     """`<group>_<Kind>`, `<Kind>` or `all`: kinds with ignoreDifferences of their own."""
     health_scripts: HealthScripts = HealthScripts()
     """The Lua scripts that judge kinds in place of our rules."""
+    replace_allowed: bool = True
+    """Whether a sync that is asked for over the link may replace objects."""
 
     @property
     def harmful(self) -> tuple[Unsupported, ...]:
@@ -89,6 +92,7 @@ def read_settings(
         global_projects=global_projects,
         ignored_kinds=customizations,
         health_scripts=read_scripts(written),
+        replace_allowed=not is_false((parameters or {}).get(REPLACE_ALLOWED, "")),
     )
 
 

@@ -83,15 +83,16 @@ def retry_policy(written: RetryStrategy | None) -> RetryPolicy:
     )
 
 
-def duration_problems(spec: ApplicationSpec) -> Iterator[str]:
-    backoff = retry_strategy(spec).backoff
+def duration_problems(retry: RetryStrategy | None) -> Iterator[str]:
+    """Name the durations of the back-off that cannot be read, by their path below `retry`."""
+    backoff = retry.backoff if retry else None
     if backoff is None:
         return
     for name, text in (("duration", backoff.duration), ("maxDuration", backoff.max_duration)):
         try:
             seconds(text or "0")
         except ValueError as error:
-            yield f"spec.syncPolicy.retry.backoff.{name}: {error}"
+            yield f"retry.backoff.{name}: {error}"
 
 
 def _seconds(text: str, default: float) -> float:

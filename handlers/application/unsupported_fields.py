@@ -70,7 +70,6 @@ def _listed(titles: Iterable[str]) -> str:
     return ", ".join(known[:_NAMED]) + more
 
 
-SKIP_RECONCILE = "argocd.argoproj.io/skip-reconcile"
 _DECISIVE = ("spec.source", "spec.destination", "spec.syncPolicy", "spec.ignoreDifferences")
 """Where an unknown field may decide what is deployed, where, when or over what."""
 NOTIFICATIONS = ("notifications.argoproj.io/", "recipients.argocd-notifications.argoproj.io")
@@ -115,11 +114,6 @@ def _of_app(app: Application) -> Iterator[Unsupported]:
         yield Unsupported(
             field="spec.syncPolicy.managedNamespaceMetadata",
             consequence="it has an effect only together with the sync option CreateNamespace=true",
-        )
-    if notes.get(SKIP_RECONCILE) == "true":
-        yield Unsupported(
-            field=f"annotation {SKIP_RECONCILE}",
-            consequence="the application is still compared, but not synced",
         )
     if any(note.startswith(NOTIFICATIONS) for note in notes):
         yield Unsupported(

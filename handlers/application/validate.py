@@ -25,7 +25,7 @@ from handlers.application.destination import (
     DestinationCluster,
     DestinationError,
 )
-from handlers.application.policy import duration_problems
+from handlers.application.policy import duration_problems, retry_strategy
 from handlers.application.project import admits, destination_permitted, source_permitted
 from handlers.application.spec import Destination, Operation, Source
 from handlers.application.status import Condition
@@ -36,7 +36,7 @@ def problems(app: Application, project: AppProject | None) -> tuple[Condition, .
     found = (
         *_source_problems(app),
         *_destination_problems(app.spec.destination),
-        *duration_problems(app.spec),
+        *(f"spec.syncPolicy.{one}" for one in duration_problems(retry_strategy(app.spec))),
         *_project_problems(app, project),
     )
     return tuple(Condition(type=ConditionType.INVALID_SPEC_ERROR, message=one) for one in found)

@@ -32,7 +32,7 @@ class AssessHandler:
 
     async def __call__(self, event: AssessApp | ResourcesApplied) -> Sequence[Event]:
         app = self.apps.get(event.app)
-        if app is None or app.deleting:
+        if app is None or app.deleting or app.is_skipped:
             return ()
         waiting = (StepOperation(app=app.key),) if _waits(app) else ()
         if not app.status.resources:

@@ -74,7 +74,7 @@ class RenderHandler:
         if app is None:
             await self.renders.forget(ask.app)
             return ()
-        if app.deleting:
+        if app.deleting or app.is_skipped:
             return ()
         app = as_desired(app)
         if conditions := self._problems(app):

@@ -40,7 +40,7 @@ class DecideHandler:
 
     async def __call__(self, fact: Compared) -> Sequence[Event]:
         app = self.apps.get(fact.app)
-        if app is None or app.deleting:
+        if app is None or app.deleting or app.is_skipped:
             return ()
         if is_operating(app):
             return (StepOperation(app=app.key),)
@@ -106,7 +106,7 @@ class FailOnRenderErrorHandler:
 
     async def __call__(self, fact: RenderFailed) -> Sequence[Event]:
         app = self.apps.get(fact.app)
-        if app is None or app.deleting or self._is_rendered(app):
+        if app is None or app.deleting or app.is_skipped or self._is_rendered(app):
             return ()
         final = fact.reason is Reason.INVALID_SPEC
         state = failed_to_start(app, fact.message, self.clock.now(), final=final)

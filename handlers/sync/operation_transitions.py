@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from bus.identity import Revision, token_of
 from bus.status import OperationPhase, Reason
 from handlers.application.application import Application
-from handlers.application.policy import namespace_metadata, sync_options_for
+from handlers.application.policy import duration_problems, namespace_metadata, sync_options_for
 from handlers.application.spec import Operation, SyncOperation
 from handlers.application.status import OperationState, ResourceResult, SyncResult
 from handlers.application.times import written
@@ -66,7 +66,11 @@ def finished(state: OperationState, end: Finish, now: datetime) -> OperationStat
     over = end.final or state.phase == OperationPhase.TERMINATING
     failed = end.phase is not OperationPhase.SUCCEEDED
     if failed and not over and policy_of(state).allows(state.retry_count):
-        return _again(state, end, now)
+        problems = tuple(duration_problems(state.operation.retry))
+        if not problems:
+            return _again(state, end, now)
+        text = f"{end.message}; failed to retry: {'; '.join(problems)}"
+        end = Finish(OperationPhase.ERROR, text)
     tries = f" (after {state.retry_count} retries)" if failed and state.retry_count else ""
     return replace(state, phase=end.phase, message=end.message + tries, finished_at=written(now))
 

@@ -76,7 +76,7 @@ class StepHandler:
 
     async def __call__(self, ask: StepOperation) -> Events:
         app = self.apps.get(ask.app)
-        if app is None or app.deleting:
+        if app is None or app.deleting or app.is_skipped:
             return ()
         try:
             run = await self.starter.next(app)

@@ -18,7 +18,6 @@ from handlers.application.policy import AutoSync, auto_sync, retry_strategy
 from handlers.application.spec import InitiatedBy, Operation, SyncOperation, SyncResource
 from handlers.application.status import OperationState, blocking
 from handlers.application.sync_windows import SyncWindows
-from handlers.application.unsupported_fields import SKIP_RECONCILE
 from handlers.sync import repeated_syncs
 from handlers.sync.operation_transitions import under_way, was_held
 from handlers.sync.repeated_syncs import permits_otherwise
@@ -126,9 +125,7 @@ def _blocked(app: Application, *types: ConditionType) -> SyncSkip | None:
 
 def _automation(app: Application) -> AutoSync | None:
     """The policy of automated syncs; None where they are off or the application is paused."""
-    if app.metadata.annotations.get(SKIP_RECONCILE) == "true":
-        return None
-    return auto_sync(app.spec)
+    return None if app.is_skipped else auto_sync(app.spec)
 
 
 def _needless(

@@ -284,16 +284,40 @@ async def test_a_fix_does_not_wait_for_the_next_try_of_what_it_mends(agent: Agen
     assert [one["revision"] for one in app["status"]["history"]] == [sha]
 
 
+DELETED = "deletionTimestamp"
 PAUSE = {"metadata": {"annotations": {"argocd.argoproj.io/skip-reconcile": "true"}}}
 GO_ON = {"metadata": {"annotations": {"argocd.argoproj.io/skip-reconcile": None}}}
 OFF = {"spec": {"syncPolicy": {"automated": {"enabled": False}}}}
 ON = {"spec": {"syncPolicy": {"automated": {"enabled": None}}}}
 
 
+async def test_an_application_to_skip_is_left_alone_until_it_goes_on(
+    agent: AgentFixture,
+) -> None:
+    agent.commit({"web/a.yaml": config_map("a", key="1"), "other/b.yaml": config_map("b")})
+    await agent.apply_app("web", "web", metadata={"finalizers": [FINALIZER]}, syncPolicy=HEALING)
+    await agent.apply_app("other", "other", syncPolicy=HEALING)
+    before = await agent.until_synced("web")
+    await agent.patch_app("web", PAUSE)
+    sha = agent.commit({"web/a.yaml": config_map("a", key="2"), "other/b.yaml": config_map("c")})
+    await agent.until(synced_to(sha), app="other")
+    await agent.delete_app("web")
+    await agent.patch_app("other", {"operation": {"sync": {}}})
+    await agent.until(lambda app: "operation" not in app and ended(app), app="other")
+    app = await agent.app("web")
+    assert (app["status"], DELETED in app["metadata"]) == (before["status"], True)
+    assert await data_of(agent, "a") == {"key": "1"}
+    await agent.patch_app("web", GO_ON)
+
+    async def is_gone() -> bool:
+        return await data_of(agent, "a") is None
+
+    await eventually(is_gone)
+
+
 @pytest.mark.parametrize(
     ("holding", "lifting"),
     [
-        pytest.param(PAUSE, GO_ON, id="paused"),
         pytest.param(OFF, ON, id="auto-sync off"),
         pytest.param(
             {"spec": {"syncPolicy": {"automated": {"onMondays": False}}}},

@@ -234,3 +234,55 @@ async def test_the_destination_namespace_has_the_listed_metadata_and_keeps_the_r
     assert found["labels"].items() >= {**level, "of-others": "yes"}.items()
     assert "team" not in found["labels"]
     assert "owner" not in found.get("annotations", {})
+
+
+async def test_each_propagation_of_a_prune_does_what_kubernetes_says(agent: AgentFixture) -> None:
+    policies = ("orphan", "background", "foreground")
+    agent.commit({f"{it}/web.yaml": _deployment(it) for it in policies})
+    for it in policies:
+        options = [f"PrunePropagationPolicy={it}"]
+        await agent.apply_app(it, it, syncPolicy={**PRUNING, "syncOptions": options})
+    for it in policies:
+        await agent.until(lambda app: state(app).get("phase") == "Succeeded", app=it)
+
+    async def owners() -> dict[str, int]:
+        """The replica sets that are there, by application, with the number of their owners."""
+        path = f"/apis/apps/v1/namespaces/{agent.destination}/replicasets"
+        found = (await agent.api.get(path))["items"]
+        return {
+            one["metadata"]["labels"]["app"]: len(one["metadata"].get("ownerReferences", []))
+            for one in found
+        }
+
+    async def all_made() -> bool:
+        return (await owners()).keys() == set(policies)
+
+    await eventually(all_made)
+    sha = agent.commit(
+        {f"{it}/{name}.yaml": text for it in policies for name, text in _emptied(it)}
+    )
+    for it in policies:
+        await agent.until(deployed(sha), app=it)
+
+    async def only_the_orphan_is_left() -> bool:
+        return await owners() == {"orphan": 0}
+
+    await eventually(only_the_orphan_is_left)
+
+
+def _emptied(application: str) -> tuple[tuple[str, str | None], ...]:
+    return (("web", None), ("note", config_map(f"note-{application}")))
+
+
+def _deployment(name: str) -> str:
+    return f"""
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: {name}}}
+spec:
+  replicas: 0
+  selector: {{matchLabels: {{app: {name}}}}}
+  template:
+    metadata: {{labels: {{app: {name}}}}}
+    spec: {{containers: [{{name: main, image: "registry.example/web:1"}}]}}
+"""

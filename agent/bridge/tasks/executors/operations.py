@@ -18,7 +18,7 @@ from agent.store.applications import Applications
 from bus.events import SyncApp, TerminateOperation
 from bus.link import TaskPhase
 from bus.status import OperationPhase
-from handlers.application.application import Application
+from handlers.application.application import SKIP_RECONCILE, Application
 from handlers.application.status import OperationState
 from handlers.command import commands_of, is_known
 from handlers.sync.operation_transitions import COMMAND_ID, info_of
@@ -37,6 +37,9 @@ class SyncOperations:
 
     async def operate(self, app: Application, command: SyncApp, context: TaskContext) -> object:
         """Return how the operation succeeded; raises TaskFailedError if it did not."""
+        if app.is_skipped:
+            text = f"{app.key} has the annotation {SKIP_RECONCILE}: nothing is done until it goes"
+            raise TaskFailedError("conflict", text)
         with self.traces.of_operation(app.key, context.trace):
             return await self._operated(app, command, context)
 

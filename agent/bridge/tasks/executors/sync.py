@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent.bridge.tasks.executors.desired_state import deployed_before
@@ -12,7 +13,11 @@ from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
 from bus.events import SyncApp
 from bus.identity import ResourceKey, Revision
 from bus.link import LinkTask, RollbackArguments, SyncArguments
-from handlers.application.policy import auto_sync
+from handlers.application.application import Application
+from handlers.application.argo_parameters import PARAMETERS, REPLACE_ALLOWED
+from handlers.application.argo_settings import ArgoSettings
+from handlers.application.policy import auto_sync, sync_options_of_app
+from handlers.manifest.options import parse_sync_options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,10 +25,12 @@ class SyncExecutor:
     subjects: TaskSubjects
     overrides: Overrides
     operations: SyncOperations
+    settings: Callable[[], ArgoSettings]
 
     async def __call__(self, task: LinkTask, args: SyncArguments, context: TaskContext) -> object:
         check_options(args.options)
         app = self.subjects.app_of_command(task, context)
+        check_replace(app, args.options, self.settings())
         command = SyncApp(
             id=task.id,
             actor=task.actor,
@@ -49,6 +56,8 @@ class RollbackExecutor:
         self, task: LinkTask, args: RollbackArguments, context: TaskContext
     ) -> object:
         app = self.subjects.app_of_command(task, context)
+        if app.deleting:
+            raise TaskFailedError("conflict", f"{app.key} is being deleted")
         if auto_sync(app.spec) is not None and not context.repeated:
             text = (
                 f"{app.key} syncs automatically, which would undo a rollback:"
@@ -66,3 +75,14 @@ class RollbackExecutor:
             from_control_plane=True,
         )
         return await self.operations.operate(app, command, context)
+
+
+def check_replace(app: Application, options: Sequence[str], settings: ArgoSettings) -> None:
+    """Raise TaskFailedError where the sync replaces and the settings forbid that over the API.
+
+    Options of a task stand in place of those of the Application, which may replace too.
+    """
+    effective = parse_sync_options(options) if options else sync_options_of_app(app)
+    if effective.replace and not settings.replace_allowed:
+        text = f"a sync with Replace=true is switched off by {REPLACE_ALLOWED} of {PARAMETERS}"
+        raise TaskFailedError("not_allowed", text)

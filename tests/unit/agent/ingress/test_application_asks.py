@@ -15,6 +15,7 @@ from handlers.application.application import (
     AppProjectSpec,
     Metadata,
 )
+from handlers.application.deletion_approval import DELETION_APPROVED
 from handlers.application.spec import ApplicationSpec, Operation, Source, SyncOperation
 from handlers.application.status import ApplicationStatus, OperationState, SyncState
 from handlers.application.unknown_field import UnknownField
@@ -48,6 +49,11 @@ def marked(name: str) -> Application:
     return replace(APP, metadata=replace(APP.metadata, annotations={name: "true"}))
 
 
+def approved(app: Application) -> Application:
+    notes = {DELETION_APPROVED: "2026-03-01T10:00:00Z"}
+    return replace(app, metadata=replace(app.metadata, annotations=notes))
+
+
 PAUSED = "argocd.argoproj.io/skip-reconcile"
 OTHER_SPEC = replace(APP, spec=replace(APP.spec, project="web"))
 SYNC = replace(APP, operation=Operation(sync=SyncOperation(revision="a" * 40)))
@@ -77,6 +83,14 @@ OTHER_SYNC = replace(APP, operation=Operation(sync=SyncOperation(revision="b" * 
         pytest.param(operating("Running"), operating("Terminating"), (STEP,), id="terminated"),
         pytest.param(APP, deleting("f"), (DeleteApp(app=KEY),), id="deletion begins"),
         pytest.param(deleting("f"), deleting(), (DeleteApp(app=KEY),), id="finalizer removed"),
+        pytest.param(
+            deleting("f"), approved(deleting("f")), (DeleteApp(app=KEY),), id="deletion approved"
+        ),
+        pytest.param(
+            operating("Running"), approved(operating("Running")), (STEP,), id="prune approved"
+        ),
+        pytest.param(operating("Succeeded"), approved(operating("Succeeded")), (), id="too late"),
+        pytest.param(approved(operating("Running")), operating("Running"), (), id="withdrawn"),
     ],
 )
 def test_a_change_asks_for(

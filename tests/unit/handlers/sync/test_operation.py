@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from bus.identity import ResourceKey, Revision
 from bus.status import OperationPhase, ResultStatus
-from handlers.application.spec import InitiatedBy, Operation, RetryStrategy
+from handlers.application.spec import Backoff, InitiatedBy, Operation, RetryStrategy
 from handlers.application.status import OperationState
 from handlers.sync.operation import (
     TERMINATED,
@@ -331,3 +331,19 @@ def test_terminate_ends_it_from_any_state(
         OperationPhase.FAILED,
         TERMINATED,
     )
+
+
+def test_a_back_off_that_cannot_be_read_ends_the_operation() -> None:
+    retry = RetryStrategy(limit=3, backoff=Backoff(duration="soon"))
+    state = begun(application(), Operation(retry=retry), REVISION, NOW)
+    end = finished(state, Finish(OperationPhase.FAILED, "refused"), NOW)
+    assert end.phase == OperationPhase.ERROR
+    assert "refused; failed to retry: retry.backoff.duration: 'soon'" in end.message
+    assert end.retry_count == 0
+
+
+def test_what_an_operation_says_of_itself_is_carried_through() -> None:
+    said = {"name": "reason", "value": "release 7"}
+    state = begun(application(), Operation(info=(said,)), REVISION, NOW)
+    assert said in state.operation.info
+    assert said in finished(state, Finish(OperationPhase.SUCCEEDED, "done"), NOW).operation.info
