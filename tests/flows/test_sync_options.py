@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from handlers.application.deletion_approval import DELETION_APPROVED
@@ -152,6 +152,9 @@ async def test_a_prune_and_a_deletion_wait_for_their_approval(agent: AgentFixtur
     }
     assert marked == {"a": False, "kept": True}
 
+    # An approval has whole seconds: one of the same second as the deletion would be of it too.
+    pruned = datetime.now(UTC)
+    await eventually(lambda: datetime.now(UTC) > pruned + timedelta(seconds=1))
     await agent.delete_app("web")
     app = await agent.until(lambda app: "DeletionConfirmationWarning" in conditions(app), app="web")
     assert "ConfigMap/kept" in conditions(app)["DeletionConfirmationWarning"]
