@@ -343,7 +343,7 @@ def test_a_back_off_that_cannot_be_read_ends_the_operation() -> None:
 
 
 def test_what_an_operation_says_of_itself_is_carried_through() -> None:
-    said = {"name": "reason", "value": "release 7"}
-    state = begun(application(), Operation(info=(said,)), REVISION, NOW)
-    assert said in state.operation.info
-    assert said in finished(state, Finish(OperationPhase.SUCCEEDED, "done"), NOW).operation.info
+    note = {"name": "reason", "value": "release 7"}
+    state = begun(application(), Operation(info=(note,)), REVISION, NOW)
+    assert note in state.operation.info
+    assert note in finished(state, Finish(OperationPhase.SUCCEEDED, "done"), NOW).operation.info
