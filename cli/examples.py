@@ -42,6 +42,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "gitops plan": ("gitops plan --file app.yaml --repo .",),
     "gitops diff": ("gitops diff --desired rendered.yaml --live live.yaml",),
     "gitops health": ("kubectl get deployment web -o yaml | gitops health -",),
+    "gitops actions list": ("kubectl get deployment web -o yaml | gitops actions list -",),
+    "gitops actions run": (
+        "kubectl get deployment web -o yaml | gitops actions run scale - --param replicas=3",
+    ),
     "gitops demo": ("gitops demo", "gitops demo --once --json report.json"),
     "gitops agent run": ("GITOPS_KUBE_KUBECONFIG=~/.kube/config gitops agent run",),
     "gitops agent check": ("gitops agent check",),

@@ -193,6 +193,17 @@ SERVICE = LazyGroup(
     },
 )
 
+ACTIONS = LazyGroup(
+    name="gitops actions",
+    summary="Look into the actions of objects.",
+    verbs={
+        "list": LazyVerb(module="cli.local.actions", command="list", summary="List actions."),
+        "run": LazyVerb(
+            module="cli.local.actions", command="run", summary="Show what an action would change."
+        ),
+    },
+)
+
 WEBHOOK = LazyGroup(
     name="gitops webhook",
     summary="Look into deliveries of Git hosts.",
@@ -227,6 +238,7 @@ GITOPS = LazyGroup(
         ),
         "diff": LazyVerb(module="cli.local.diff", summary="Compare desired with live objects."),
         "health": LazyVerb(module="cli.local.health", summary="Assess the health of objects."),
+        "actions": ACTIONS,
         "plan": LazyVerb(
             module="cli.local.plan", summary="Show in which order objects would be applied."
         ),

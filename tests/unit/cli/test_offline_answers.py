@@ -380,3 +380,67 @@ def test_a_file_without_end_is_refused(gitops: Gitops, tmp_path: Path) -> None:
     ran = gitops("health", huge)
 
     assert (ran.code, "larger than the limit of 32 MiB" in ran.err) == (2, True)
+
+
+DEPLOYMENT: dict[str, Any] = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web"},
+    "spec": {"replicas": 1, "paused": True},
+}
+
+
+def test_the_actions_of_each_object_are_listed(gitops: Gitops, tmp_path: Path) -> None:
+    file = written(tmp_path / "all.json", {"kind": "List", "items": [DEPLOYMENT, CONFIG]})
+
+    deployment, config = gitops("actions", "list", file, "--json").answers
+
+    assert list(deployment) == ["file", "kind", "name", "actions"]
+    assert [one["name"] for one in deployment["actions"]] == ["pause", "restart", "resume", "scale"]
+    assert [one["name"] for one in deployment["actions"] if one["disabled"]] == ["pause"]
+    assert config["actions"] == []
+
+
+def test_an_action_shows_what_it_would_change(gitops: Gitops, tmp_path: Path) -> None:
+    file = written(tmp_path / "web.json", DEPLOYMENT)
+
+    ran = gitops("actions", "run", "scale", file, "--param", "replicas=3", "--json")
+
+    assert ran.code == 0
+    assert ran.answers[0]["changes"] == [{"kind": "patch", "content": {"spec": {"replicas": 3}}}]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("fly",), "Deployment has no action fly; it has pause, restart, resume, scale"),
+        (("scale",), "action scale needs the parameter replicas"),
+        (("pause", "--param", "a=b"), "action pause has no parameter a; it has none"),
+    ],
+)
+def test_an_action_that_cannot_be_done_is_refused(
+    gitops: Gitops, tmp_path: Path, words: tuple[str, ...], why: str
+) -> None:
+    name, *params = words
+    file = written(tmp_path / "web.json", DEPLOYMENT)
+
+    ran = gitops("actions", "run", name, file, *params, "--json")
+
+    assert ran.code == 2
+    assert why in ran.answers[0]["error"]
+
+
+def test_scripts_of_argocd_cm_list_and_make_changes(with_sandbox: Gitops, tmp_path: Path) -> None:
+    file = written(tmp_path / "web.json", DEPLOYMENT)
+    discovery = written(tmp_path / "discovery.lua", "return {grow={}, shrink={disabled=true}}")
+    grow = "obj.spec.replicas = tonumber(actionParams.by) + obj.spec.replicas return obj"
+    action = written(tmp_path / "action.lua", grow)
+
+    listed = with_sandbox("actions", "list", file, "--lua", discovery, "--json")
+    ran = with_sandbox("actions", "run", "grow", file, "--lua", action, "--param", "by=4", "--json")
+
+    assert [(one["name"], one["disabled"]) for one in listed.answers[0]["actions"]] == [
+        ("grow", False),
+        ("shrink", True),
+    ]
+    assert ran.answers[0]["changes"] == [{"kind": "patch", "content": {"spec": {"replicas": 5}}}]
