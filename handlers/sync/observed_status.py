@@ -17,6 +17,7 @@ from bus.identity import ResourceKey
 from bus.status import ConditionType, HealthStatus, SyncStatus
 from handlers.application import times
 from handlers.application.application import Application, AppProject
+from handlers.application.external_urls import external_urls, may_have_urls
 from handlers.application.policy import auto_sync, sync_options_of_app
 from handlers.application.status import (
     ApplicationStatus,
@@ -126,7 +127,7 @@ def observed(
             if one.state is not PairState.LEAVING
         ),
         conditions=revised(before.conditions, _OWNED, conditions, at),
-        summary=Summary(images=_images(comparison), external_urls=before.summary.external_urls),
+        summary=Summary(images=_images(comparison), external_urls=_urls(comparison)),
         source_type=comparison.record.source_type,
         resource_health_source=HEALTH_SOURCE,
         controller_namespace=project.metadata.namespace if project else "",
@@ -194,6 +195,11 @@ def _is_confirmed_by_hand(pair: ComparedPair, options: SyncOptions) -> bool:
 
 def _images(comparison: Comparison) -> tuple[str, ...]:
     return tuple(sorted({name for one in comparison.pairs for name in images(one.desired or {})}))
+
+
+def _urls(comparison: Comparison) -> tuple[str, ...]:
+    lives = (one.live for one in comparison.pairs if one.live is not None and one.live.body)
+    return external_urls(one.manifest for one in lives if may_have_urls(one.key, one.body))
 
 
 def _shared(comparison: Comparison) -> tuple[Condition, ...]:

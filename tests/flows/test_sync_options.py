@@ -13,6 +13,7 @@ from tests.support import eventually
 
 PRUNING = {"automated": {"prune": True, "selfHeal": True}}
 FINALIZER = "resources-finalizer.argocd.argoproj.io"
+LINK = "annotations: {link.argocd.argoproj.io/wiki: 'Wiki|https://wiki.example'}"
 FORCE = "annotations: {argocd.argoproj.io/sync-options: Force=true}"
 
 
@@ -206,7 +207,7 @@ async def test_the_destination_namespace_has_the_listed_metadata_and_keeps_the_r
 ) -> None:
     path = f"/api/v1/namespaces/{agent.destination}"
     await agent.api.patch(path, {"metadata": {"labels": {"of-others": "yes"}}})
-    agent.commit({"web/a.yaml": config_map("a")})
+    agent.commit({"web/a.yaml": config_map("a").replace("metadata: {", f"metadata: {{{LINK}, ")})
 
     async def apply(**metadata: dict[str, str]) -> None:
         policy = {**PRUNING, "syncOptions": ["CreateNamespace=true"]}
@@ -226,7 +227,8 @@ async def test_the_destination_namespace_has_the_listed_metadata_and_keeps_the_r
 
     level = {"pod-security.kubernetes.io/enforce": "baseline"}
     await apply(labels={**level, "team": "shop"}, annotations={"owner": "ann"})
-    await agent.until(applied({**level, "team": "shop"}), app="web")
+    app = await agent.until(applied({**level, "team": "shop"}), app="web")
+    assert app["status"]["summary"]["externalURLs"] == ["Wiki|https://wiki.example"]
     found = await metadata_of()
     assert found["labels"].items() >= {**level, "team": "shop", "of-others": "yes"}.items()
     assert found["annotations"]["owner"] == "ann"
