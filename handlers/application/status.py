@@ -110,7 +110,7 @@ class RevisionHistory(ResourceValue, frozen=True, kw_only=True):
 
 
 class Summary(ResourceValue, frozen=True, kw_only=True):
-    external_urls: tuple[str, ...] = ()
+    external_urls: tuple[str, ...] = msgspec.field(name="externalURLs", default=())
     images: tuple[str, ...] = ()
 
 
