@@ -16,13 +16,15 @@ from agent.ingress.watch_asks import (
     asks_for_change,
     asks_for_project,
     deletion_fact,
+    is_released,
+    is_sharing,
 )
 from agent.kube.index import LiveIndex
 from agent.kube.live_change import LiveChange
 from agent.observe.metrics import AgentMetrics
 from agent.store.applications import Applications
 from agent.store.config_maps import ArgoSettingsWatch, PolicyWatch
-from bus.events import RefreshApp
+from bus.events import CompareApp, RefreshApp
 from bus.identity import AppKey
 from handlers.application.application import Application, AppProject
 from handlers.control_plane.governance import Governance
@@ -85,6 +87,10 @@ class WatchSubscriptions:
     def _live_changed(self, change: LiveChange) -> None:
         self._count(change)
         self.pending.put(*asks_for_change(change, self._app_of, self._is_deleting))
+        if is_released(change):
+            # The object may belong to another application now that has it in Git too.
+            sharing = filter(is_sharing, self.applications.all())
+            self.pending.put(*(CompareApp(app=app.key) for app in sharing))
 
     def _count(self, change: LiveChange) -> None:
         found = change.after or change.before

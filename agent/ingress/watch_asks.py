@@ -19,9 +19,10 @@ from bus.events import AppDeleted, DeleteApp, Event, RefreshApp, StepOperation
 from bus.events.event import Ask
 from bus.events.requests import AssessApp, CompareApp
 from bus.identity import AppKey
-from bus.status import OperationPhase
+from bus.status import ConditionType, OperationPhase
 from handlers.application.application import SKIP_RECONCILE, Application, AppProject
 from handlers.application.deletion_approval import approval
+from handlers.application.status import of_type
 from handlers.control_plane.governance import GOVERNED
 from handlers.ports import LiveObject
 from handlers.render.render_outcome import asked_refresh
@@ -124,6 +125,19 @@ def asks_for_change(
     old = _asks(before, LiveChange(before=change.before, after=None), is_deleting)
     new = _asks(after, LiveChange(before=None, after=change.after), is_deleting)
     return (*old, *new)
+
+
+def is_sharing(app: Application) -> bool:
+    """Whether the Application has an object in common with another one."""
+    return bool(of_type(app.status.conditions, ConditionType.SHARED_RESOURCE_WARNING))
+
+
+def is_released(change: LiveChange) -> bool:
+    """Whether an application has let go of an object: it is gone, or another one's now."""
+    before, after = change.before, change.after
+    if before is None or not tracking_identity(before):
+        return False
+    return after is None or tracking_identity(after) != tracking_identity(before)
 
 
 def _tracking_app(live: LiveObject | None, app_of: AppOf) -> AppKey | None:

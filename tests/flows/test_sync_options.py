@@ -194,8 +194,6 @@ async def test_an_object_of_another_application_fails_the_sync_until_it_is_free(
 
     sha = agent.commit({"one/a.yaml": None, "one/c.yaml": config_map("c")})
     await agent.until(deployed(sha), app="one")
-    refresh = {"argocd.argoproj.io/refresh": "normal"}
-    await agent.patch_app("two", {"metadata": {"annotations": refresh}})
     await agent.until_synced("two")
     live = await agent.get("configmaps/a")
     assert live is not None
