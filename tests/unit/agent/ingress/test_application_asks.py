@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from agent.ingress.watch_asks import asks_for_app, asks_for_project, deletion_fact
+from agent.ingress.watch_asks import asks_for_app, asks_for_project, deletion_fact, is_sharing
 from bus.events import AppDeleted, DeleteApp, Event, RefreshApp, StepOperation
 from bus.identity import AppKey
+from bus.status import ConditionType
 from handlers.application.application import (
     REFRESH_ANNOTATION,
     Application,
@@ -17,7 +18,7 @@ from handlers.application.application import (
 )
 from handlers.application.deletion_approval import DELETION_APPROVED
 from handlers.application.spec import ApplicationSpec, Operation, Source, SyncOperation
-from handlers.application.status import ApplicationStatus, OperationState, SyncState
+from handlers.application.status import ApplicationStatus, Condition, OperationState, SyncState
 from handlers.application.unknown_field import UnknownField
 from handlers.control_plane.governance import GOVERNED
 
@@ -173,3 +174,9 @@ def test_an_unknown_field_that_comes_or_goes_is_a_change() -> None:
 def test_a_project_that_says_the_same_asks_nobody() -> None:
     listed_again = replace(LIMITED, metadata=replace(LIMITED.metadata, resource_version="9"))
     assert asks_for_project(LIMITED, listed_again, [OTHER_SPEC]) == ()
+
+
+def test_an_application_with_the_warning_shares_an_object() -> None:
+    warned = Condition(type=ConditionType.SHARED_RESOURCE_WARNING, message="a")
+    assert is_sharing(replace(APP, status=ApplicationStatus(conditions=(warned,))))
+    assert not is_sharing(APP)
