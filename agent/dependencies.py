@@ -25,6 +25,7 @@ from agent.kube.live import LiveCluster
 from agent.kube.rights import InstalledRights
 from agent.observe.health import Readiness, StoreWatch
 from agent.observe.metrics import AgentMetrics, make_metrics
+from agent.renderer.jq_paths import SandboxJqPaths
 from agent.settings import Settings
 from agent.store.applications import Applications
 from agent.store.argo_secrets import ArgoSecrets
@@ -176,6 +177,7 @@ class _Opened:
             cluster=cluster,
             governance=governance,
             control_namespace=self.settings.namespace,
+            jq=SandboxJqPaths(self.sandbox),
             settings=lambda: watched.argo_settings.now,
         )
 

@@ -27,6 +27,7 @@ from agent.store.config_maps import ArgoSettingsWatch, PolicyWatch
 from bus.events import CompareApp, RefreshApp
 from bus.identity import AppKey
 from handlers.application.application import Application, AppProject
+from handlers.application.ignore_rules import ignore_rules
 from handlers.control_plane.governance import Governance
 from handlers.fact_journal import journal_entry
 from handlers.manifest.tracking import app_identity
@@ -86,7 +87,9 @@ class WatchSubscriptions:
 
     def _live_changed(self, change: LiveChange) -> None:
         self._count(change)
-        self.pending.put(*asks_for_change(change, self._app_of, self._is_deleting))
+        settings = self.settings.now
+        ignored = ignore_rules((), (*settings.ignore_rules, *settings.update_rules))
+        self.pending.put(*asks_for_change(change, self._app_of, self._is_deleting, ignored))
         if is_released(change):
             # The object may belong to another application now that has it in Git too.
             sharing = filter(is_sharing, self.applications.all())

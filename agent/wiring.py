@@ -70,6 +70,7 @@ def _render(parts: AgentDependencies, git: CountedGit, clock: SystemClock) -> Re
         evaluate=evaluator_of(parts),
         artifacts=parts.artifacts,
         renders=parts.renders,
+        check_rules=parts.comparisons.check_rules,
         clock=clock,
     )
 

@@ -18,7 +18,7 @@ from bus.route import Retry
 from handlers.application.application import Application
 from handlers.comparison.comparison import ComparedPair, Comparison, PairState
 from handlers.comparison.reader import ComparisonReader
-from handlers.ports import Apps, ClusterUnreachableError
+from handlers.ports import Apps, UnavailableError
 
 NAMED = 10
 _FIELDS = 5
@@ -60,7 +60,7 @@ class CompareHandler:
             return ()
         try:
             comparison = await self.comparisons.read(app)
-        except ClusterUnreachableError as error:
+        except UnavailableError as error:
             raise Retry(str(error), after=_AWAY) from error
         if comparison is None:
             return (RefreshApp(app=app.key),)

@@ -27,7 +27,7 @@ from handlers.application.deletion_approval import approved_since, remedy
 from handlers.application.denials import denials
 from handlers.application.destination import IN_CLUSTER_SERVER
 from handlers.application.status import Condition, revised
-from handlers.comparison.reader import gathered
+from handlers.comparison.dry_runs import gathered
 from handlers.control_plane.governance import Governance, named
 from handlers.manifest.exclusions import exclusion
 from handlers.manifest.options import Consent, SyncOptions, sync_options_of

@@ -22,7 +22,10 @@ from bus.identity import AppKey
 from bus.status import ConditionType, OperationPhase
 from handlers.application.application import SKIP_RECONCILE, Application, AppProject
 from handlers.application.deletion_approval import approval
+from handlers.application.ignore_rules import NO_RULES, IgnoreRules
 from handlers.application.status import of_type
+from handlers.comparison.ignored_fields import IgnoredFields, pointed
+from handlers.comparison.object_diff import same_after_dry_run
 from handlers.control_plane.governance import GOVERNED
 from handlers.ports import LiveObject
 from handlers.render.render_outcome import asked_refresh
@@ -116,12 +119,19 @@ def _phase(app: Application | None) -> str:
 
 
 def asks_for_change(
-    change: LiveChange, app_of: AppOf, is_deleting: Callable[[AppKey], bool]
+    change: LiveChange,
+    app_of: AppOf,
+    is_deleting: Callable[[AppKey], bool],
+    ignored: IgnoreRules = NO_RULES,
 ) -> tuple[Ask, ...]:
-    """Decide one ask per touched application: two where an object moved between applications."""
+    """Decide one ask per touched application: two where an object moved between applications.
+
+    `ignored`: an object that changed only where their pointers lead is not compared. Expressions
+    cannot be evaluated here, so what they name counts as a change; the comparison then ignores it.
+    """
     before, after = _tracking_app(change.before, app_of), _tracking_app(change.after, app_of)
     if before == after:
-        return tuple(_asks(before, change, is_deleting))
+        return tuple(_asks(before, change, is_deleting, ignored))
     old = _asks(before, LiveChange(before=change.before, after=None), is_deleting)
     new = _asks(after, LiveChange(before=None, after=change.after), is_deleting)
     return (*old, *new)
@@ -146,14 +156,17 @@ def _tracking_app(live: LiveObject | None, app_of: AppOf) -> AppKey | None:
 
 
 def _asks(
-    app: AppKey | None, change: LiveChange, is_deleting: Callable[[AppKey], bool]
+    app: AppKey | None,
+    change: LiveChange,
+    is_deleting: Callable[[AppKey], bool],
+    ignored: IgnoreRules = NO_RULES,
 ) -> Iterator[Ask]:
     if app is None:
         return
     if is_deleting(app):
         if change.after is None:
             yield DeleteApp(app=app)
-    elif _content_changed(change):
+    elif _content_changed(change) and not _only_ignored_changed(change, ignored):
         yield CompareApp(app=app)
     elif _health_changed(change):
         yield AssessApp(app=app)
@@ -165,6 +178,18 @@ def _content_changed(change: LiveChange) -> bool:
     if before is None or after is None:
         return True
     return (before.fingerprint, before.uid) != (after.fingerprint, after.uid)
+
+
+def _only_ignored_changed(change: LiveChange, ignored: IgnoreRules) -> bool:
+    before, after = change.before, change.after
+    if not ignored or before is None or after is None or before.uid != after.uid:
+        return False
+    rules = ignored.of(after.key)
+    if rules is None or not rules.pointers or not before.body or not after.body:
+        return False
+    left, right = before.manifest, after.manifest
+    fields = IgnoredFields(desired=pointed(left, rules), live=pointed(right, rules))
+    return same_after_dry_run(*fields.without(left, right))
 
 
 def _health_changed(change: LiveChange) -> bool:

@@ -115,11 +115,18 @@ class KubeCluster:
         self._write_through(live, answer)
 
     async def read(self, live: LiveObject, version: str) -> LiveObject:
+        return summarise(await self._get(live, version), whole=True)
+
+    async def managed_fields(self, live: LiveObject) -> tuple[Manifest, ...]:
+        found = orjson.loads(await self._get(live, live.version))
+        return access.items(found, "metadata", "managedFields")
+
+    async def _get(self, live: LiveObject, version: str) -> bytes:
         kind = self._live.kind(live.key.group, live.key.kind)
         if kind is None:
             raise NotFoundError(f"the cluster does not serve {live.key.kind}", code=404)
         path = object_path(kind, live.key.namespace, live.key.name, version=version)
-        return summarise(await self._client.get(path), whole=True)
+        return await self._client.get(path)
 
     async def refresh_kinds(self) -> None:
         await self._live.look()

@@ -122,6 +122,7 @@ class _Raws(msgspec.Struct, frozen=True):
 
 
 _HELD = "Remove the setting, or sync by hand: automated syncs are held while it is there."
+_CORRECT = "Correct the rule: its fields count as differences until then."
 _REMEDY = "Nothing, if that is meant; docs/compatibility.md says what is acted on."
 
 
@@ -151,9 +152,9 @@ def findings(settings: ArgoSettings, sets: Iterable[str]) -> Iterator[Finding]:
         found = f"{one.field} is not acted on by this version: {one.consequence}"
         remedy = _HELD if one.harmful else _REMEDY
         yield Finding(part="argo cd", ok=not one.harmful, found=found, remedy=remedy)
-    for kind in sorted(settings.ignored_kinds):
-        found = f"ignoreDifferences of {kind} in {CONFIG_MAP} is not acted on by this version"
-        yield Finding(part="argo cd", ok=False, found=found, remedy=_HELD)
+    for rule in settings.ignore_rules:
+        for problem in rule.problems:
+            yield Finding(part="argo cd", ok=False, found=problem, remedy=_CORRECT)
     names = sorted(sets)
     if names:
         found = f"no Applications are made of the ApplicationSets {', '.join(names)}"

@@ -1,21 +1,19 @@
 """Argo CD's settings in the ConfigMap `argocd-cm`: which are acted on, and which are not. Pure.
 
-Acted on are `resource.exclusions`, `resource.inclusions` and `globalProjects`. A setting whose
-neglect could make a sync harmful holds automated syncs; the others are logged once. Keys of Argo
-CD's own server (logins, links, its pages) have no meaning here. Parameters of its processes stand
-in another ConfigMap, see `argo_parameters`.
+Acted on are `resource.exclusions`, `resource.inclusions`, `globalProjects` and ignoreDifferences
+(`ignore_settings`). A setting whose neglect could make a sync harmful holds automated syncs; the
+others are logged once. Keys of Argo CD's own server (logins, links, its pages) have no meaning
+here. Parameters of its processes stand in another ConfigMap, see `argo_parameters`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import yaml
 
-from bus.identity import ResourceKey
-from handlers.application.application import Application
 from handlers.application.argo_parameters import (
     REPLACE_ALLOWED,
     Row,
@@ -32,14 +30,18 @@ from handlers.application.health_scripts import (
     read_scripts,
     unreadable_scripts,
 )
-from handlers.application.policy import auto_sync
+from handlers.application.ignore_rules import IgnoreRule
+from handlers.application.ignore_settings import (
+    IGNORE_DIFFERENCES,
+    IGNORE_UPDATES,
+    read_ignore_settings,
+)
 from handlers.application.unsupported import Unsupported
 from handlers.manifest.exclusions import ResourceFilter, ResourceRule
 
 CONFIG_MAP = "argocd-cm"
-_SPLIT = "resource.customizations."
-_IGNORED = "ignoreDifferences"
 _GLOBAL = "globalProjects"
+_UPDATES = "resource.ignoreResourceUpdatesEnabled"
 
 
 class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,8 +52,10 @@ class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings that are not acted on, for every application."""
     global_projects: tuple[GlobalProject, ...] = ()
     """Projects whose rules hold in others too, and in which."""
-    ignored_kinds: frozenset[str] = frozenset()
-    """`<group>_<Kind>`, `<Kind>` or `all`: kinds with ignoreDifferences of their own."""
+    ignore_rules: tuple[IgnoreRule, ...] = ()
+    """Fields of kinds that take no part in any comparison."""
+    update_rules: tuple[IgnoreRule, ...] = ()
+    """Fields of kinds whose change alone leads to no comparison."""
     health_scripts: HealthScripts = HealthScripts()
     """The Lua scripts that judge kinds in place of our rules."""
     replace_allowed: bool = True
@@ -59,15 +63,8 @@ class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def harmful(self) -> tuple[Unsupported, ...]:
+        """The settings that hold automated syncs."""
         return tuple(one for one in self.unsupported if one.harmful)
-
-    def holding(self, app: Application, keys: Iterable[ResourceKey]) -> tuple[Unsupported, ...]:
-        """The settings that hold automated syncs of an application with these objects."""
-        policy = auto_sync(app.spec)
-        heals = policy is not None and policy.self_heal
-        kinds = {f"{key.group}_{key.kind}" if key.group else key.kind for key in keys}
-        ignored = sorted((kinds | {"all"}) & self.ignored_kinds) if heals else []
-        return (*self.harmful, *(_ignoring(kind) for kind in ignored))
 
 
 def read_settings(
@@ -81,8 +78,11 @@ def read_settings(
     written = data or {}
     found: list[Unsupported] = []
     rules = {key: _rules(written.get(key, ""), key, found) for key in _RULES}
-    customizations = _customizations(written, found)
     global_projects = _global_projects(written.get(_GLOBAL, ""), found)
+    ignoring = read_ignore_settings(written, IGNORE_DIFFERENCES)
+    updates = read_ignore_settings(written, IGNORE_UPDATES)
+    broken = dict((*ignoring.unreadable, *updates.unreadable))
+    found += (_unreadable(key, why) for key, why in broken.items())
     found += map(_no_health, unreadable_scripts(written))
     found += unsupported_of(ROWS, written, CONFIG_MAP)
     found += unsupported_parameters(parameters or {})
@@ -90,7 +90,8 @@ def read_settings(
         resources=ResourceFilter(exclusions=rules[_RULES[0]], inclusions=rules[_RULES[1]]),
         unsupported=tuple(found),
         global_projects=global_projects,
-        ignored_kinds=customizations,
+        ignore_rules=ignoring.rules,
+        update_rules=() if is_false(written.get(_UPDATES, "")) else updates.rules,
         health_scripts=read_scripts(written),
         replace_allowed=not is_false((parameters or {}).get(REPLACE_ALLOWED, "")),
     )
@@ -104,7 +105,7 @@ def _rules(text: str, key: str, found: list[Unsupported]) -> tuple[ResourceRule,
         entries = yaml.safe_load(text) or ()
         return msgspec.convert(entries, tuple[ResourceRule, ...])
     except (yaml.YAMLError, msgspec.ValidationError) as error:
-        found.append(_unreadable(key, error))
+        found.append(_unreadable(key, str(error).partition("\n")[0]))
         return ()
 
 
@@ -112,32 +113,13 @@ def _global_projects(text: str, found: list[Unsupported]) -> tuple[GlobalProject
     try:
         return msgspec.convert(yaml.safe_load(text) or (), tuple[GlobalProject, ...])
     except (yaml.YAMLError, msgspec.ValidationError) as error:
-        found.append(_unreadable(_GLOBAL, error))
+        found.append(_unreadable(_GLOBAL, str(error).partition("\n")[0]))
         return ()
 
 
-def _customizations(written: Mapping[str, str], found: list[Unsupported]) -> frozenset[str]:
-    """The kinds with differences to ignore, of the map and of the split keys."""
-    kinds = {
-        key.removeprefix(f"{_SPLIT}{_IGNORED}.")
-        for key in written
-        if key.startswith(f"{_SPLIT}{_IGNORED}.")
-    }
-    try:
-        document: Any = yaml.safe_load(written.get("resource.customizations", "")) or {}
-        whole = {
-            kind for kind, each in document.items() if isinstance(each, dict) and _IGNORED in each
-        }
-    except (yaml.YAMLError, AttributeError) as error:
-        found.append(_unreadable("resource.customizations", error))
-        whole = set()
-    return frozenset(kinds | {"all" if "*" in kind else kind.replace("/", "_") for kind in whole})
-
-
-def _unreadable(key: str, error: Exception) -> Unsupported:
-    first = str(error).partition("\n")[0]
+def _unreadable(key: str, why: str) -> Unsupported:
     return Unsupported(
-        field=f"{key} of {CONFIG_MAP}", consequence=f"it cannot be read ({first})", harmful=True
+        field=f"{key} of {CONFIG_MAP}", consequence=f"it cannot be read ({why})", harmful=True
     )
 
 
@@ -145,14 +127,6 @@ def _no_health(kind: str) -> Unsupported:
     return Unsupported(
         field=f"{kind} in {CUSTOMIZATIONS} of {CONFIG_MAP}",
         consequence="its health is not text, so that our own rule judges the kind",
-    )
-
-
-def _ignoring(kind: str) -> Unsupported:
-    return Unsupported(
-        field=f"{_SPLIT}{_IGNORED}.{kind} of {CONFIG_MAP}",
-        consequence="selfHeal would set back the fields that it names again and again",
-        harmful=True,
     )
 
 
@@ -166,6 +140,18 @@ def _has_unused(written: str) -> bool:
     return any(isinstance(one, dict) and _UNUSED & one.keys() for one in entries)
 
 
+def _compares_more(written: str) -> bool:
+    """Whether the options ask for a comparison of more than is compared in any case."""
+    try:
+        document: Any = yaml.safe_load(written)
+    except yaml.YAMLError:
+        return True
+    options = document if isinstance(document, dict) else {}
+    status = str(options.get("ignoreResourceStatusField", "all")).lower()
+    return options.get("ignoreAggregatedRoles") is False or status in _STATUS_COMPARED
+
+
+_STATUS_COMPARED = frozenset({"crd", "none", "off", "false"})
 _UNUSED = frozenset({"actions", "knownTypeFields"})
 
 ROWS = (
@@ -200,17 +186,18 @@ ROWS = (
     Row(key="kustomize.path.", consequence="the built-in version is used"),
     Row(key="helm.valuesFileSchemes", consequence="value files are read from the source only"),
     Row(
-        key="resource.customizations",
+        key=CUSTOMIZATIONS,
         consequence="actions and known types in it are not used",
         is_set=_has_unused,
     ),
     *(
-        Row(key=f"{_SPLIT}{type_}.", consequence="it is not used")
+        Row(key=f"{CUSTOMIZATIONS}.{type_}.", consequence="it is not used")
         for type_ in ("actions", "knownTypeFields")
     ),
     Row(
         key="resource.compareoptions",
         consequence="status is never compared, and rules of aggregated ClusterRoles are left out",
+        is_set=_compares_more,
     ),
     Row(
         key="resource.sensitive.mask.annotations",

@@ -12,7 +12,7 @@ tests hold the lines of `docs/compatibility.md` against this code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -20,7 +20,7 @@ from bus.status import ConditionType
 from handlers.application.application import Application
 from handlers.application.policy import auto_sync
 from handlers.application.status import Condition
-from handlers.manifest.options import SyncOptions, parse_sync_options
+from handlers.manifest.options import parse_sync_options
 
 
 class Unsupported(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,21 +54,9 @@ def conditions_of(app: Application, found: Iterable[Unsupported]) -> tuple[Condi
     )
 
 
-_OPTIONS: tuple[tuple[str, Callable[[SyncOptions], bool], str], ...] = (
-    (
-        "RespectIgnoreDifferences=true",
-        lambda o: o.respect_ignore_differences,
-        "every field that Git has is applied",
-    ),
-)
-
-
 def unsupported_options(written: Iterable[str]) -> Iterator[Unsupported]:
-    """Find the options of `written` that are not acted on, or not known at all."""
+    """Find the options of `written` that are not known; all others are acted on."""
     options = parse_sync_options(written)
-    for option, is_set, consequence in _OPTIONS:
-        if is_set(options):
-            yield Unsupported(field=option, consequence=consequence)
     for word in options.unknown:
         yield Unsupported(field=word, consequence="it is not known")
 

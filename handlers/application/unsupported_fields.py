@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from handlers.application.application import Application, AppProject
-from handlers.application.policy import auto_sync, sync_options_of_app
+from handlers.application.policy import sync_options_of_app
 from handlers.application.spec import Source
 from handlers.application.unsupported import Unsupported, options_of_policy, unsupported_options
 from handlers.manifest.access import Manifest, annotation_words, kind, name
@@ -104,11 +104,6 @@ def _unknown(app: Application, project: AppProject | None) -> Iterator[Unsupport
 
 def _of_app(app: Application) -> Iterator[Unsupported]:
     spec, notes = app.spec, app.metadata.annotations
-    ignored = spec.ignore_differences
-    respects = sync_options_of_app(app).respect_ignore_differences
-    unread = any(one.jq_path_expressions or one.managed_fields_managers for one in ignored)
-    if unread or (ignored and respects):
-        yield _ignore_differences(app)
     managed = spec.sync_policy.managed_namespace_metadata if spec.sync_policy else None
     if managed is not None and not sync_options_of_app(app).create_namespace:
         yield Unsupported(
@@ -122,23 +117,6 @@ def _of_app(app: Application) -> Iterator[Unsupported]:
     if app.source is not None:
         yield from _of_source(app.source)
     yield from _of_generator(app)
-
-
-def _ignore_differences(app: Application) -> Unsupported:
-    """Argo CD's sync overwrites ignored fields too, unless it is told to respect them."""
-    policy = auto_sync(app.spec)
-    respected = sync_options_of_app(app).respect_ignore_differences
-    if respected:
-        consequence = "a sync overwrites the fields that RespectIgnoreDifferences=true protects"
-    elif policy is not None and policy.self_heal:
-        consequence = "selfHeal would set back the fields that it names again and again"
-    else:
-        consequence = "the fields it names still count as differences"
-    return Unsupported(
-        field="spec.ignoreDifferences (all but jsonPointers without RespectIgnoreDifferences)",
-        consequence=consequence,
-        harmful=respected or (policy is not None and policy.self_heal),
-    )
 
 
 def _of_generator(app: Application) -> Iterator[Unsupported]:

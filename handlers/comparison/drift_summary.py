@@ -86,6 +86,15 @@ class DriftSummary(msgspec.Struct, frozen=True):
         return SyncStatus.UNKNOWN if SyncStatus.UNKNOWN in statuses else SyncStatus.SYNCED
 
     @property
+    def differing(self) -> tuple[ResourceKey, ...]:
+        """The live objects of Git that are not the same for certain."""
+        return tuple(
+            state.key
+            for state in self.resources
+            if state.live and not state.requires_pruning and state.verdict is not DiffVerdict.SAME
+        )
+
+    @property
     def doubtful(self) -> tuple[ResourceKey, ...]:
         """The live objects not certainly the same: the server's dry run decides on them."""
         return tuple(

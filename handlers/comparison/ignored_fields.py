@@ -98,6 +98,11 @@ def without(document: Manifest, paths: Iterable[FieldPath]) -> tuple[Manifest, l
     return (_cut(document, tree, (), emptied) if tree else document), emptied
 
 
+def trimmed(value: Any, tree: PathTree) -> Any:
+    """Leave out of a value what the tree names."""
+    return _cut(value, tree, (), []) if tree else value
+
+
 def _cut(value: Any, tree: PathTree, path: FieldPath, emptied: list[FieldPath]) -> Any:
     if isinstance(value, Mapping):
         return dict(_members(value, tree, path, emptied))

@@ -7,11 +7,9 @@ as they are.
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -27,44 +25,24 @@ from handlers.application.policy import namespace_differs, sync_options_of_app
 from handlers.comparison.comparison import (
     Comparison,
     ComparisonInput,
-    DryRunQuestion,
     compared,
     joined,
     questions,
 )
-from handlers.comparison.ignored_fields import IgnoredFields, pointed
-from handlers.comparison.normalised_objects import (
-    DesiredObjects,
-    desired_of,
-    normalise,
-    sent,
-    without_excluded,
+from handlers.comparison.dry_runs import DryRuns
+from handlers.comparison.ignored_fields_reader import (
+    IgnoredFieldsReader,
+    IgnoreRuleError,
+    ruled_pairs,
 )
-from handlers.comparison.object_diff import changes_after_dry_run, same_after_dry_run
-from handlers.comparison.object_difference import DiffOutcome, DiffVerdict
+from handlers.comparison.normalised_objects import DesiredObjects, desired_of, without_excluded
 from handlers.control_plane.governance import Governance
-from handlers.manifest import access
 from handlers.manifest.exclusions import exclusion
 from handlers.manifest.manifest_assembly import objects_of
 from handlers.manifest.tracking import app_identity
-from handlers.ports import (
-    ApplyOptions,
-    ApplyRefusedError,
-    Apps,
-    Artifacts,
-    ClusterUnreachableError,
-    ClusterWriter,
-    LiveObject,
-    LiveState,
-    Manifest,
-    Renders,
-)
+from handlers.ports import Apps, Artifacts, ClusterWriter, JqPaths, LiveState, Renders
 from handlers.ports.rendering import RenderRecord
 
-T = TypeVar("T")
-
-_REMEMBERED = 20_000
-_AT_ONCE = 8
 _RECENT, _SMALL = 64, 32 * 1024
 """Artifacts kept decoded: as many as are in use at once, and none that takes much memory."""
 
@@ -80,15 +58,22 @@ class ComparisonReader:
     cluster: ClusterWriter
     governance: Governance
     control_namespace: str
+    jq: JqPaths
     settings: Callable[[], ArgoSettings] = ArgoSettings
-    _answers: OrderedDict[DryRunQuestion, DiffOutcome] = field(default_factory=OrderedDict)
+    _ignored_fields: IgnoredFieldsReader = field(init=False)
+    _dry_runs: DryRuns = field(init=False)
     _recent: OrderedDict[bytes, DesiredObjects] = field(default_factory=OrderedDict)
     """By the artifact itself, whose bytes are the same object for one handler after the other."""
+
+    def __post_init__(self) -> None:
+        self._ignored_fields = IgnoredFieldsReader(jq=self.jq, cluster=self.cluster)
+        self._dry_runs = DryRuns(cluster=self.cluster, ignored_fields=self._ignored_fields)
 
     async def read(self, app: Application) -> Comparison | None:
         """Compare with the last render; None where the desired state must be rendered first.
 
-        Raises ClusterUnreachableError.
+        Also where an ignore rule cannot be understood: the render handler says so. Raises
+        UnavailableError.
         """
         record = self.renders.recall(app.key)
         if record is None or record.pinned_source != pinned_source(app):
@@ -96,31 +81,56 @@ class ComparisonReader:
         content = await self.artifacts.get(record.digest)
         if content is None:
             return None
-        return await self.compare(app, record, content)
+        try:
+            return await self.compare(app, record, content)
+        except IgnoreRuleError:
+            return None
 
     async def compare(self, app: Application, record: RenderRecord, content: bytes) -> Comparison:
         """Compare the live objects with these manifests, which need not be the last render.
 
-        Raises ClusterUnreachableError.
+        Raises UnavailableError, IgnoreRuleError.
         """
-        inputs = self._inputs(app, record, content)
-        summary = compared(inputs, self._answers)
+        inputs, failed = await self._ignoring(app, self._inputs(app, record, content))
+        summary = compared(inputs, self._dry_runs.answers)
         asked = questions(summary, inputs, deployed=_is_deployed(app, inputs))
-        open_ = {key: one for key, one in asked.items() if one not in self._answers}
+        open_ = {key: one for key, one in asked.items() if one not in self._dry_runs.answers}
         if open_:
-            await self._ask(open_, inputs)
-            summary = compared(inputs, self._answers)
+            await self._dry_runs.ask(open_, inputs, project=app.spec.project)
+            summary = compared(inputs, self._dry_runs.answers)
         comparison = joined(summary, inputs)
-        holding = self.settings().holding(app, (one.key for one in comparison.pairs))
+        problems = (*self._rules(app).problems, *failed)
+        held = self.settings().harmful
         return replace(
             comparison,
-            held_by_settings=holding,
-            rule_problems=self._rules(app).problems,
+            held_by_settings=held,
+            rule_problems=problems,
             namespace_differs=namespace_differs(app),
         )
 
+    async def check_rules(self, app: Application) -> None:
+        """Raise IgnoreRuleError for an ignore rule that does not compile; JqBusyError."""
+        if rules := self._rules(app):
+            await self._ignored_fields.check(rules, project=app.spec.project)
+
     def _rules(self, app: Application) -> IgnoreRules:
-        return ignore_rules(app.spec.ignore_differences, ())
+        return ignore_rules(app.spec.ignore_differences, self.settings().ignore_rules)
+
+    async def _ignoring(
+        self, app: Application, inputs: ComparisonInput
+    ) -> tuple[ComparisonInput, tuple[str, ...]]:
+        """Find the ignored fields of all pairs, and the rules that failed on one of them."""
+        await self.check_rules(app)
+        if not inputs.rules:
+            return inputs, ()
+        pairs, lives = ruled_pairs(inputs.rules, inputs.desired, inputs.lives), inputs.lives
+        found = await self._ignored_fields.read(pairs, project=app.spec.project)
+        inputs = replace(inputs, ignored=found.fields)
+        trusting = {one.key: one for one in pairs if one.rules.managers}
+        differing = compared(inputs, self._dry_runs.answers).differing if trusting else ()
+        looked = [(trusting[key], lives[key]) for key in differing if key in trusting]
+        managed = await self._ignored_fields.with_managed(looked, found)
+        return replace(inputs, ignored=managed.fields), managed.problems
 
     def _inputs(self, app: Application, record: RenderRecord, content: bytes) -> ComparisonInput:
         """Read both sides, without what the settings exclude and the owner's policy denies.
@@ -145,7 +155,6 @@ class ComparisonReader:
             excluded=excluded,
             takes_over=sync_options_of_app(app).takes_over,
             rules=rules,
-            ignored=_ignored(rules, desired, lives),
         )
 
     def _desired(self, content: bytes) -> DesiredObjects:
@@ -159,77 +168,11 @@ class ComparisonReader:
                 self._recent.popitem(last=False)
         return known
 
-    async def _ask(
-        self, asked: Mapping[ResourceKey, DryRunQuestion], inputs: ComparisonInput
-    ) -> None:
-        at_once = asyncio.Semaphore(_AT_ONCE)
-        for answer in await gathered(
-            self._answer(question, inputs.desired.objects[key], inputs.lives[key], at_once)
-            for key, question in asked.items()
-        ):
-            if isinstance(answer, ClusterUnreachableError):
-                raise answer
-        while len(self._answers) > _REMEMBERED:
-            self._answers.popitem(last=False)
-
-    async def _answer(
-        self,
-        question: DryRunQuestion,
-        desired: Manifest,
-        live: LiveObject,
-        at_once: asyncio.Semaphore,
-    ) -> ClusterUnreachableError | None:
-        """Ask the server once; what it refuses to try counts as different: applying it says why."""
-        async with at_once:
-            try:
-                result = await self.cluster.apply(sent(desired), ApplyOptions(dry_run=True))
-                if access.version(desired) != live.version:
-                    live = await self.cluster.read(live, access.version(desired))
-            except ClusterUnreachableError as error:
-                return error
-            except ApplyRefusedError:
-                self._answers[question] = DiffOutcome(verdict=DiffVerdict.DIFFERENT)
-                return None
-        self._answers[question] = _outcome(result.manifest, live.manifest, question.rules)
-        return None
-
-
-async def gathered(calls: Iterable[Coroutine[Any, Any, T]]) -> Sequence[T]:
-    """Run calls at once and return their results in order; this call owns their tasks."""
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(call) for call in calls]
-    return [task.result() for task in tasks]
-
 
 def _concerned(rules: IgnoreRules, desired: DesiredObjects) -> Mapping[ResourceKey, ObjectRules]:
     """The ignore rules by desired object, of those that have any."""
     found = ((key, rules.of(key)) for key in desired.objects) if rules else ()
     return {key: one for key, one in found if one is not None}
-
-
-def _ignored(
-    rules: Mapping[ResourceKey, ObjectRules],
-    desired: DesiredObjects,
-    lives: Mapping[ResourceKey, LiveObject],
-) -> Mapping[ResourceKey, IgnoredFields]:
-    return {
-        key: _ignored_of(one, normalise(desired.objects[key]), lives[key].manifest)
-        for key, one in rules.items()
-        if key in lives and lives[key].body
-    }
-
-
-def _ignored_of(rules: ObjectRules, left: Manifest, right: Manifest) -> IgnoredFields:
-    return IgnoredFields(desired=pointed(left, rules), live=pointed(right, rules))
-
-
-def _outcome(result: Manifest, live: Manifest, rules: ObjectRules | None) -> DiffOutcome:
-    if rules is not None:
-        result, live = _ignored_of(rules, result, live).without(result, live)
-    if same_after_dry_run(result, live):
-        return DiffOutcome(verdict=DiffVerdict.SAME)
-    changes = changes_after_dry_run(result, live)
-    return DiffOutcome(verdict=DiffVerdict.DIFFERENT, differences=changes)
 
 
 def _is_deployed(app: Application, inputs: ComparisonInput) -> bool:

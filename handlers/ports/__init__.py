@@ -20,9 +20,11 @@ from handlers.ports.cluster import ApplyOptions, ClusterWriter, LiveObject, Live
 from handlers.ports.errors import (
     ApplyRefusedError,
     ClusterUnreachableError,
+    JqBusyError,
     RendererBusyError,
     RepositoryError,
     StaleWriteError,
+    UnavailableError,
 )
 from handlers.ports.git import (
     Commits,
@@ -33,6 +35,7 @@ from handlers.ports.git import (
     RepositoryAccess,
     TreeEntry,
 )
+from handlers.ports.jq import JqPaths, JqResult
 from handlers.ports.rendering import Artifacts, Renderer, Renders
 
 __all__ = [
@@ -49,6 +52,9 @@ __all__ = [
     "EntryKind",
     "FollowedRepositories",
     "GitRepositories",
+    "JqBusyError",
+    "JqPaths",
+    "JqResult",
     "KnownRefs",
     "LiveObject",
     "LiveState",
@@ -63,4 +69,5 @@ __all__ = [
     "StaleWriteError",
     "StatusWrite",
     "TreeEntry",
+    "UnavailableError",
 ]

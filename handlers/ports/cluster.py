@@ -96,6 +96,10 @@ class ClusterWriter(Protocol):
         """Read the object in another version of its kind: the index has only one."""
         ...
 
+    async def managed_fields(self, live: LiveObject) -> tuple[Manifest, ...]:
+        """Read the entries of `metadata.managedFields`, which the index does not keep."""
+        ...
+
     async def refresh_kinds(self) -> None:
         """Look at discovery again: a CRD was just applied."""
         ...

@@ -14,8 +14,16 @@ class RepositoryError(Exception):
         self.message = message
 
 
-class ClusterUnreachableError(Exception):
+class UnavailableError(Exception):
+    """Something that a comparison needs did not answer; the same call may succeed later."""
+
+
+class ClusterUnreachableError(UnavailableError):
     """The API server did not answer; the same call may succeed later."""
+
+
+class JqBusyError(UnavailableError):
+    """The sandbox has too many expressions to evaluate; the same call may succeed later."""
 
 
 class ApplyRefusedError(Exception):

@@ -7,7 +7,7 @@ objects as they are, and stands in a condition of the Application.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -26,6 +26,7 @@ from handlers.application.desired_source import (
 )
 from handlers.application.status import Condition
 from handlers.application.validate import problems
+from handlers.comparison.ignored_fields_reader import IgnoreRuleError
 from handlers.ports import (
     Apps,
     Artifacts,
@@ -33,6 +34,7 @@ from handlers.ports import (
     ClusterUnreachableError,
     CommitTree,
     GitRepositories,
+    JqBusyError,
     RendererBusyError,
     Renders,
     RepositoryAccess,
@@ -67,6 +69,8 @@ class RenderHandler:
     evaluate: Evaluator
     artifacts: Artifacts
     renders: Renders
+    check_rules: Callable[[Application], Awaitable[None]]
+    """Raises IgnoreRuleError where an ignore rule of the Application cannot be understood."""
     clock: Clock
 
     async def __call__(self, ask: RefreshApp) -> Sequence[Event]:
@@ -80,6 +84,14 @@ class RenderHandler:
         if conditions := self._problems(app):
             await self._write(app, conditions)
             return (refused(app, conditions),)
+        try:
+            await self.check_rules(app)
+        except IgnoreRuleError as error:
+            wrong = (Condition(type=ConditionType.COMPARISON_ERROR, message=str(error)),)
+            await self._write(app, wrong)
+            return (refused(app, wrong),)
+        except JqBusyError as error:
+            raise Retry(str(error), after=_AWAY) from error
         revision = NO_REVISION
         hard = ask.hard or asked_refresh(app) == "hard"
         try:

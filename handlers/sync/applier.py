@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from bus.status import ResultStatus
 from handlers.application.application import Application
 from handlers.application.status import ResourceResult
+from handlers.comparison.dry_runs import gathered
 from handlers.comparison.normalised_objects import sent
-from handlers.comparison.reader import gathered
 from handlers.control_plane.governance import Governance
 from handlers.manifest.options import SyncOptions, sync_options_of, with_live_options
 from handlers.ports import (

@@ -21,7 +21,14 @@ from handlers.application.status import ApplicationStatus
 from handlers.comparison.comparison import Comparison
 from handlers.comparison.reader import ComparisonReader
 from handlers.health.cause import health_fact
-from handlers.ports import Apps, Clock, ClusterUnreachableError, Renders, StatusWrite
+from handlers.ports import (
+    Apps,
+    Clock,
+    ClusterUnreachableError,
+    Renders,
+    StatusWrite,
+    UnavailableError,
+)
 from handlers.sync.observed_status import observed
 from handlers.sync.operation import sync_result
 from handlers.sync.operation_transitions import failed_to_start, under_way
@@ -49,7 +56,7 @@ class DecideHandler:
             if comparison is None:
                 return (RefreshApp(app=app.key),)
             return await self._decide(app, comparison)
-        except ClusterUnreachableError as error:
+        except UnavailableError as error:
             raise Retry(str(error), after=_AWAY) from error
 
     async def _decide(self, app: Application, comparison: Comparison) -> Sequence[Event]:

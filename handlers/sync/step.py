@@ -30,8 +30,8 @@ from handlers.health.cause import health_fact
 from handlers.ports import (
     Apps,
     Clock,
-    ClusterUnreachableError,
     StatusWrite,
+    UnavailableError,
 )
 from handlers.sync.applier import Applier, ApplyRequest, UnresolvedObject
 from handlers.sync.destination_namespace import destination_namespace, namespace_work
@@ -81,7 +81,7 @@ class StepHandler:
         try:
             run = await self.starter.next(app)
             return await self._go(run) if isinstance(run, StepRun) else run
-        except ClusterUnreachableError as error:
+        except UnavailableError as error:
             raise Retry(str(error), after=_AWAY) from error
 
     # --- move by move -------------------------------------------------------------------------

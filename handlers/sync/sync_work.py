@@ -14,6 +14,8 @@ from handlers.application.policy import sync_options_for, sync_options_of_app
 from handlers.application.spec import SyncOperation, SyncResource
 from handlers.application.status import ResourceResult
 from handlers.comparison.comparison import ComparedPair, Comparison, PairState
+from handlers.comparison.respected_fields import respected
+from handlers.manifest.access import Manifest
 from handlers.manifest.options import (
     Consent,
     SyncOptions,
@@ -114,12 +116,22 @@ def _task(pair: ComparedPair, options: SyncOptions, *, confirmed: bool) -> SyncT
         action=SyncAction.PRUNE if is_prune else SyncAction.APPLY,
         key=pair.key,
         version=pair.resource.version,
-        manifest=pair.desired or {},
+        manifest=_applied(pair, options),
         wave=pair.resource.wave,
         prune_last=is_prune and own.prune_last,
         unconfirmed=waits and not confirmed,
         changed=_is_sent(pair, options),
     )
+
+
+def _applied(pair: ComparedPair, options: SyncOptions) -> Manifest:
+    """What is sent: where ignored fields are respected, the values of others stay theirs."""
+    if pair.desired is None:
+        return {}
+    if pair.live is None or pair.ignored is None or not options.respect_ignore_differences:
+        return pair.desired
+    replaces = sync_options_of(pair.desired, options).replace
+    return respected(pair.desired, pair.live, pair.ignored, replaces=replaces)
 
 
 def _is_sent(pair: ComparedPair, options: SyncOptions) -> bool:

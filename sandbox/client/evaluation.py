@@ -62,6 +62,8 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     files: EvaluationFiles
     project: str = ""
     recipe: RecipeKey | None = None
+    only_try: float | None = None
+    """Seconds of a single try; None: the deadlines of the pool, with a second, slow try."""
 
 
 def refused(reason: SandboxReason, path: str, why: str) -> WorkerReply:

@@ -112,15 +112,16 @@ class Sandbox:
         return answer
 
     async def _run(self, work: Evaluation) -> tuple[frames.WorkerFrame, bytes]:
-        limits = self._limits
+        limits, once = self._limits, work.only_try
         self._refuse_crowd(work.project)
         try:
             async with self._queue.slot(work.project) as slot:
-                return await self._workers.evaluate(slot, work, limits.first)
+                return await self._workers.evaluate(slot, work, once or limits.first)
         except QueueFullError as error:
             raise SandboxBusyError(_BUSY, after=limits.first) from error
         except SandboxError as error:
-            if error.reason is not SandboxReason.DEADLINE_EXCEEDED or not limits.has_slow_queue:
+            overran = error.reason is SandboxReason.DEADLINE_EXCEEDED
+            if not overran or once is not None or not limits.has_slow_queue:
                 self._note_failure(work, error)
                 raise
         self._note(work, OverrunOutcome.OPEN)

@@ -25,6 +25,7 @@ from bus.events import (
 from bus.identity import AppKey, RepositoryKey, Revision
 from bus.route import Retry
 from bus.status import Reason
+from handlers.application.application import Application
 from handlers.manifest.manifest_assembly import objects_of
 from handlers.ports import RepositoryAccess
 from handlers.refresh.handler import RefreshHandler
@@ -80,6 +81,7 @@ class GitHandlers:
             ),
             artifacts=self.artifacts,
             renders=self.renders,
+            check_rules=without_rules,
             clock=self.clock,
         )
         return (await handler(RefreshApp(app=app, hard=hard)))[0]
@@ -89,6 +91,11 @@ class GitHandlers:
         await self.refresh(repository)
         for app in apps:
             assert isinstance(await self.render(app), ManifestsRendered)
+
+
+async def without_rules(app: Application) -> None:
+    """Check nothing: no Application of these tests has ignore rules."""
+    assert not app.spec.ignore_differences
 
 
 @pytest.fixture

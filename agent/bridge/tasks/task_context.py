@@ -21,9 +21,9 @@ from bus.link import LinkTask, TaskArguments, TaskKind, TaskPhase, kind_of
 from bus.trace import Trace
 from handlers.ports import (
     ApplyRefusedError,
-    ClusterUnreachableError,
     RepositoryError,
     StaleWriteError,
+    UnavailableError,
 )
 
 A = TypeVar("A", bound=TaskArguments)
@@ -101,7 +101,7 @@ def executor_of(
 ERRORS = (
     TaskFailedError,
     ApplyRefusedError,
-    ClusterUnreachableError,
+    UnavailableError,
     RepositoryError,
     StaleWriteError,
     CarrierError,
@@ -118,7 +118,7 @@ _CODES: tuple[tuple[type[Exception], str], ...] = (
     (StaleWriteError, "conflict"),
     (ForbiddenError, "not_allowed"),
     (ApplyRefusedError, "invalid"),
-    (ClusterUnreachableError, "unreachable"),
+    (UnavailableError, "unreachable"),
     (RepositoryError, "unreachable"),
     (TimeoutError, "unreachable"),
     (LinkLostError, "cancelled"),

@@ -17,19 +17,21 @@ from agent.bridge.reporting.object_nodes import VisibleObjects
 from agent.bridge.tasks.executors.desired_state import DesiredState, as_deployed, deployed_before
 from agent.bridge.tasks.executors.overrides import check_options
 from agent.bridge.tasks.executors.task_subjects import TaskSubjects
-from agent.bridge.tasks.task_context import TaskContext
+from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
 from bus.identity import ResourceKey
 from bus.link import DiffArguments, LinkTask
 from bus.status import ResultStatus
 from handlers.application.application import Application
 from handlers.application.spec import SyncOperation, SyncResource
 from handlers.comparison.comparison import ComparedPair, Comparison, PairState
+from handlers.comparison.ignored_fields_reader import IgnoreRuleError
 from handlers.comparison.normalised_objects import sent
 from handlers.comparison.object_diff import diff
 from handlers.comparison.owned_fields import parse_fields
 from handlers.comparison.reader import ComparisonReader
 from handlers.manifest.access import Manifest
 from handlers.manifest.options import SyncOptions
+from handlers.render.evaluator import RenderEvaluation
 from handlers.report.items import LARGEST
 from handlers.report.redaction import Redaction
 from handlers.sync.destination_namespace import (
@@ -61,7 +63,7 @@ class DiffExecutor:
         app = self.subjects.app(task)
         check_options(args.options)
         evaluation = await self.desired_state.at(*_previewed(app, args))
-        comparison = await self.comparisons.compare(app, evaluation.record, evaluation.content)
+        comparison = await self._compared(app, evaluation)
         redaction = self.redaction()
         seen = [one for one in _differing(comparison, args) if not self.objects.is_hidden(one.key)]
         objects = [_difference(pair, redaction) for pair in seen]
@@ -69,6 +71,12 @@ class DiffExecutor:
         return (
             {**answer, "intents": self._intents(app, comparison, args)} if args.preview else answer
         )
+
+    async def _compared(self, app: Application, evaluation: RenderEvaluation) -> Comparison:
+        try:
+            return await self.comparisons.compare(app, evaluation.record, evaluation.content)
+        except IgnoreRuleError as error:
+            raise TaskFailedError("invalid", str(error)) from error
 
     def _intents(
         self, app: Application, comparison: Comparison, args: DiffArguments

@@ -25,6 +25,7 @@ var operations = map[string]func(*operation.Call) (wire.Answer, error){
 	"jsonnet":    jsonnet.Evaluate,
 	"lua":        lua.Evaluate,
 	"jq":         jq.Evaluate,
+	"jqpaths":    jq.EvaluatePaths,
 	"gotemplate": template.Evaluate,
 	"rego":       rego.Evaluate,
 	"semver":     semver.Evaluate,

@@ -11,6 +11,8 @@ from bus.events.event import Ask
 from bus.events.requests import AssessApp, CompareApp, DeleteApp
 from bus.identity import AppKey
 from bus.status import HealthStatus
+from handlers.application.ignore_rules import ignore_rules, read_rule
+from handlers.application.spec import IgnoreDifference
 from handlers.ports import LiveObject
 from tests.unit.agent.kube.object_samples import live
 
@@ -64,3 +66,27 @@ def test_an_application_that_is_being_deleted_goes_on_when_an_object_vanished() 
 
 def test_an_application_that_is_being_deleted_is_neither_compared_nor_assessed() -> None:
     assert asked(BLUE, RED, deleting=True) == asked(BLUE, SICK, deleting=True) == ()
+
+
+COLOUR = ignore_rules(
+    (), (read_rule(IgnoreDifference(kind="*", json_pointers=("/data/colour",)), "argocd-cm"),)
+)
+BOTH = live(data={"colour": "red", "size": "big"})
+RED_AND_SICK = msgspec.structs.replace(RED, health=HealthStatus.DEGRADED)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param(BLUE, RED, (), id="ignored field"),
+        pytest.param(BLUE, BOTH, (CompareApp(app=SHOP),), id="another field too"),
+        pytest.param(BLUE, RED_AND_SICK, (AssessApp(app=SHOP),), id="ignored field and health"),
+        pytest.param(BLUE, None, (CompareApp(app=SHOP),), id="vanished"),
+        pytest.param(RED, NEXT, (CompareApp(app=SHOP),), id="recreated"),
+    ],
+)
+def test_a_change_of_ignored_fields_alone_is_not_compared(
+    before: LiveObject, after: LiveObject | None, expected: tuple[Ask, ...]
+) -> None:
+    change = LiveChange(before=before, after=after)
+    assert asks_for_change(change, app_of, lambda _: False, COLOUR) == expected

@@ -6,7 +6,6 @@ import pytest
 
 from handlers.application.argo_parameters import PARAMETERS, ROWS
 from handlers.application.argo_settings import ArgoSettings, read_settings
-from tests.unit.handlers.application.builders import application
 
 REPORTED = {
     "Applications elsewhere": {"application.namespaces": "team-*"},
@@ -23,7 +22,7 @@ def test_what_changes_the_outcome_is_told_and_holds_nothing(parameters: dict[str
     (key,) = parameters
     (found,) = settings.unsupported
     assert found.field == f"{key} of {PARAMETERS}"
-    assert settings.holding(application(), ()) == ()
+    assert settings.harmful == ()
 
 
 def test_defaults_and_what_tunes_the_processes_of_argo_cd_are_not_told() -> None:

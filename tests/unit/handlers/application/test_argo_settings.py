@@ -6,8 +6,10 @@ import pytest
 
 from bus.identity import ResourceKey
 from handlers.application.argo_settings import ROWS, ArgoSettings, Row, read_settings
+from handlers.application.health_scripts import CUSTOMIZATIONS
+from handlers.application.ignore_rules import ignore_rules
+from handlers.application.ignore_settings import IGNORE_DIFFERENCES, IGNORE_UPDATES
 from tests.paths import REPOSITORY
-from tests.unit.handlers.application.builders import application
 
 WEB = ResourceKey("apps", "Deployment", "shop", "web")
 EXCLUSIONS = """
@@ -65,7 +67,7 @@ HOLDING = {
 
 @pytest.mark.parametrize("data", HOLDING.values(), ids=HOLDING)
 def test_what_makes_a_sync_harmful_holds_every_automated_sync(data: dict[str, str]) -> None:
-    (found,) = read_settings(data).holding(application(), (WEB,))
+    (found,) = read_settings(data).harmful
     (key,) = data
     assert key in found.message
     assert found.harmful
@@ -98,7 +100,7 @@ REMARKS = {
 def test_the_rest_is_told_and_holds_nothing(data: dict[str, str]) -> None:
     settings = read_settings(data)
     assert len(settings.unsupported) == 1
-    assert settings.holding(application(), (WEB,)) == ()
+    assert settings.harmful == ()
 
 
 def test_defaults_and_the_keys_of_the_server_are_not_told() -> None:
@@ -106,27 +108,105 @@ def test_defaults_and_the_keys_of_the_server_are_not_told() -> None:
     assert read_settings(data) == ArgoSettings()
 
 
-HEALING = application({"syncPolicy": {"automated": {"selfHeal": True}}})
-IGNORING = {
-    "a split key": {"resource.customizations.ignoreDifferences.apps_Deployment": "x"},
-    "all kinds": {"resource.customizations.ignoreDifferences.all": "x"},
-    "the map": {"resource.customizations": "apps/Deployment: {ignoreDifferences: x}"},
-    "a glob of the map": {"resource.customizations": "'*/*': {ignoreDifferences: x}"},
+ALL = ResourceKey("example.com", "Thing", "shop", "one")
+CONFIG = ResourceKey("", "ConfigMap", "shop", "one")
+REPLICAS = "jsonPointers: [/spec/replicas]"
+IGNORING: dict[str, tuple[dict[str, str], set[ResourceKey]]] = {
+    "a split key": ({f"{IGNORE_DIFFERENCES}apps_Deployment": REPLICAS}, {WEB}),
+    "a kind of the core group": ({f"{IGNORE_DIFFERENCES}ConfigMap": REPLICAS}, {CONFIG}),
+    "all kinds": ({f"{IGNORE_DIFFERENCES}all": REPLICAS}, {WEB, ALL, CONFIG}),
+    "the map, as text": (
+        {CUSTOMIZATIONS: f"apps/Deployment: {{ignoreDifferences: '{REPLICAS}'}}"},
+        {WEB},
+    ),
+    "the map, as YAML": (
+        {CUSTOMIZATIONS: f"apps/Deployment:\n  ignoreDifferences:\n    {REPLICAS}"},
+        {WEB},
+    ),
+    "a glob of the map": (
+        {CUSTOMIZATIONS: f"'*/*': {{ignoreDifferences: '{REPLICAS}'}}"},
+        {WEB, ALL, CONFIG},
+    ),
+    "a glob of a group": (
+        {CUSTOMIZATIONS: f"'*.com/*': {{ignoreDifferences: '{REPLICAS}'}}"},
+        {ALL},
+    ),
+    "other customizations of the map": (
+        {CUSTOMIZATIONS: "apps/Deployment: {health.lua: x}"},
+        set(),
+    ),
 }
 
 
-@pytest.mark.parametrize("data", IGNORING.values(), ids=IGNORING)
-def test_ignored_differences_hold_where_such_an_object_would_be_healed(
+@pytest.mark.parametrize(("data", "concerned"), IGNORING.values(), ids=IGNORING)
+def test_rules_of_the_settings_concern_the_objects_of_their_kinds(
+    data: dict[str, str], concerned: set[ResourceKey]
+) -> None:
+    rules = ignore_rules((), read_settings(data).ignore_rules)
+    found = {key: rules.of(key) for key in (WEB, ALL, CONFIG)}
+    assert {key for key, one in found.items() if one is not None} == concerned
+    assert all(one is None or one.pointers == (("spec", "replicas"),) for one in found.values())
+
+
+def test_a_key_for_a_kind_takes_the_place_of_the_map() -> None:
+    data = {
+        CUSTOMIZATIONS: "apps/Deployment: {ignoreDifferences: 'jsonPointers: [/spec/paused]'}",
+        f"{IGNORE_DIFFERENCES}apps_Deployment": REPLICAS,
+    }
+    found = ignore_rules((), read_settings(data).ignore_rules).of(WEB)
+    assert found is not None
+    assert found.pointers == (("spec", "replicas"),)
+
+
+UNREADABLE = {
+    "no YAML": {f"{IGNORE_DIFFERENCES}apps_Deployment": "jsonPointers: ["},
+    "no map": {f"{IGNORE_DIFFERENCES}apps_Deployment": "[/spec]"},
+    "a field that is mistyped": {f"{IGNORE_DIFFERENCES}apps_Deployment": "jsonPointer: [/spec]"},
+    "pointers that are no list": {f"{IGNORE_DIFFERENCES}apps_Deployment": "jsonPointers: /spec"},
+    "two kinds in one key": {f"{IGNORE_DIFFERENCES}apps_v1_Deployment": REPLICAS},
+    "no kind": {IGNORE_DIFFERENCES: REPLICAS},
+}
+
+
+@pytest.mark.parametrize("data", UNREADABLE.values(), ids=UNREADABLE)
+def test_rules_of_the_settings_that_cannot_be_read_hold_automated_syncs(
     data: dict[str, str],
 ) -> None:
     settings = read_settings(data)
-    assert len(settings.holding(HEALING, (WEB,))) == 1
-    assert settings.holding(application({"syncPolicy": {"automated": {}}}), (WEB,)) == ()
+    (found,) = settings.harmful
+    (key,) = data
+    assert key in found.message
+    assert settings.ignore_rules == ()
 
 
-def test_ignored_differences_of_another_kind_hold_nothing() -> None:
-    settings = read_settings({"resource.customizations.ignoreDifferences.batch_Job": "x"})
-    assert settings.holding(HEALING, (WEB,)) == ()
+def test_rules_for_updates_are_read_apart_and_can_be_switched_off() -> None:
+    data = {f"{IGNORE_UPDATES}apps_Deployment": REPLICAS}
+    settings = read_settings(data)
+    assert settings.ignore_rules == ()
+    assert ignore_rules((), settings.update_rules).of(WEB) is not None
+    off = {"resource.ignoreResourceUpdatesEnabled": "false"}
+    assert read_settings(data | off).update_rules == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "reported"),
+    [
+        ("ignoreAggregatedRoles: true", False),
+        ("ignoreResourceStatusField: all", False),
+        ("ignoreDifferencesOnResourceUpdates: true", False),
+        ("ignoreResourceStatusField: none", True),
+        ("ignoreResourceStatusField: crd", True),
+        ("ignoreAggregatedRoles: false", True),
+    ],
+)
+def test_compare_options_are_told_where_they_ask_for_more(options: str, *, reported: bool) -> None:
+    assert bool(read_settings({"resource.compareoptions": options}).unsupported) == reported
+
+
+def test_a_bad_pointer_of_the_settings_is_a_problem_with_its_key() -> None:
+    settings = read_settings({f"{IGNORE_DIFFERENCES}all": "jsonPointers: [/data, data]"})
+    (problem,) = ignore_rules((), settings.ignore_rules).problems
+    assert problem.startswith(f"argocd-cm: {IGNORE_DIFFERENCES}all.jsonPointers[1]: 'data'")
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.key)

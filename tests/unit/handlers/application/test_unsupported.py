@@ -16,11 +16,8 @@ from tests.golden import assert_golden
 from tests.unit.handlers.application.builders import REPO, SERVER, application, project
 
 SOURCE = {"repoURL": REPO, "path": "web"}
-HEALING = {"automated": {"selfHeal": True}}
-IGNORED = {"ignoreDifferences": [{"kind": "Pod", "jqPathExpressions": [".spec"]}]}
 
 SPECS: dict[str, dict[str, Any]] = {
-    "ignoreDifferences": IGNORED,
     "namespace metadata": {"syncPolicy": {"managedNamespaceMetadata": {"labels": {"a": "b"}}}},
     "ref": {"source": SOURCE | {"ref": "values"}},
     "helm 2": {"source": SOURCE | {"helm": {"version": "v2"}}},
@@ -40,11 +37,7 @@ def test_a_field_without_effect_is_reported_and_does_not_block(spec: dict[str, A
     assert problems(app, project()) == ()
 
 
-HARMFUL: dict[str, dict[str, Any]] = {
-    "what is ignored is healed": IGNORED | {"syncPolicy": HEALING},
-    "what is ignored is respected": IGNORED
-    | {"syncPolicy": {"automated": {}, "syncOptions": ["RespectIgnoreDifferences=true"]}},
-}
+HARMFUL: dict[str, dict[str, Any]] = {}
 
 
 @pytest.mark.parametrize("spec", HARMFUL.values(), ids=HARMFUL)
@@ -70,11 +63,6 @@ def test_nothing_is_held_where_people_start_the_syncs() -> None:
     assert condition.type == ConditionType.UNSUPPORTED_FIELD_WARNING
 
 
-def test_ignored_differences_without_self_heal_hold_nothing() -> None:
-    (found,) = unsupported(application(IGNORED | {"syncPolicy": {"automated": {}}}), project())
-    assert not found.harmful
-
-
 @pytest.mark.parametrize(
     "option",
     [
@@ -85,6 +73,7 @@ def test_ignored_differences_without_self_heal_hold_nothing() -> None:
         "Prune=confirm",
         "PruneLast=true",
         "Replace=true",
+        "RespectIgnoreDifferences=true",
         "ServerSideApply=false",
     ],
 )

@@ -22,6 +22,7 @@ from tests.unit.handlers.application.builders import application
         "PrunePropagationPolicy=background",
         "Replace=true",
         "ServerSideApply=true",
+        "RespectIgnoreDifferences=true",
         "Validate=false",
     ],
 )
@@ -36,7 +37,6 @@ def test_an_option_that_can_be_honoured_is_taken(option: str) -> None:
         "Magic=true",
         "PruneLast",
         "PruneLast=maybe",
-        "RespectIgnoreDifferences=true",
         "",
     ],
 )

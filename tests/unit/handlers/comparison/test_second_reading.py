@@ -6,7 +6,7 @@ one is asked in tests/flows/test_kinds_without_difference.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from bus.identity import ResourceKey
 from handlers.comparison.comparison import ComparedPair, PairState
 from handlers.comparison.reader import ComparisonReader
 from handlers.manifest.tracking import stamp
-from handlers.ports import ApplyOptions, ApplyRefusedError, LiveObject, Manifest
+from handlers.ports import ApplyOptions, ApplyRefusedError, JqResult, LiveObject, Manifest
 from tests.ciphers import CIPHER
 from tests.unit.handlers.application.builders import application
 from tests.unit.handlers.control_plane.builders import governance
@@ -74,8 +74,23 @@ class BothVersions:
     async def delete(self, live: LiveObject, *, propagation: str = "foreground") -> None:
         raise AssertionError(f"{live.key} is only compared ({propagation})")
 
+    async def managed_fields(self, live: LiveObject) -> tuple[Manifest, ...]:
+        raise AssertionError(f"no rule asks for the managers of {live.key}")
+
     async def refresh_kinds(self) -> None:
         """Nothing new."""
+
+
+class NoJq:
+    """handlers.ports.JqPaths that no rule needs."""
+
+    async def problems(self, expressions: Sequence[str], *, project: str) -> Sequence[str]:
+        raise AssertionError((expressions, project))
+
+    async def paths(
+        self, expressions: Sequence[str], documents: Sequence[bytes], *, project: str
+    ) -> Sequence[Sequence[JqResult]]:
+        raise AssertionError((expressions, documents, project))
 
 
 @dataclass
@@ -106,6 +121,7 @@ async def compared(
         cluster=cluster,
         governance=governance(),
         control_namespace=NAMESPACE,
+        jq=NoJq(),
     )
     seen_each_time = [
         await comparisons.compare(application(), seen.record, content) for _ in range(times)
