@@ -33,7 +33,7 @@ from tests.databases import (
     drop_database,
     new_database,
 )
-from tests.needs import MARKERS, group_of, longest_first, needs_of
+from tests.needs import MARKERS, group_of, longest_first, needs_of, seconds_of
 from tests.shared_servers import SharedServers
 
 _SHARED = pytest.StashKey[SharedServers]()
@@ -50,18 +50,23 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark each test with its needs and its group; several processes begin with the longest."""
-    tests: list[tuple[str, frozenset[str]]] = []
+    tests: list[tuple[str, float]] = []
     for item in items:
         needs = needs_of(getattr(item, "fixturenames", ()))
         group = group_of(item.nodeid, needs, _scopes_of(item))
         for marker in sorted(needs) or ["needs_nothing"]:
             item.add_marker(marker)
-        tests.append((group, needs))
+        tests.append((group, seconds_of(needs, _own_timeout(item))))
     if hasattr(config, "workerinput"):  # pytest-xdist: this is one process of several
         for item, (group, _) in zip(items, tests, strict=True):
             if group != item.nodeid:
                 item.add_marker(pytest.mark.xdist_group(group))
         items[:] = [items[position] for position in longest_first(tests)]
+
+
+def _own_timeout(item: pytest.Item) -> float:
+    mark = item.get_closest_marker("timeout")
+    return float(mark.args[0]) if mark is not None else 0.0
 
 
 def _scopes_of(item: pytest.Item) -> set[str]:

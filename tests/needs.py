@@ -43,9 +43,12 @@ _SECONDS: Mapping[str, float] = {
     "needs_nats": 0.5,
     "needs_postgres": 0.8,
     "needs_sandbox": 0.2,
+    "needs_servers": 10,
 }
 """About what a test with this need takes; only the order of the groups depends on it."""
 _SECONDS_OF_ANY = 0.02
+_PART_OF_A_TIMEOUT = 0.2
+"""A test with a timeout of its own takes long, and about this part of it."""
 _SHARED_SCOPES = frozenset({"class", "module", "package"})
 _NEEDED_ONCE = ("needs_images", "needs_browser", "needs_whole_cluster")
 """Not to be met in several processes: the images and the scene of the browser tests are too dear,
@@ -69,13 +72,19 @@ def group_of(test: str, needs: Collection[str], scopes: Collection[str]) -> str:
     return test if alone else test.partition("::")[0]
 
 
-def longest_first(tests: Sequence[tuple[str, Collection[str]]]) -> list[int]:
-    """Order tests, each given by its group and its needs, so that no long group comes last.
+def seconds_of(needs: Collection[str], timeout: float = 0) -> float:
+    """Estimate what a test takes; `timeout` is its own, 0 where it has none."""
+    known = _SECONDS_OF_ANY + sum(_SECONDS.get(need, 0) for need in needs)
+    return max(known, timeout * _PART_OF_A_TIMEOUT)
+
+
+def longest_first(tests: Sequence[tuple[str, float]]) -> list[int]:
+    """Order tests, each given by its group and its seconds, so that no long group comes last.
 
     Returns their positions. The tests of a group keep their order.
     """
-    seconds: Counter[str] = Counter()
-    for group, needs in tests:
-        seconds[group] += _SECONDS_OF_ANY + sum(_SECONDS.get(need, 0) for need in needs)
-    place = {group: number for number, (group, _) in enumerate(seconds.most_common())}
+    total: Counter[str] = Counter()
+    for group, seconds in tests:
+        total[group] += seconds
+    place = {group: number for number, (group, _) in enumerate(total.most_common())}
     return sorted(range(len(tests)), key=lambda position: place[tests[position][0]])

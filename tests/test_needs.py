@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.needs import FIXTURES, MARKERS, group_of, longest_first, needs_of
+from tests.needs import FIXTURES, MARKERS, group_of, longest_first, needs_of, seconds_of
 from tests.paths import REPOSITORY
 
 TEST = "tests/flows/test_sync.py::test_a_push"
@@ -55,5 +55,9 @@ def test_a_group_is_what_must_run_in_one_process(
 
 
 def test_the_longest_group_comes_first_and_keeps_its_order() -> None:
-    tests = [("quick", set[str]()), ("slow", {"needs_cluster"}), ("slow", {"needs_cluster"})]
-    assert longest_first(tests) == [1, 2, 0]
+    assert longest_first([("quick", 3.0), ("slow", 2.0), ("slow", 2.0)]) == [1, 2, 0]
+
+
+def test_a_test_with_a_long_timeout_of_its_own_counts_as_long() -> None:
+    assert seconds_of({"needs_cluster"}) < seconds_of({"needs_cluster"}, timeout=300)
+    assert seconds_of({"needs_images"}, timeout=10) == seconds_of({"needs_images"})

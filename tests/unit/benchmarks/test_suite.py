@@ -5,6 +5,7 @@ Nothing here is a time.
 
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from benchmarks.figures import BenchmarkReport, FigureRow
@@ -22,6 +23,8 @@ def by_name(report: BenchmarkReport) -> dict[str, FigureRow]:
     return {row.name: row for row in report.rows}
 
 
+@pytest.mark.timeout(300)
+@pytest.mark.usefixtures("own_servers")
 async def test_three_applications_through_the_whole_suite(sandbox_binary: Path) -> None:
     reports: dict[str, BenchmarkReport] = {}
 
