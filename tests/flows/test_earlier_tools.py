@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from tests.flows.agent_fixture import AgentFixture, is_synced
+from tests.support import eventually
 
 HEALING = {"automated": {"prune": True, "selfHeal": True}}
 GIT = """
@@ -65,6 +66,43 @@ async def test_a_field_of_an_earlier_tool_goes_at_the_first_sync(
     await written_by(agent, manager)
     agent.commit({"web/web.yaml": GIT})
     await agent.apply_app("web", "web", syncPolicy=HEALING)
+
+    await agent.until_synced("web")
+
+    live = await agent.get("apps/v1/deployments/web")
+    assert variables(live) == ["COLOUR"]
+    assert live is not None
+    assert "paused" not in live["spec"]
+
+
+async def test_server_side_apply_true_and_false_have_the_same_outcome(agent: AgentFixture) -> None:
+    agent.commit({"web/web.yaml": GIT})
+    seen = []
+    for written in ("true", "false"):
+        await written_by(agent, "kubectl-client-side-apply", replicas=2)
+        policy = {**HEALING, "syncOptions": [f"ServerSideApply={written}"]}
+        metadata = {"finalizers": ["resources-finalizer.argocd.argoproj.io"]}
+        await agent.apply_app(written, "web", metadata=metadata, syncPolicy=policy)
+        app = await agent.until_synced(written)
+        live = await agent.get("apps/v1/deployments/web")
+        assert live is not None
+        kinds = [one["type"] for one in app["status"].get("conditions", [])]
+        seen.append((live["spec"], variables(live), kinds))
+        await agent.delete_app(written)
+
+        async def is_gone() -> bool:
+            return await agent.get("apps/v1/deployments/web") is None
+
+        await eventually(is_gone)
+    assert seen[0] == seen[1]
+    assert seen[0][1:] == (["COLOUR"], [])
+
+
+async def test_a_field_of_the_named_manager_goes_at_the_first_sync(agent: AgentFixture) -> None:
+    await written_by(agent, "spinnaker")
+    agent.commit({"web/web.yaml": GIT})
+    note = {"argocd.argoproj.io/client-side-apply-migration-manager": "spinnaker"}
+    await agent.apply_app("web", "web", metadata={"annotations": note}, syncPolicy=HEALING)
 
     await agent.until_synced("web")
 
