@@ -21,7 +21,8 @@ from handlers.application.patch import merge_patch
 from handlers.fact_journal import journal_annotation
 from handlers.ports import StatusWrite
 
-_MANAGER = "argocd-controller"
+_MANAGER = "plumbline-agent"
+"""Another one than that of applied objects: a child of an app of apps is both."""
 
 
 class ApplicationPatches:
