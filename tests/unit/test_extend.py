@@ -25,6 +25,11 @@ _NAME = attrgetter("stem")
 each_example = pytest.mark.parametrize("patch", EXAMPLES, ids=_NAME)
 _TOUCHED = re.compile(r"^\+\+\+ b/(\S+)$", re.MULTILINE)
 _SECONDS = 240
+_IMPORT_EACH = """
+import importlib, sys
+for name in sys.argv[1:]:
+    print(importlib.import_module(name).__file__)
+"""
 
 
 def touched(patch: Path) -> tuple[str, ...]:
@@ -122,9 +127,8 @@ def check_example(patch: Path, patched: Path) -> None:
     assert modules
     assert tests
 
-    for module in modules:
-        source = f"import sys, {module}; print(sys.modules['{module}'].__file__)"
-        loaded = run(patched, [sys.executable, "-c", source]).strip()
-        assert Path(loaded).is_relative_to(patched)
+    loaded = run(patched, [sys.executable, "-c", _IMPORT_EACH, *modules]).splitlines()
+    assert len(loaded) == len(modules)
+    assert all(Path(file).is_relative_to(patched) for file in loaded)
     run(patched, [sys.executable, "-m", "ruff", "check", "--no-cache", *code])
     run(patched, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests])
