@@ -13,13 +13,16 @@ from agent.clock import SystemClock
 from agent.dependencies import AgentDependencies
 from agent.observe.counted_git import CountedGit
 from agent.renderer.renderer import SandboxRenderer
+from handlers.application.argo_settings import ArgoSettings
 from handlers.command import (
     RefreshCommandHandler,
     SyncCommandHandler,
     TerminateCommandHandler,
 )
 from handlers.compare import CompareHandler
-from handlers.delete import DeleteHandler
+from handlers.delete.deletion_conditions import DeletionConditions
+from handlers.delete.handler import DeleteHandler
+from handlers.delete.stage_runner import StageRunner
 from handlers.health.handler import AssessHandler
 from handlers.refresh.handler import RefreshHandler
 from handlers.render.evaluator import Evaluator
@@ -27,6 +30,8 @@ from handlers.render.handler import RenderHandler
 from handlers.routes import Handlers
 from handlers.sync.applier import Applier
 from handlers.sync.handler import DecideHandler, FailOnRenderErrorHandler
+from handlers.sync.hook_cleaner import HookCleaner
+from handlers.sync.operation_planner import OperationPlanner
 from handlers.sync.operation_starter import OperationStarter
 from handlers.sync.step import StepHandler
 
@@ -81,20 +86,40 @@ def _step(parts: AgentDependencies, git: CountedGit, clock: SystemClock) -> Step
         apps=apps,
         comparisons=comparisons,
         starter=OperationStarter(apps=apps, comparisons=comparisons, git=git, clock=clock),
+        planner=OperationPlanner(
+            apps=apps, live=parts.live, governance=parts.governance, clock=clock
+        ),
         applier=Applier(cluster=parts.cluster, live=parts.live, governance=parts.governance),
+        cleaner=HookCleaner(cluster=parts.cluster),
         clock=clock,
     )
 
 
 def _delete(parts: AgentDependencies, clock: SystemClock) -> DeleteHandler:
+    conditions = DeletionConditions(apps=parts.applications, clock=clock)
+
+    def settings() -> ArgoSettings:
+        return parts.argo_settings.now
+
+    stages = StageRunner(
+        apps=parts.applications,
+        live=parts.live,
+        cluster=parts.cluster,
+        renders=parts.renders,
+        artifacts=parts.artifacts,
+        governance=parts.governance,
+        conditions=conditions,
+        settings=settings,
+    )
     return DeleteHandler(
         apps=parts.applications,
         live=parts.live,
         cluster=parts.cluster,
         renders=parts.renders,
         governance=parts.governance,
-        clock=clock,
-        settings=lambda: parts.argo_settings.now,
+        stages=stages,
+        conditions=conditions,
+        settings=settings,
     )
 
 

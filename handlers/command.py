@@ -33,7 +33,8 @@ from handlers.application.history import deployed_entry
 from handlers.application.unsupported import unsupported_options
 from handlers.control_plane.governance import FROM_CONTROL_PLANE
 from handlers.ports import Apps, ClusterUnreachableError, StaleWriteError, StatusWrite
-from handlers.sync.operation_transitions import COMMAND_ID, info_of, under_way
+from handlers.sync.operation_info import COMMAND_ID, info_of
+from handlers.sync.operation_transitions import under_way
 
 _OF_DELETION = "Delete="
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from bus.events import CompareApp, Compared, Event, ManifestsRendered, RefreshApp
+from bus.events import CompareApp, Compared, DeleteApp, Event, ManifestsRendered, RefreshApp
 from bus.events.facts import DriftedObject
 from bus.route import Retry
 from handlers.application.application import Application
@@ -56,8 +56,12 @@ class CompareHandler:
 
     async def __call__(self, event: ManifestsRendered | CompareApp) -> Sequence[Event]:
         app = self.apps.get(event.app)
-        if app is None or app.deleting or app.is_skipped:
+        if app is None or app.is_skipped:
             return ()
+        if app.deleting:
+            # Its deletion may wait for the manifests of its hooks.
+            rendered = isinstance(event, ManifestsRendered)
+            return (DeleteApp(app=app.key),) if rendered else ()
         try:
             comparison = await self.comparisons.read(app)
         except UnavailableError as error:

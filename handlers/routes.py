@@ -47,7 +47,7 @@ from handlers.command import (
     TerminateCommandHandler,
 )
 from handlers.compare import CompareHandler
-from handlers.delete import DeleteHandler
+from handlers.delete.handler import DeleteHandler
 from handlers.health.handler import AssessHandler
 from handlers.refresh.handler import RefreshHandler
 from handlers.render.evaluator import RENDER_SECONDS

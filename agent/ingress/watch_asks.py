@@ -6,7 +6,7 @@ which set the status and remove the refresh annotation and `.operation`, lead to
 
 Of live objects changed content is compared and changed health assessed. Only an application's own
 objects count: not one with a copied tracking annotation, nor one that an operator makes. A vanished
-object of an application that is being deleted continues the deletion.
+object of an application that is being deleted continues the deletion, and so does a hook that ends.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from handlers.application.status import of_type
 from handlers.comparison.ignored_fields import IgnoredFields, pointed
 from handlers.comparison.object_diff import same_after_dry_run
 from handlers.control_plane.governance import GOVERNED
+from handlers.manifest.hooks import is_hook
 from handlers.ports import LiveObject
 from handlers.render.render_outcome import asked_refresh
 
@@ -164,12 +165,20 @@ def _asks(
     if app is None:
         return
     if is_deleting(app):
-        if change.after is None:
+        if change.after is None or _is_hook_that_goes_on(change):
             yield DeleteApp(app=app)
     elif _content_changed(change) and not _only_ignored_changed(change, ignored):
         yield CompareApp(app=app)
     elif _health_changed(change):
         yield AssessApp(app=app)
+
+
+def _is_hook_that_goes_on(change: LiveChange) -> bool:
+    """Tell a hook of another health: a deletion waits for the end of its hooks."""
+    after = change.after
+    if after is None or not after.body or not _health_changed(change):
+        return False
+    return is_hook(after.manifest)
 
 
 def _content_changed(change: LiveChange) -> bool:

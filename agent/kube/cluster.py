@@ -17,6 +17,7 @@ import orjson
 from agent.kube.client import ApplyQuery, KubeClient
 from agent.kube.discovery import collection_path, object_path
 from agent.kube.errors import ConflictError, NotFoundError, discreet, read_status
+from agent.kube.finalizers import Finalizers
 from agent.kube.live import LiveCluster
 from agent.kube.rights import InstalledRights
 from agent.kube.summary import MANAGER, summarise
@@ -40,6 +41,7 @@ class KubeCluster:
         self._client = client
         self._live = live
         self._rights = rights
+        self._finalizers = Finalizers(client, live, rights)
 
     async def apply(self, manifest: Manifest, options: ApplyOptions) -> LiveObject:
         kind = self._kind(manifest)
@@ -113,6 +115,9 @@ class KubeCluster:
                 return
             raise self._rights.explained(error) from error
         self._write_through(live, answer)
+
+    async def remove_finalizer(self, live: LiveObject, finalizer: str) -> None:
+        await self._finalizers.remove(live, finalizer)
 
     async def read(self, live: LiveObject, version: str) -> LiveObject:
         return summarise(await self._get(live, version), whole=True)

@@ -62,7 +62,8 @@ def _metadata_patch(metadata: Metadata, change: StatusWrite) -> dict[str, Any]:
     if removed:
         patch["annotations"] = dict[str, str | None].fromkeys(removed)
     kept = [name for name in metadata.finalizers if name not in change.remove_finalizers]
-    if len(kept) < len(metadata.finalizers):
+    kept += [name for name in change.add_finalizers if name not in kept]
+    if kept != list(metadata.finalizers):
         patch["finalizers"] = kept or None
     return patch
 

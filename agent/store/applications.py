@@ -38,7 +38,7 @@ from handlers.ports import (
     StaleWriteError,
     StatusWrite,
 )
-from handlers.sync.operation_transitions import COMMAND_ID
+from handlers.sync.operation_info import COMMAND_ID
 
 _REMEMBERED = 10_000
 _CLOCK = SystemClock()

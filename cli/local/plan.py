@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from cli import output
 from cli.command import new_app
@@ -25,11 +26,15 @@ from handlers.manifest.hooks import hook_of, is_hook
 from handlers.manifest.kinds import GroupKind
 from handlers.manifest.order import wave
 from handlers.ports import RepositoryError
-from handlers.sync.sync_plan import SyncAction, SyncStep, SyncTask
+from handlers.sync.hook_tasks import PHASES
+from handlers.sync.sync_plan import SyncAction, SyncPhase, SyncStep, SyncTask
 from handlers.sync.sync_plan import plan as order
 from sandbox.client.binary import SandboxMissingError
 
 app = new_app()
+
+_ON_THE_WAY = frozenset(SyncPhase) - {SyncPhase.SYNC_FAIL}
+"""The phases that a sync goes through if nothing fails."""
 
 
 @app.command(epilog="Exit codes: 0 planned, 2 an input cannot be used.")
@@ -118,17 +123,26 @@ def _is_application(document: InputDocument) -> bool:
 
 
 def steps_of(objects: Sequence[dict[str, Any]]) -> tuple[SyncStep, ...]:
-    return order(_task(manifest) for manifest in objects if not is_hook(manifest))
+    """Order objects and hooks; hooks of SyncFail and of a deletion are in no step."""
+    return order(task for manifest in objects for task in _tasks(manifest))
 
 
-def _task(manifest: dict[str, Any]) -> SyncTask:
-    return SyncTask(
+def _tasks(manifest: dict[str, Any]) -> Iterator[SyncTask]:
+    """One task for an object, and one in each of its phases for a hook."""
+    hook = hook_of(manifest)
+    named = access.key(manifest)
+    task = SyncTask(
         action=SyncAction.APPLY,
-        key=access.key(manifest),
+        key=named if named.name else replace(named, name=_name(manifest)),
         version=access.version(manifest),
         manifest=manifest,
         wave=wave(manifest),
+        hook=hook,
     )
+    if hook is None:
+        yield task
+    for phase in (PHASES[one] for one in (hook.phases if hook else ()) if one in PHASES):
+        yield replace(task, phase=phase)
 
 
 def _write(
@@ -144,10 +158,6 @@ def _write(
     if isinstance(planned, RenderedInput):
         found = refusals(planned.app, projects, planned.objects)
         complain(planned, found)
-    if hooks:
-        output.complain(
-            f"{first.file}: hooks are not part of the plan: this version does not run any"
-        )
     if as_json:
         of: dict[str, object] = {}
         if isinstance(planned, RenderedInput):
@@ -160,10 +170,13 @@ def _write(
         output.text(f"Step {number}: {step.phase.value}, wave {step.wave}")
         for task in step.tasks:
             space = f"{task.key.namespace}/" if task.key.namespace else ""
-            output.text(f"  {task.action.value} {task.key.kind} {space}{task.key.name}")
+            role = " (hook)" if task.hook else ""
+            output.text(f"  {task.action.value} {task.key.kind} {space}{task.key.name}{role}")
     for hook in hooks:
-        shown = ", ".join(_phases(hook)) or "of no phase"
-        output.text(f"Hook {shown}: {access.kind(hook)} {_name(hook)}")
+        shown = [phase for phase in _phases(hook) if phase not in _ON_THE_WAY]
+        if shown or not _phases(hook):
+            phases = ", ".join(shown) or "of no phase"
+            output.text(f"Hook {phases}: {access.kind(hook)} {_name(hook)}")
 
 
 def _phases(manifest: dict[str, Any]) -> list[str]:
@@ -194,6 +207,7 @@ def _object(task: SyncTask, found: ProjectRefusals | None) -> dict[str, object]:
         "kind": task.key.kind,
         "namespace": task.key.namespace,
         "name": task.key.name,
+        **({"hook": True} if task.hook else {}),
         **({} if found is None else {"refusals": found.of(task.manifest)}),
     }
 

@@ -53,6 +53,7 @@ def _show(it: ApplicationDetail, service: str, now: datetime) -> None:
     tables.facts(_facts(it, service, now))
     for condition in it.conditions:
         tables.line("!", condition.type, condition.message)
+    _hooks(it)
     _objects(it)
 
 
@@ -121,6 +122,25 @@ def _operation(it: ApplicationDetail, now: datetime) -> str:
     ended = age(str(known.get("finishedAt") or ""), now)
     when = f" ({'now' if ended == 'now' else f'{ended} ago'})" if ended else ""
     return ": ".join(filter(None, (it.phase, message))) + when
+
+
+def _hooks(it: ApplicationDetail) -> None:
+    """Print how the hooks of the last operation went, with what they say themselves."""
+    state = it.status.get("operationState")
+    result = state.get("syncResult") if isinstance(state, Mapping) else None
+    resources = result.get("resources") if isinstance(result, Mapping) else None
+    found = [one for one in resources or () if isinstance(one, Mapping) and one.get("hookType")]
+    if not found:
+        return
+    output.text("")
+    head = Columns(head=("Hook", "Object", "State", "Message"), kept=3, sentence=True)
+    tables.table(head, (_hook(one) for one in found[:_MOST_OBJECTS]), "")
+
+
+def _hook(it: Mapping[str, Any]) -> tuple[str, str, Text, str]:
+    name = "/".join(filter(None, (it.get("namespace"), it.get("name"))))
+    state = tables.status(str(it.get("hookPhase") or ""))
+    return str(it["hookType"]), f"{it.get('kind', '')} {name}", state, str(it.get("message") or "")
 
 
 def _objects(it: ApplicationDetail) -> None:

@@ -192,6 +192,11 @@ class SyncOperation(ResourceValue, frozen=True, kw_only=True):
         ways = (self.sync_strategy or {}).values()
         return any(isinstance(way, dict) and way.get("force") is True for way in ways)
 
+    @property
+    def runs_hooks(self) -> bool:
+        """Whether the sync runs hooks: not of chosen objects, nor with the strategy `apply`."""
+        return not self.resources and (self.sync_strategy or {}).get("apply") is None
+
 
 class InitiatedBy(ResourceValue, frozen=True, kw_only=True):
     username: str = ""

@@ -12,33 +12,9 @@ from handlers.application.policy import sync_options_of_app
 from handlers.application.spec import Source
 from handlers.application.unsupported import Unsupported, options_of_policy, unsupported_options
 from handlers.manifest.access import Manifest, annotation_words, kind, name
-from handlers.manifest.hooks import HookPhase, hook_of
 from handlers.manifest.options import SYNC_OPTIONS, is_object_option
 
-_DELETION_HOOKS = frozenset({HookPhase.PRE_DELETE, HookPhase.POST_DELETE})
 _NAMED = 5
-
-
-def unsupported_hooks(manifests: Iterable[Manifest]) -> Iterator[Unsupported]:
-    """An object that is set aside (`Skip`, a test of Helm) is rightly not applied."""
-    syncing: list[str] = []
-    deleting: list[str] = []
-    for one in manifests:
-        hook = hook_of(one)
-        if hook is None or not hook.phases:
-            continue
-        (deleting if _DELETION_HOOKS.issuperset(hook.phases) else syncing).append(_title(one))
-    if syncing:
-        yield Unsupported(
-            field=f"the hook annotation of {_listed(syncing)}",
-            consequence="these objects are not applied, so what they prepare or check is left out",
-            harmful=True,
-        )
-    if deleting:
-        yield Unsupported(
-            field=f"the hook annotation of {_listed(deleting)}",
-            consequence="these objects are not applied when the application is deleted",
-        )
 
 
 def unsupported_object_options(manifests: Iterable[Manifest]) -> Iterator[Unsupported]:
@@ -85,7 +61,6 @@ def unsupported(
         *options_of_policy(app),
         *_of_project(project),
         *_unknown(app, project),
-        *unsupported_hooks(written),
         *unsupported_object_options(written),
     )
 

@@ -20,6 +20,7 @@ from handlers.comparison.drift_summary import DriftSummary, ResourceState, compa
 from handlers.comparison.ignored_fields import IgnoredFields
 from handlers.comparison.normalised_objects import DesiredObjects
 from handlers.comparison.object_difference import DiffOutcome, DiffVerdict
+from handlers.manifest import access
 from handlers.manifest.access import Manifest
 from handlers.ports import LiveObject
 from handlers.ports.rendering import RenderRecord
@@ -68,6 +69,10 @@ class ComparedPair(msgspec.Struct, frozen=True, kw_only=True):
     def permitted(self) -> bool:
         return not self.denied
 
+    @property
+    def is_leaving(self) -> bool:
+        return self.state is PairState.LEAVING
+
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """All pairs in order of their keys, hooks, and what the settings keep out."""
@@ -75,6 +80,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     record: RenderRecord
     pairs: tuple[ComparedPair, ...]
     hooks: tuple[Manifest, ...] = ()
+    denied_hooks: Mapping[ResourceKey, str] = {}
+    """Hooks that the project or the owner's policy does not permit, and why."""
+    live_hooks: tuple[ResourceState, ...] = ()
+    """Hooks of this application that are in the cluster, whether Git still has them or not."""
     excluded: tuple[ResourceKey, ...] = ()
     """Desired objects whose kind the settings exclude: they are left alone."""
     held_by_settings: tuple[Unsupported, ...] = ()
@@ -108,7 +117,16 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
             msgspec.structs.replace(one, denied=one.denied or denials.get(one.key, ""))
             for one in left
         )
-        return msgspec.structs.replace(self, pairs=tuple(pairs)) if denials else self
+        hooks = {key: why for key, why in denials.items() if key in self.hook_keys}
+        denied = {**hooks, **self.denied_hooks}
+        if not denials:
+            return self
+        return msgspec.structs.replace(self, pairs=tuple(pairs), denied_hooks=denied)
+
+    @property
+    def hook_keys(self) -> frozenset[ResourceKey]:
+        """The keys of all desired hooks; one with a generated name has none."""
+        return frozenset(map(access.key, self.hooks))
 
     def of(self, *states: PairState) -> tuple[ComparedPair, ...]:
         """The pairs in any of these states."""
@@ -189,8 +207,14 @@ def joined(summary: DriftSummary, inputs: ComparisonInput) -> Comparison:
         for resource in summary.resources
         if not resource.hook and (resource.key in desired or resource.key not in inputs.denied)
     )
+    hooks = map(access.key, inputs.desired.hooks)
     return Comparison(
-        record=inputs.record, pairs=pairs, hooks=inputs.desired.hooks, excluded=inputs.excluded
+        record=inputs.record,
+        pairs=pairs,
+        hooks=inputs.desired.hooks,
+        denied_hooks={key: inputs.denied[key] for key in hooks if key in inputs.denied},
+        live_hooks=tuple(one for one in summary.resources if one.hook and one.live),
+        excluded=inputs.excluded,
     )
 
 

@@ -206,12 +206,13 @@ def _judged(state: ResourceState, outcome: DiffOutcome) -> ResourceState:
 
 def _hook(manifest: Manifest, live: LiveObjects) -> ResourceState:
     key = access.key(manifest)
+    found = live.get(key)
     return ResourceState(
         key=key,
         version=access.version(manifest),
         wave=wave(manifest),
         hook=True,
-        live=key in live,
+        live=found is not None and bool(found.body),
         counts=False,
     )
 

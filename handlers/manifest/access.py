@@ -123,6 +123,15 @@ def annotation_words(manifest: Manifest, key: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in words if word))
 
 
+def finalizers(manifest: Manifest) -> tuple[str, ...]:
+    found = get(manifest, "metadata", "finalizers")
+    return tuple(filter(_is_text, found)) if isinstance(found, list | tuple) else ()
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
 def uid(manifest: Manifest) -> str:
     return text(manifest, "metadata", "uid")
 

@@ -1,20 +1,27 @@
 """Hooks: which objects are hooks, and of which phases, by Argo CD's or Helm's annotations. Pure.
 
-If an object has any Argo CD hook type, Helm's are ignored. A Helm hook without a counterpart (test,
-rollback) is a hook of no phase: neither applied nor compared. `crd-install` is no hook at all.
+If an object has any Argo CD hook type, Helm's are ignored. A hook whose types have no meaning here
+(a misspelt word, Helm's test and rollback) is of no phase: neither applied nor compared.
+`crd-install` is no hook at all.
+
+A hook that is applied carries two marks. The finalizer keeps it in the cluster until its end was
+seen. The annotation names the try of the operation that applied it, so that the hook is known again
+after a crash, and is not mistaken for one of an earlier sync.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
-from handlers.manifest.access import Manifest, annotation_words
+from handlers.manifest.access import Manifest, annotation_words, finalizers, mapping
 
 HOOK = "argocd.argoproj.io/hook"
 HOOK_DELETE_POLICY = "argocd.argoproj.io/hook-delete-policy"
 HOOK_FINALIZER = "argocd.argoproj.io/hook-finalizer"
+HOOK_RUN = "plumbline.dev/hook-run"
 HELM_HOOK = "helm.sh/hook"
 HELM_HOOK_DELETE_POLICY = "helm.sh/hook-delete-policy"
 
@@ -35,7 +42,7 @@ class HookDeletePolicy(StrEnum):
 
 
 class Hook(msgspec.Struct, frozen=True):
-    """`phases` is empty for an object that is set aside: `Skip`, or a foreign Helm hook."""
+    """`phases` is empty for an object that is set aside: `Skip`, or a type without a meaning."""
 
     phases: tuple[HookPhase, ...]
     delete_policies: tuple[HookDeletePolicy, ...] = (HookDeletePolicy.BEFORE_HOOK_CREATION,)
@@ -65,10 +72,16 @@ def hook_of(manifest: Manifest) -> Hook | None:
         phases = tuple(_OWN[word] for word in own if word in _OWN)
         return Hook(phases, _delete_policies(manifest))
     helm = annotation_words(manifest, HELM_HOOK)
-    if not helm or "crd-install" in helm:
+    if "crd-install" in helm or not (own or helm):
         return None
     phases = tuple(dict.fromkeys(_HELM[word] for word in helm if word in _HELM))
     return Hook(phases, _delete_policies(manifest))
+
+
+def phases_of(manifest: Manifest) -> tuple[HookPhase, ...]:
+    """Return the phases in which the object is a hook; none for an ordinary object."""
+    hook = hook_of(manifest)
+    return hook.phases if hook else ()
 
 
 def is_hook(manifest: Manifest) -> bool:
@@ -79,6 +92,24 @@ def is_skipped(manifest: Manifest) -> bool:
     """Whether the object is neither applied nor compared, in any phase."""
     hook = hook_of(manifest)
     return hook is not None and not hook.phases
+
+
+def is_held(manifest: Manifest) -> bool:
+    """Whether the finalizer of hooks keeps the object in the cluster."""
+    return HOOK_FINALIZER in finalizers(manifest)
+
+
+def held(manifest: Manifest, run: str) -> dict[str, Any]:
+    """Copy a hook with its finalizer, and with the mark of the run that applies it."""
+    metadata = mapping(manifest, "metadata")
+    return {
+        **manifest,
+        "metadata": {
+            **metadata,
+            "annotations": {**mapping(metadata, "annotations"), HOOK_RUN: run},
+            "finalizers": list(dict.fromkeys((*finalizers(manifest), HOOK_FINALIZER))),
+        },
+    }
 
 
 def _delete_policies(manifest: Manifest) -> tuple[HookDeletePolicy, ...]:

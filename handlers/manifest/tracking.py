@@ -93,6 +93,18 @@ def stamp(manifest: Manifest, identity: str, destination_namespace: str = "") ->
     return {**manifest, "metadata": {**metadata, "annotations": annotations}}
 
 
+def named(manifest: Manifest, name: str) -> dict[str, Any]:
+    """Give a stamped manifest with `generateName` its name, in the tracking id too."""
+    metadata = {
+        key: value for key, value in mapping(manifest, "metadata").items() if key != "generateName"
+    }
+    annotations = dict(mapping(metadata, "annotations"))
+    if TRACKING_ID in annotations:
+        # The id of a nameless object ends where the name has to stand.
+        annotations[TRACKING_ID] = f"{annotations[TRACKING_ID]}{name}"
+    return {**manifest, "metadata": {**metadata, "name": name, "annotations": annotations}}
+
+
 def _same_group(tracked: str, own: str) -> bool:
     """Ingress moved from `extensions` to `networking.k8s.io`; its tracking ids stayed."""
     return tracked == own or {tracked, own} == {"extensions", "networking.k8s.io"}

@@ -21,6 +21,7 @@ class StatusWrite(msgspec.Struct, frozen=True, kw_only=True):
     clear_operation: bool = False
     """Remove `.operation`: it has moved to `status.operationState`."""
     remove_annotations: tuple[str, ...] = ()
+    add_finalizers: tuple[str, ...] = ()
     remove_finalizers: tuple[str, ...] = ()
     events: tuple[Event, ...] = ()
     """Events to publish for this write; facts among them are noted in it, in case of a crash."""

@@ -92,6 +92,10 @@ class ClusterWriter(Protocol):
         """
         ...
 
+    async def remove_finalizer(self, live: LiveObject, finalizer: str) -> None:
+        """Take one finalizer off exactly this object (by UID); an absent one is no error."""
+        ...
+
     async def read(self, live: LiveObject, version: str) -> LiveObject:
         """Read the object in another version of its kind: the index has only one."""
         ...

@@ -18,6 +18,7 @@ from bus.route import Retry
 from bus.status import ConditionType, Reason
 from handlers.application import times
 from handlers.application.application import REFRESH_ANNOTATION, Application
+from handlers.application.deletion_stage import hook_finalizers_of
 from handlers.application.desired_source import (
     as_desired,
     desired_revision,
@@ -78,7 +79,7 @@ class RenderHandler:
         if app is None:
             await self.renders.forget(ask.app)
             return ()
-        if app.deleting or app.is_skipped:
+        if app.is_skipped or (app.deleting and not hook_finalizers_of(app)):
             return ()
         app = as_desired(app)
         if conditions := self._problems(app):

@@ -11,12 +11,15 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bus.status import ResultStatus
+from msgspec.structs import replace
+
+from bus.status import OperationPhase, ResultStatus
 from handlers.application.application import Application
 from handlers.application.status import ResourceResult
 from handlers.comparison.dry_runs import gathered
 from handlers.comparison.normalised_objects import sent
 from handlers.control_plane.governance import Governance
+from handlers.manifest.access import mapping
 from handlers.manifest.options import SyncOptions, sync_options_of, with_live_options
 from handlers.ports import (
     ApplyRefusedError,
@@ -24,12 +27,13 @@ from handlers.ports import (
     ClusterWriter,
     LiveState,
 )
+from handlers.sync.move import Act
 from handlers.sync.object_sender import ObjectSender, ObjectToSend
-from handlers.sync.operation import Act
 from handlers.sync.operation_results import result
 from handlers.sync.sync_plan import SyncAction, SyncTask
 
 _AT_ONCE = 8
+_PREFIX = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +105,8 @@ class Applier:
         if not task.changed:
             return result(task, ResultStatus.SYNCED, "unchanged")
         live = self.live.get(task.key)
+        if task.hook is not None and request.dry_run:
+            task, live = _renamed(task), None
         options = sync_options_of(task.manifest, request.options)
         if live is not None and live.body:
             options = with_live_options(options, task.manifest, live.manifest)
@@ -117,7 +123,10 @@ class Applier:
         if sending.is_pending:
             return UnresolvedObject(task, "it is deleted, to be created anew", is_going=True)
         done = "created" if live is None else "configured"
-        return result(task, ResultStatus.SYNCED, _tried(done + sending.remark, request))
+        # A hook that is only tried does not run, so there is no end of it to wait for.
+        hook_phase = OperationPhase.SUCCEEDED if task.hook and request.dry_run else None
+        message = _tried(done + sending.remark, request)
+        return result(task, ResultStatus.SYNCED, message, hook_phase)
 
     async def _prune(self, task: SyncTask, request: ApplyRequest) -> ResourceResult:
         live = self.live.get(task.key)
@@ -144,6 +153,13 @@ def _refused(
     if request.may_retry:
         return UnresolvedObject(task, error.message)
     return result(task, ResultStatus.SYNC_FAILED, error.message)
+
+
+def _renamed(task: SyncTask) -> SyncTask:
+    """Try a hook under a name that nobody has: an older one of its own name would be gone first."""
+    metadata = {key: it for key, it in mapping(task.manifest, "metadata").items() if key != "name"}
+    metadata["generateName"] = f"{task.key.name[:_PREFIX]}-"
+    return replace(task, manifest={**task.manifest, "metadata": metadata})
 
 
 def _tried(message: str, request: ApplyRequest) -> str:

@@ -17,6 +17,7 @@ from bus.events import Compared, Event, RefreshApp, RenderFailed, StepOperation,
 from bus.route import Retry
 from bus.status import Reason, SyncStatus
 from handlers.application.application import Application
+from handlers.application.deletion_stage import finalizer_change
 from handlers.application.status import ApplicationStatus
 from handlers.comparison.comparison import Comparison
 from handlers.comparison.reader import ComparisonReader
@@ -26,6 +27,7 @@ from handlers.ports import (
     Clock,
     ClusterUnreachableError,
     Renders,
+    StaleWriteError,
     StatusWrite,
     UnavailableError,
 )
@@ -37,6 +39,7 @@ from handlers.sync.sync_decision import SyncSkip, SyncStart, decide, is_operatin
 from handlers.sync.sync_input import sync_input
 
 _AWAY = 5.0
+_AGAIN = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +58,24 @@ class DecideHandler:
             comparison = await self.comparisons.read(app)
             if comparison is None:
                 return (RefreshApp(app=app.key),)
-            return await self._decide(app, comparison)
+            return await self._decide(await self._with_finalizers(app, comparison), comparison)
         except UnavailableError as error:
             raise Retry(str(error), after=_AWAY) from error
+        except StaleWriteError as error:
+            raise Retry(str(error), after=_AGAIN) from error
+
+    async def _with_finalizers(self, app: Application, comparison: Comparison) -> Application:
+        """Set the finalizers by which hooks of a deletion are waited for, or remove them."""
+        change = finalizer_change(app, comparison.manifests)
+        if not (change.add or change.remove):
+            return app
+        write = StatusWrite(
+            status=app.status,
+            add_finalizers=change.add,
+            remove_finalizers=change.remove,
+            guarded=True,
+        )
+        return await self.apps.write(app, write)
 
     async def _decide(self, app: Application, comparison: Comparison) -> Sequence[Event]:
         project = self.apps.project(app.spec.project)

@@ -31,7 +31,8 @@ from handlers.application.status import (
 from handlers.application.sync_windows import windows_of
 from handlers.application.unsupported import conditions_of
 from handlers.application.unsupported_fields import unsupported
-from handlers.comparison.comparison import ComparedPair, Comparison, PairState
+from handlers.comparison.comparison import ComparedPair, Comparison
+from handlers.comparison.drift_summary import ResourceState
 from handlers.health.application_health import aggregate, health_state, member
 from handlers.manifest.kinds import KindInfo, defined_by
 from handlers.manifest.options import Consent, SyncOptions, sync_options_of
@@ -47,9 +48,9 @@ Lookup = Callable[[str, str], KindInfo | None]
 def progress_of_steps(
     steps: Iterable[SyncStep], get: Get, kind: Lookup
 ) -> Mapping[ResourceKey, ObjectProgress]:
-    return {
-        task.key: progress_of(task, get(task.key), kind) for step in steps for task in step.tasks
-    }
+    """Judge the objects of all steps; how hooks go is in their results."""
+    tasks = (one for step in steps for one in step.tasks if one.hook is None)
+    return {one.key: progress_of(one, get(one.key), kind) for one in tasks}
 
 
 def progress_of(task: SyncTask, live: LiveObject | None, kind: Lookup) -> ObjectProgress:
@@ -121,11 +122,7 @@ def observed(
         before,
         sync=_sync(app, comparison),
         health=health_state(before.health, health, at),
-        resources=tuple(
-            _resource(one, options)
-            for one in comparison.pairs
-            if one.state is not PairState.LEAVING
-        ),
+        resources=_resources(comparison, options),
         conditions=revised(before.conditions, _OWNED, conditions, at),
         summary=Summary(images=_images(comparison), external_urls=_urls(comparison)),
         source_type=comparison.record.source_type,
@@ -163,6 +160,25 @@ def _sync(app: Application, comparison: Comparison) -> SyncState:
             destination=app.spec.destination,
             ignore_differences=app.spec.ignore_differences,
         ),
+    )
+
+
+def _resources(comparison: Comparison, options: SyncOptions) -> tuple[ResourceStatus, ...]:
+    """List the objects, and the hooks that are in the cluster, in order of their keys."""
+    known = {it.key: _resource(it, options) for it in comparison.pairs if not it.is_leaving}
+    known |= {one.key: _hook(one) for one in comparison.live_hooks}
+    return tuple(known[key] for key in sorted(known))
+
+
+def _hook(state: ResourceState) -> ResourceStatus:
+    return ResourceStatus(
+        group=state.key.group,
+        version=state.version,
+        kind=state.key.kind,
+        namespace=state.key.namespace,
+        name=state.key.name,
+        hook=True,
+        sync_wave=state.wave,
     )
 
 

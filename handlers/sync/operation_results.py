@@ -1,6 +1,7 @@
 """The results of an operation, object by object, and the progress of objects since. Pure.
 
 Results are the operation's memory: an object with a result is not touched again in the same try.
+The result of a hook also says how the hook goes: Running, Succeeded, Failed or Error.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import msgspec
 
 from bus.events.operation_facts import ResourceOutcome
 from bus.identity import ResourceKey
-from bus.status import ResultStatus
+from bus.status import OperationPhase, ResultStatus
 from handlers.application.status import ResourceResult
-from handlers.sync.sync_plan import SyncTask
+from handlers.sync.sync_plan import SyncPhase, SyncTask, TaskId
 
 Results = tuple[ResourceResult, ...]
 
@@ -35,10 +36,17 @@ class ObjectProgress(msgspec.Struct, frozen=True):
 
 
 READY = ObjectProgress(ProgressState.READY)
+_UNSUCCESSFUL = (OperationPhase.FAILED, OperationPhase.ERROR)
 
 
-def result(task: SyncTask, status: ResultStatus, message: str) -> ResourceResult:
+def result(
+    task: SyncTask, status: ResultStatus, message: str, hook_phase: OperationPhase | None = None
+) -> ResourceResult:
+    """Make the result of a task; a hook that was applied runs, unless `hook_phase` knows more."""
     key = task.key
+    if task.hook is not None and hook_phase is None:
+        refused = status is ResultStatus.SYNC_FAILED
+        hook_phase = OperationPhase.FAILED if refused else OperationPhase.RUNNING
     return ResourceResult(
         group=key.group,
         version=task.version,
@@ -47,6 +55,8 @@ def result(task: SyncTask, status: ResultStatus, message: str) -> ResourceResult
         name=key.name,
         status=status,
         message=message,
+        hook_type=task.phase if task.hook is not None else "",
+        hook_phase=hook_phase or "",
         sync_phase=task.phase,
     )
 
@@ -55,15 +65,30 @@ def key_of(one: ResourceResult) -> ResourceKey:
     return ResourceKey(one.group, one.kind, one.namespace, one.name)
 
 
+def id_of(one: ResourceResult) -> TaskId:
+    return TaskId(one.sync_phase or SyncPhase.SYNC, key_of(one))
+
+
 def merged(before: Results, more: Iterable[ResourceResult]) -> Results:
-    """The newest result of each object, in the order in which objects were first met."""
-    newest = {key_of(one): one for one in before}
-    newest.update((key_of(one), one) for one in more)
+    """The newest result of each task, in the order in which tasks were first met."""
+    newest = {id_of(one): one for one in before}
+    newest.update((id_of(one), one) for one in more)
     return tuple(newest.values())
 
 
 def failures(results: Iterable[ResourceResult]) -> Results:
-    return tuple(one for one in results if one.status == ResultStatus.SYNC_FAILED)
+    """The objects that were refused, or ended badly: hooks, and what did not become healthy."""
+    return tuple(
+        one
+        for one in results
+        if one.status == ResultStatus.SYNC_FAILED or one.hook_phase in _UNSUCCESSFUL
+    )
+
+
+def running_hooks(results: Iterable[ResourceResult]) -> Results:
+    return tuple(
+        one for one in results if one.hook_type and one.hook_phase == OperationPhase.RUNNING
+    )
 
 
 def outcomes(results: Iterable[ResourceResult]) -> tuple[ResourceOutcome, ...]:
@@ -81,5 +106,9 @@ def count(results: Iterable[ResourceResult], status: ResultStatus) -> int:
 def in_words(names: Iterable[ResourceKey]) -> str:
     """Name objects as in `apps/Deployment/web and 2 more`."""
     keys = sorted(names)
-    first = "/".join(part for part in (keys[0].group, keys[0].kind, keys[0].name) if part)
+    first = title(keys[0])
     return first if len(keys) == 1 else f"{first} and {len(keys) - 1} more"
+
+
+def title(key: ResourceKey) -> str:
+    return "/".join(part for part in (key.group, key.kind, key.name) if part)

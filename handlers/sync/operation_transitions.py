@@ -17,15 +17,11 @@ from handlers.application.policy import duration_problems, namespace_metadata, s
 from handlers.application.spec import Operation, SyncOperation
 from handlers.application.status import OperationState, ResourceResult, SyncResult
 from handlers.application.times import written
-from handlers.sync.operation import Finish, policy_of, sync_result
+from handlers.sync.move import Finish
+from handlers.sync.operation import policy_of, sync_result
+from handlers.sync.operation_info import COMMAND_ID, END_REASON, OPERATION_ID, info_of
 from handlers.sync.operation_results import merged
 
-COMMAND_ID = "commandId"
-"""The name in `operation.info` under which a command leaves its id."""
-OPERATION_ID = "operationId"
-"""The name under which every operation keeps its own."""
-END_REASON = "endReason"
-"""Why an operation is not tried again: a `Reason`."""
 _HELD = "not tried again while it is held"
 
 
@@ -73,6 +69,13 @@ def finished(state: OperationState, end: Finish, now: datetime) -> OperationStat
         end = Finish(OperationPhase.ERROR, text)
     tries = f" (after {state.retry_count} retries)" if failed and state.retry_count else ""
     return replace(state, phase=end.phase, message=end.message + tries, finished_at=written(now))
+
+
+def not_cleaned(state: OperationState, message: str) -> Finish:
+    """The end of an operation whose hooks may not be let go or deleted."""
+    terminating = state.phase == OperationPhase.TERMINATING
+    about = "Operation termination had errors" if terminating else "hooks were not cleaned up"
+    return Finish(OperationPhase.ERROR, f"{about}: {message}", final=True)
 
 
 def restarted(state: OperationState) -> OperationState:
@@ -149,16 +152,6 @@ def under_way(app: Application) -> OperationState | None:
     """The operation that has begun and not ended; its next try may be yet to come."""
     state = app.status.operation_state
     return state if state is not None and not OperationPhase(state.phase).completed else None
-
-
-def operation_id(state: OperationState) -> str:
-    return info_of(state.operation, OPERATION_ID)
-
-
-def info_of(operation: Operation, name: str) -> str:
-    """The value of one entry of `operation.info`; empty where there is none."""
-    values = (str(one.get("value", "")) for one in operation.info if one.get("name") == name)
-    return next(values, "")
 
 
 def _identified(

@@ -40,8 +40,15 @@ def wait(last: OperationState, now: datetime) -> float:
     return max(0.0, delay - (since(last.finished_at, now) or 0.0))
 
 
-def permits_otherwise(last: OperationState, denied: AbstractSet[str]) -> bool:
-    """Whether `last` met rules of its project that are not the same now (`denied`)."""
+def permits_otherwise(
+    last: OperationState, denied: AbstractSet[str], hooks: AbstractSet[str]
+) -> bool:
+    """Whether `last` met rules of its project that are not the same now.
+
+    `denied` says what they deny of the objects now, `hooks` what of the hooks.
+    """
     failed = failures(results_of(last))
     then = {one.message for one in failed if NOT_PERMITTED in one.message}
-    return bool(then) and then != denied
+    sync = last.operation.sync
+    now = denied | hooks if sync is not None and sync.runs_hooks else denied
+    return bool(then) and then != now

@@ -8,24 +8,18 @@ the next step when it sees the health, and a retry brings the same message back 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
 from msgspec.structs import replace
 
 from bus.events import Event, RefreshApp, StepOperation
-from bus.identity import ResourceKey
 from bus.route import Retry
 from bus.status import OperationPhase
 from handlers.application import history
-from handlers.application.deletion_approval import approved_since, remedy
-from handlers.application.policy import namespace_differs
 from handlers.application.status import ApplicationStatus, OperationState
-from handlers.application.sync_windows import windows_of
-from handlers.comparison.comparison import Comparison, PairState
 from handlers.comparison.reader import ComparisonReader
-from handlers.control_plane.governance import is_from_control_plane
 from handlers.health.cause import health_fact
 from handlers.ports import (
     Apps,
@@ -34,25 +28,30 @@ from handlers.ports import (
     UnavailableError,
 )
 from handlers.sync.applier import Applier, ApplyRequest, UnresolvedObject
-from handlers.sync.destination_namespace import destination_namespace, namespace_work
-from handlers.sync.observed_status import defines, observed, progress_of_steps
-from handlers.sync.operation import (
+from handlers.sync.hook_cleaner import HookCleaner
+from handlers.sync.move import (
     Act,
+    CleanHooks,
     Done,
     Finish,
     OperationView,
     Restart,
     RetryDelay,
     Wait,
-    next_move,
-    policy_of,
 )
-from handlers.sync.operation_results import ObjectProgress, ProgressState
+from handlers.sync.observed_status import defines, observed
+from handlers.sync.operation import next_move, policy_of
+from handlers.sync.operation_planner import OperationPlanner
+from handlers.sync.operation_results import READY, ProgressState
 from handlers.sync.operation_starter import OperationStarter
-from handlers.sync.operation_transitions import finished, restarted, waiting, with_results
+from handlers.sync.operation_transitions import (
+    finished,
+    not_cleaned,
+    restarted,
+    waiting,
+    with_results,
+)
 from handlers.sync.step_run import StepRun, applied, ended, terminating
-from handlers.sync.sync_plan import plan
-from handlers.sync.sync_work import work_of
 
 _AWAY = 5.0
 _ACCEPTED_WITHIN = 10.0
@@ -60,8 +59,6 @@ _ACCEPTED_WITHIN = 10.0
 _AGAIN = 0.5
 _AGAIN_GOING = 2.0
 """Finalizers take their time; no watch tells of the end of an object that is not tracked."""
-
-_TOUCHED = (PairState.CHANGED, PairState.MISSING, PairState.EXTRA)
 
 Events = Sequence[Event]
 
@@ -71,7 +68,9 @@ class StepHandler:
     apps: Apps
     comparisons: ComparisonReader
     starter: OperationStarter
+    planner: OperationPlanner
     applier: Applier
+    cleaner: HookCleaner
     clock: Clock
 
     async def __call__(self, ask: StepOperation) -> Events:
@@ -92,16 +91,14 @@ class StepHandler:
             if fresh is None:
                 return run.facts
             run = terminating(run, fresh)
-            run, view = await self._view(run)
+            run, view = self.planner.look(run)
             move = next_move(run.state, view)
             match move:
-                case Act():
-                    run = await self._act(run, move)
-                case Restart():
-                    run = replace(run, state=restarted(run.state))
-                    if not run.revision:
-                        run = await self._write(run, self._status(run, run.state))
-                        return (*run.facts, RefreshApp(app=run.app.key))
+                case Act() | CleanHooks() | Restart():
+                    carried = await self._carry_out(run, move, view)
+                    if not isinstance(carried, StepRun):
+                        return carried
+                    run = carried
                 case Wait():
                     return await self._wait(run, move, view)
                 case RetryDelay():
@@ -113,42 +110,24 @@ class StepHandler:
                 case _:
                     assert_never(move)
 
-    async def _view(self, run: StepRun) -> tuple[StepRun, OperationView]:
-        """Plan the operation anew, and look at the progress of what was applied."""
-        app, options, operation = run.app, run.options, run.state.operation
-        approved = approved_since(app, run.state.started_at)
-        work = work_of(self._permitted(run), run.sync, options, prunes_approved=approved)
-        may = self.applier.governance.creates_namespace(
-            app, operation, app.spec.destination.namespace
-        )
-        space = destination_namespace(app, options, self.applier.live, may_write=may)
-        work = work.plus(namespace_work(space, run.comparison, options))
-        steps = plan(work.tasks)
-        run = replace(run, state=with_results(run.state, work.settled)) if work.settled else run
-        progress: Mapping[ResourceKey, ObjectProgress] = {}
-        if not run.sync.dry_run:
-            progress = progress_of_steps(steps, self.applier.live.get, self.applier.live.kind)
-        now, blocked = self.clock.now(), self._blocked(run)
-        view = OperationView(
-            steps=steps, progress=progress, now=now, blocked=blocked, remedy=remedy(app)
-        )
-        return run, view
-
-    def _blocked(self, run: StepRun) -> str:
-        """Why a sync window forbids the next act; the window timer asks for the step after it."""
-        if run.sync.dry_run:
-            return ""
-        windows = windows_of(run.app, self.apps.project(run.app.spec.project))
-        by_hand = not run.state.operation.initiated_by.automated
-        problem = windows.problem(self.clock.now(), by_hand=by_hand, began=run.began)
-        return f"Sync operation blocked by sync window: {problem}" if problem else ""
-
-    def _permitted(self, run: StepRun) -> Comparison:
-        """Deny what the policy forbids the control plane, if the operation came over the link."""
-        if not is_from_control_plane(run.state.operation):
-            return run.comparison
-        touched = {one.key for one in run.comparison.of(*_TOUCHED)}
-        return run.comparison.denying(self.applier.governance.control_plane_denials(touched))
+    async def _carry_out(
+        self, run: StepRun, move: Act | CleanHooks | Restart, view: OperationView
+    ) -> StepRun | Events:
+        """Return the run to go on with, or the events where it stops here."""
+        match move:
+            case Act() if view.has_hooks and run.is_to_be_written:
+                # A hook that was applied must be known again after a crash: by this operation.
+                return await self._write(run, self._status(run, run.state))
+            case Act():
+                return await self._act(run, move)
+            case CleanHooks():
+                return await self._clean(run, move)
+            case Restart():
+                run = replace(run, state=restarted(run.state))
+                if run.revision:
+                    return run
+                run = await self._write(run, self._status(run, run.state))
+                return (*run.facts, RefreshApp(app=run.app.key))
 
     async def _act(self, run: StepRun, act: Act) -> StepRun:
         elapsed = (self.clock.now() - run.began).total_seconds()
@@ -159,7 +138,7 @@ class StepHandler:
             may_retry=elapsed < _ACCEPTED_WITHIN,
         )
         outcome = await self.applier.apply(act, request)
-        run = replace(run, state=with_results(run.state, outcome.results))
+        run = replace(run, state=with_results(run.state, (*act.results, *outcome.results)))
         if outcome.results:
             run = run.emit(applied(run, act, outcome.results))
         if outcome.unresolved:
@@ -168,6 +147,18 @@ class StepHandler:
             await self.applier.cluster.refresh_kinds()
         comparison = await self.comparisons.read(run.app)
         return replace(run, comparison=comparison or run.comparison)
+
+    async def _clean(self, run: StepRun, move: CleanHooks) -> StepRun | Events:
+        """Write first how the hooks ended: of a hook that is gone it cannot be seen any more."""
+        run = replace(run, state=with_results(run.state, move.results))
+        run = await self._write(run, self._status(run, run.state))
+        propagation = run.options.prune_propagation.value
+        refused = await self.cleaner.clean(move.release, move.delete, propagation)
+        if refused is None:
+            return run
+        if not refused.permanent:
+            raise Retry(refused.message, after=_AGAIN, emit=run.facts)
+        return await self._finish(run, not_cleaned(run.state, refused.message))
 
     async def _come_back(self, run: StepRun, unresolved: Sequence[UnresolvedObject]) -> None:
         first = unresolved[0]
@@ -185,7 +176,7 @@ class StepHandler:
         state = waiting(run.state, move.message)
         run = await self._write(run, self._status(run, state))
         unserved = any(
-            defines(task) and view.progress[task.key].state is ProgressState.WAITING
+            defines(task) and view.progress.get(task.key, READY).state is ProgressState.WAITING
             for step in view.steps
             for task in step.tasks
         )
@@ -218,9 +209,7 @@ class StepHandler:
         failed = state.phase in (OperationPhase.FAILED, OperationPhase.ERROR)
         error = state.message if failed else ""
         project = self.apps.project(run.app.spec.project)
-        known = replace(run.app, status=replace(run.app.status, operation_state=state))
-        comparison = replace(run.comparison, namespace_differs=namespace_differs(known))
-        status = observed(run.app, project, comparison, self.clock.now(), error)
+        status = observed(run.app, project, run.comparison, self.clock.now(), error)
         status = replace(status, operation_state=state)
         if state.phase == OperationPhase.SUCCEEDED and not run.sync.resources:
             kept = history.recorded(status.history, state, run.app.spec)

@@ -24,9 +24,10 @@ from handlers.application.spec import Operation, SyncOperation
 from handlers.application.status import OperationState, ResourceResult
 from handlers.comparison.comparison import Comparison
 from handlers.manifest.options import SyncOptions
-from handlers.sync.operation import Act, sync_result
+from handlers.sync.move import Act
+from handlers.sync.operation import sync_result
+from handlers.sync.operation_info import operation_id
 from handlers.sync.operation_results import count, key_of, outcomes
-from handlers.sync.operation_transitions import operation_id
 from handlers.sync.sync_work import options_of
 
 _DURATION_DIGITS = 3
@@ -57,6 +58,13 @@ class StepRun(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def revision(self) -> Revision:
         return Revision(sync_result(self.state).revision)
+
+    @property
+    def is_to_be_written(self) -> bool:
+        """Whether nothing in the cluster tells of this operation yet, and something should."""
+        known = self.app.status.operation_state
+        written = known is not None and operation_id(known) == operation_id(self.state)
+        return not (written or self.sync.dry_run)
 
     def emit(self, *facts: Event) -> StepRun:
         return replace(self, facts=(*self.facts, *facts))

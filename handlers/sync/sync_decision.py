@@ -38,6 +38,8 @@ class SyncInput(msgspec.Struct, frozen=True, kw_only=True):
     """Why something that Git has may not be applied."""
     namespace_differs: bool = False
     """Whether the metadata of the destination's Namespace is yet to be applied."""
+    hooks: frozenset[str] | None = None
+    """Why its hooks may not run, which only a whole sync runs; None where it has no hooks."""
     held: tuple[str, ...] = ()
     """Unsupported fields whose neglect could do harm, each with its consequence."""
     windows: SyncWindows = SyncWindows(project="")
@@ -59,7 +61,8 @@ class SyncStart(msgspec.Struct, frozen=True, kw_only=True):
 def decide(app: Application, sync_input: SyncInput, now: datetime) -> SyncSkip | SyncStart:
     """Say whether to sync now; an attempt of the same revision counts unless its rules changed."""
     last = last_attempt(app, sync_input.revision)
-    if last is not None and (permits_otherwise(last, sync_input.denied) or was_held(last)):
+    hooks = sync_input.hooks or frozenset()
+    if last is not None and (permits_otherwise(last, sync_input.denied, hooks) or was_held(last)):
         last = None
     if sync_input.namespace_differs:
         last = None
@@ -133,11 +136,13 @@ def _needless(
 ) -> SyncSkip | None:
     """A revision that changes nothing is still deployed once, so that the history knows it.
 
-    It also mends the record where the agent was killed after its last apply.
+    It also mends the record where the agent was killed after its last apply. But hooks alone are no
+    reason to sync, as in Argo CD: their operation is on record before anything is applied.
     """
     if sync_input.status is SyncStatus.UNKNOWN:
         return _skip(Reason.CONDITIONS_BLOCK, "it is not known whether live equals desired")
-    if sync_input.status is SyncStatus.SYNCED and last is not None:
+    recorded = last is not None or sync_input.hooks is not None
+    if sync_input.status is SyncStatus.SYNCED and recorded and not sync_input.namespace_differs:
         return _skip(Reason.ALREADY_SYNCED, "live equals desired")
     if sync_input.extra and not sync_input.differing and not policy.prune:
         return _skip(

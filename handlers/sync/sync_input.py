@@ -8,7 +8,9 @@ from handlers.application.application import Application, AppProject
 from handlers.application.sync_windows import windows_of
 from handlers.application.unsupported_fields import unsupported
 from handlers.comparison.comparison import ComparedPair, Comparison, PairState
+from handlers.manifest.hooks import phases_of
 from handlers.manifest.options import Consent, sync_options_of
+from handlers.sync.hook_tasks import PHASES
 from handlers.sync.sync_decision import SyncInput
 from handlers.sync.sync_work import options_of, shared_problems
 
@@ -25,6 +27,7 @@ def sync_input(app: Application, project: AppProject | None, comparison: Compari
             one.key for one in comparison.pairs if one.state in _DIFFERING or not one.permitted
         ),
         denied=frozenset(_denied(app, comparison)),
+        hooks=frozenset(comparison.denied_hooks.values()) if _has_hooks(comparison) else None,
         namespace_differs=comparison.namespace_differs,
         extra=tuple(one.key for one in comparison.of(PairState.EXTRA) if _may_go(app, one)),
         held=tuple(
@@ -37,6 +40,11 @@ def sync_input(app: Application, project: AppProject | None, comparison: Compari
         ),
         windows=windows_of(app, project),
     )
+
+
+def _has_hooks(comparison: Comparison) -> bool:
+    """Whether a sync has hooks to run: those of a deletion are none of it."""
+    return any(phase in PHASES for hook in comparison.hooks for phase in phases_of(hook))
 
 
 def _may_go(app: Application, pair: ComparedPair) -> bool:

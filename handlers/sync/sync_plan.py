@@ -2,8 +2,10 @@
 
 The order is Argo CD's: phase, wave, kind, name. Then what others need is moved forward: a Namespace
 to the first object in it, a CustomResourceDefinition to a step of its own before the first object
-of its kind. Prunes run through the waves backwards. The plan is a pure function of the tasks, so
-that it is the same again after a restart; which step is due is `operation`'s question.
+of its kind, perhaps into PreSync. Prunes run through the waves backwards. Hooks of SyncFail are no
+part of the way: all of them are one step, for the case that the way fails. The plan is a pure
+function of the tasks, so that it is the same again after a restart; which step is due is
+`operation`'s question.
 """
 
 from __future__ import annotations
@@ -11,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from itertools import groupby
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from bus.identity import ResourceKey
 from handlers.manifest.access import Manifest
+from handlers.manifest.hooks import Hook
 from handlers.manifest.kinds import GroupKind, defined_by
 from handlers.manifest.order import kind_rank
 
@@ -29,6 +33,15 @@ class SyncAction(StrEnum):
 class SyncPhase(StrEnum):
     PRE_SYNC = "PreSync"
     SYNC = "Sync"
+    POST_SYNC = "PostSync"
+    SYNC_FAIL = "SyncFail"
+
+
+class TaskId(NamedTuple):
+    """A task in its operation: one object may be a hook in several phases."""
+
+    phase: str
+    key: ResourceKey
 
 
 class SyncTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +59,12 @@ class SyncTask(msgspec.Struct, frozen=True, kw_only=True):
     """A prune that waits for a person's approval."""
     changed: bool = True
     """False: live equals desired, nothing is sent."""
+    hook: Hook | None = None
+    """None for an object of the desired state."""
+
+    @property
+    def id(self) -> TaskId:
+        return TaskId(self.phase, self.key)
 
 
 class SyncStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,12 +83,12 @@ class SyncStep(msgspec.Struct, frozen=True, kw_only=True):
 Slot = tuple[int, int, int]
 """Phase, wave, and 0 for definitions that others of the wave need, else 1."""
 
-_PHASE_RANK = {SyncPhase.PRE_SYNC: 0, SyncPhase.SYNC: 1}
+_PHASE_RANK = {phase: rank for rank, phase in enumerate(SyncPhase)}
 
 
 def plan(tasks: Iterable[SyncTask]) -> tuple[SyncStep, ...]:
-    """Order tasks; the same tasks give the same plan."""
-    all_tasks = tuple(tasks)
+    """Order tasks, but those of SyncFail; the same tasks give the same plan."""
+    all_tasks = tuple(task for task in tasks if task.phase is not SyncPhase.SYNC_FAIL)
     applies = [task for task in all_tasks if task.action is SyncAction.APPLY]
     users = _first_users(applies)
     slots: dict[Slot, list[SyncTask]] = {}
@@ -83,33 +102,54 @@ def plan(tasks: Iterable[SyncTask]) -> tuple[SyncStep, ...]:
     return tuple(_step(slots[slot]) for slot in sorted(slots))
 
 
-Users = Mapping[GroupKind | str, int]
+def failure_step(tasks: Iterable[SyncTask]) -> SyncStep | None:
+    """Join the hooks of SyncFail, of all waves, in one step; None where there are none."""
+    found = [task for task in tasks if task.phase is SyncPhase.SYNC_FAIL]
+    return _step(found) if found else None
+
+
+Place = tuple[int, int]
+"""Rank of the phase, and wave."""
+Users = Mapping[GroupKind | str, Place]
 
 
 def _first_users(applies: Iterable[SyncTask]) -> Users:
-    """The first wave that needs a kind, and the first that needs a namespace (by its name)."""
-    first: dict[GroupKind | str, int] = {}
+    """The first place that needs a kind, and the first that needs a namespace (by its name)."""
+    first: dict[GroupKind | str, Place] = {}
     for task in applies:
+        place = _place_of(task)
         for needed in (GroupKind(task.key.group, task.key.kind), task.key.namespace):
-            first[needed] = min(task.wave, first.get(needed, task.wave))
+            first[needed] = min(place, first.get(needed, place))
     return first
 
 
 def _place(task: SyncTask, users: Users) -> tuple[SyncTask, Slot]:
+    if task.hook is not None:
+        return task, _slot(task)
     if task.key.kind == "Namespace" and not task.key.group:
-        moved = replace(task, wave=min(task.wave, users.get(task.key.name, task.wave)))
+        moved = _moved(task, users.get(task.key.name, _place_of(task)))
         return moved, _slot(moved)
     needed = [
         users[kind.group_kind] for kind in defined_by(task.manifest) if kind.group_kind in users
     ]
     if not needed:
         return task, _slot(task)
-    moved = replace(task, wave=min(task.wave, *needed))
+    moved = _moved(task, *needed)
     return moved, (*_slot(moved)[:2], 0)
 
 
+def _moved(task: SyncTask, *places: Place) -> SyncTask:
+    """Move the task to the first of the places, unless it comes earlier anyway."""
+    rank, wave = min(_place_of(task), *places)
+    return replace(task, phase=tuple(SyncPhase)[rank], wave=wave)
+
+
+def _place_of(task: SyncTask) -> Place:
+    return (_PHASE_RANK[task.phase], task.wave)
+
+
 def _slot(task: SyncTask) -> Slot:
-    return (_PHASE_RANK[task.phase], task.wave, 1)
+    return (*_place_of(task), 1)
 
 
 def _reversed_waves(prunes: Sequence[SyncTask], applies: Sequence[SyncTask]) -> list[SyncTask]:
@@ -117,7 +157,8 @@ def _reversed_waves(prunes: Sequence[SyncTask], applies: Sequence[SyncTask]) -> 
     ordinary = [task for task in prunes if not task.prune_last]
     waves = sorted({task.wave for task in ordinary})
     mirrored = dict(zip(waves, reversed(waves), strict=True))
-    last = max((task.wave for task in (*applies, *ordinary)), default=0) + 1
+    syncing = (task.wave for task in (*applies, *ordinary) if task.phase is SyncPhase.SYNC)
+    last = max((0, *syncing)) + 1
     return [replace(task, wave=last if task.prune_last else mirrored[task.wave]) for task in prunes]
 
 

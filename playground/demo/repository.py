@@ -32,11 +32,26 @@ spec:
 _SERVICE = """\
 apiVersion: v1
 kind: Service
-metadata: {name: guestbook}
+metadata: {name: guestbook, annotations: {argocd.argoproj.io/sync-wave: "1"}}
 spec:
   selector: {app: guestbook}
   ports: [{port: 80, targetPort: 8080}]
 """
+
+_SMOKE_TEST = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: guestbook-smoke-test
+  annotations: {argocd.argoproj.io/hook: PostSync}
+spec:
+  backoffLimit: 0
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: test, image: "registry.example/smoke-test:1.0"}]
+"""
+"""It runs after each sync, so that a push is live as soon as without it."""
 
 BANNER = """\
 apiVersion: v1
@@ -138,6 +153,7 @@ def first_commit() -> dict[str, str]:
     return {
         "guestbook/deployment.yaml": guestbook_deployment("1.0"),
         "guestbook/service.yaml": _SERVICE,
+        "guestbook/smoke-test.yaml": _SMOKE_TEST,
         "guestbook/banner.yaml": BANNER,
         "checkout/deployment.yaml": _CHECKOUT,
         **_CHART,

@@ -41,9 +41,11 @@ async def _push_of_an_image(demo: RunningDemo) -> str:
 
 async def _rolled_out(demo: RunningDemo) -> str:
     async def seen() -> str:
-        words = spoken(await demo.application("guestbook"))
+        app = await demo.application("guestbook")
         ready = (await demo.api.get(_DEPLOYMENT))["status"].get("updatedReplicas") == 2
-        return words if ready and words.endswith("Synced, Healthy") else ""
+        hook = _hook(app)
+        good = ready and hook == "Succeeded" and spoken(app).endswith("Synced, Healthy")
+        return f"{spoken(app)}; the smoke test {hook}" if good else ""
 
     return await observe(demo, seen)
 
@@ -124,7 +126,7 @@ STAGES = (
     ),
     DemoStage(
         name="rollout",
-        expected="the new pods are ready and the application is Synced and Healthy",
+        expected="the new pods are ready, and the hook after the sync has succeeded",
         run=_rolled_out,
     ),
     DemoStage(
@@ -165,3 +167,10 @@ def _image(deployment: dict[str, Any]) -> str:
 def _condition(app: dict[str, Any], kind: str) -> str:
     conditions = app.get("status", {}).get("conditions", [])
     return next((str(one["message"]) for one in conditions if one["type"] == kind), "")
+
+
+def _hook(app: dict[str, Any]) -> str:
+    """How the hook of the last sync went; nothing where none has begun."""
+    result = app.get("status", {}).get("operationState", {}).get("syncResult", {})
+    hooks = [one for one in result.get("resources", []) if one.get("hookType")]
+    return str(hooks[0]["hookPhase"]) if hooks else ""

@@ -18,12 +18,6 @@ spec:
     metadata: {labels: {app: web}}
     spec: {containers: [{name: web, image: "registry.example/web:1.0"}]}
 """
-HOOK = """
-apiVersion: batch/v1
-kind: Job
-metadata: {name: migrate, annotations: {argocd.argoproj.io/hook: PreSync}}
-spec: {template: {spec: {restartPolicy: Never, containers: [{name: m, image: m}]}}}
-"""
 
 
 def warned(app: dict[str, Any]) -> str:
@@ -63,20 +57,6 @@ async def test_an_unknown_field_of_the_policy_holds_automated_syncs_until_it_is_
 
     app = await agent.until_synced("web")
     assert held(app) == ""
-
-
-async def test_hooks_hold_automated_syncs_until_a_person_syncs(agent: AgentFixture) -> None:
-    agent.commit({"web/a.yaml": config_map("a"), "web/hook.yaml": HOOK})
-    await agent.apply_app("web", "web", syncPolicy=HEALING)
-    app = await agent.until(held, app="web")
-    assert "Job migrate" in held(app)
-    assert await agent.get("configmaps/a") is None
-
-    await agent.patch_app("web", {"operation": {"sync": {}}})
-
-    app = await agent.until_synced("web")
-    assert "Job migrate" in held(app)
-    assert await agent.get("batch/v1/jobs/migrate") is None
 
 
 async def test_several_sources_are_refused_by_a_condition(agent: AgentFixture) -> None:

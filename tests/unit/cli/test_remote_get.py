@@ -15,7 +15,10 @@ async def test_one_application_is_shown_with_what_one_asks_first(service: Servic
     there = {"server": "https://kubernetes.default.svc", "namespace": "web"}
     spec = {**body.spec, "destination": there, "syncPolicy": policy}
     web = {"kind": "Deployment", "namespace": "web", "name": "site", "status": "OutOfSync"}
+    hook = {"kind": "Job", "namespace": "web", "name": "migrate", "hookType": "PreSync"}
+    hook |= {"hookPhase": "Failed", "message": "deadline exceeded"}
     operation = {"phase": "Failed", "message": "one hook failed"}
+    operation |= {"syncResult": {"resources": [hook]}}
     status = {"resources": [web], "operationState": operation, "summary": {"images": ["web:9"]}}
     body = msgspec.structs.replace(body, spec=spec, status={**body.status, **status})
     async with answering(service.running_service, body):
@@ -30,6 +33,10 @@ async def test_one_application_is_shown_with_what_one_asks_first(service: Servic
     assert rows["Images"] == "web:9"
     assert rows["Dashboard"] == f"{service.url}/applications/{plain['id']}"
     assert "Deployment web/site  ⧉ OutOfSync" in ran.out
+    (shown,) = [line for line in ran.out.splitlines() if line.startswith("PreSync")]
+    assert "Job web/migrate" in shown
+    assert "Failed" in shown
+    assert "deadline exceeded" in shown
 
 
 async def test_tasks_that_only_read_are_listed_with_all_alone(service: ServiceFixture) -> None:

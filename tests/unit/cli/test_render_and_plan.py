@@ -209,6 +209,12 @@ kind: Job
 metadata:
   name: migrate
   annotations: {argocd.argoproj.io/hook: PreSync}
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: undo
+  annotations: {argocd.argoproj.io/hook: SyncFail}
 """
 
 
@@ -218,11 +224,17 @@ def test_plan_shows_hooks_as_hooks(
 ) -> None:
     (repo / "web" / "all.yaml").write_text(MANIFESTS + HOOK)
     ran = with_sandbox("plan", "-f", app_file, "--repo", repo, *(["--json"] if as_json else []))
-    assert "hooks are not part of the plan" in ran.err
     if not as_json:
-        assert "Hook PreSync: Job migrate" in ran.out.splitlines()
+        assert ran.out.splitlines()[:3] == [
+            "Step 1: PreSync, wave 0",
+            "  apply Namespace shop",
+            "  apply Job shop/migrate (hook)",
+        ]
+        assert ran.out.splitlines()[-1] == "Hook SyncFail: Job undo"
         return
-    ((hook,),) = [answer["hooks"] for answer in ran.answers]
+    first = ran.answers[0]["steps"][0]
+    assert (first["phase"], first["objects"][-1]["hook"]) == ("PreSync", True)
+    ((hook, _),) = [answer["hooks"] for answer in ran.answers]
     assert (hook["kind"], hook["name"], hook["phases"]) == ("Job", "migrate", ["PreSync"])
 
 

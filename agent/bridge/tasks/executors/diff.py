@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from agent.bridge.reporting.object_nodes import VisibleObjects
 from agent.bridge.tasks.executors.desired_state import DesiredState, as_deployed, deployed_before
@@ -29,7 +30,9 @@ from handlers.comparison.normalised_objects import sent
 from handlers.comparison.object_diff import diff
 from handlers.comparison.owned_fields import parse_fields
 from handlers.comparison.reader import ComparisonReader
+from handlers.manifest import access
 from handlers.manifest.access import Manifest
+from handlers.manifest.hooks import HookPhase, phases_of
 from handlers.manifest.options import SyncOptions
 from handlers.render.evaluator import RenderEvaluation
 from handlers.report.items import LARGEST
@@ -40,6 +43,7 @@ from handlers.sync.destination_namespace import (
     namespace_key,
     namespace_work,
 )
+from handlers.sync.hook_tasks import PHASES
 from handlers.sync.operation_results import key_of
 from handlers.sync.sync_plan import SyncAction, SyncTask
 from handlers.sync.sync_work import options_of, work_of
@@ -85,7 +89,7 @@ class DiffExecutor:
         governance, live = self.objects.governance, self.objects.live
         touched = {
             one.key for one in comparison.of(PairState.CHANGED, PairState.MISSING, PairState.EXTRA)
-        }
+        } | comparison.hook_keys
         whole = comparison.denying(governance.control_plane_denials(touched))
         options = options_of(app, _operation(args)) if args.options else options_of(app)
         may = governance.may_create_namespace(app.spec.destination.namespace)
@@ -180,7 +184,28 @@ def intents(
             IntendedChange.REFUSE if one.status == ResultStatus.SYNC_FAILED else IntendedChange.SKIP
         )
         found.append(Intent(key=str(key_of(one)), action=action, note=one.message))
+    if _operation(args).runs_hooks and args.history_id is None:
+        found.extend(_of_hooks(comparison))
     return tuple(found)
+
+
+def _of_hooks(comparison: Comparison) -> Iterator[Intent]:
+    """The hooks that a sync runs if nothing fails; a rollback runs none."""
+    for manifest in comparison.hooks:
+        phases = [one.value for one in phases_of(manifest) if one in PHASES]
+        key = access.key(manifest)
+        denied = comparison.denied_hooks.get(key, "")
+        if denied and phases:
+            yield Intent(key=str(key), action=IntendedChange.REFUSE, note=denied)
+        elif set(phases) - {HookPhase.SYNC_FAIL}:
+            note = f"{', '.join(phases)} hook"
+            yield Intent(key=str(_titled(manifest)), action=IntendedChange.CREATE, note=note)
+
+
+def _titled(manifest: Manifest) -> ResourceKey:
+    """The key of a hook; the name that it will be given is shown by its beginning."""
+    key = access.key(manifest)
+    return key if key.name else replace(key, name=f"{access.generate_name(manifest)}*")
 
 
 def _of_tasks(tasks: tuple[SyncTask, ...], missing: set[ResourceKey]) -> Iterator[Intent]:

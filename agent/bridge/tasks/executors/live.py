@@ -58,7 +58,8 @@ class TreeExecutor:
         hidden = self.objects.is_hidden
         status = {_key(one): one for one in app.status.resources if not hidden(_key(one))}
         shown = [_shown(node, status.get(key), pods.get(key)) for key, node in nodes.items()]
-        absent = [_absent(one) for key, one in status.items() if key not in nodes]
+        wanted = {key: one for key, one in status.items() if not one.hook}
+        absent = [_absent(one) for key, one in wanted.items() if key not in nodes]
         return {"nodes": [*shown, *absent]}
 
     async def _pods(self, nodes: Mapping[ResourceKey, ObjectNode]) -> dict[ResourceKey, Any]:

@@ -21,7 +21,7 @@ from bus.status import OperationPhase
 from handlers.application.application import SKIP_RECONCILE, Application
 from handlers.application.status import OperationState
 from handlers.command import commands_of, is_known
-from handlers.sync.operation_transitions import COMMAND_ID, info_of
+from handlers.sync.operation_info import COMMAND_ID, info_of
 
 _BEGIN_SECONDS = 60.0
 """Within which an operation must be requested or running, ours or one before ours."""

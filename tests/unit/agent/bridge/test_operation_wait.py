@@ -16,7 +16,7 @@ from agent.store.applications import Applications
 from bus.events import OperationFinished, SyncApp
 from bus.identity import AppKey, Revision
 from bus.status import OperationPhase
-from handlers.sync.operation_transitions import COMMAND_ID
+from handlers.sync.operation_info import COMMAND_ID
 
 WEB = AppKey("argocd", "web")
 COMMAND = SyncApp(id="c1", actor="ann", app=WEB)

@@ -63,6 +63,20 @@ def test_what_the_project_denies_is_refused_with_the_reason() -> None:
     assert (refused.action, refused.note) == (IntendedChange.REFUSE, "not permitted here")
 
 
+def test_hooks_that_would_run_are_listed_and_a_rollback_runs_none() -> None:
+    hooks = (manifest("h", hook="PreSync"), manifest("f", hook="SyncFail"))
+    seen = comparison((A, *hooks), (live(A),))
+    (hook,) = intents_of(seen, DiffArguments())
+    assert (hook.key, hook.action, hook.note) == (
+        str(key("h")),
+        IntendedChange.CREATE,
+        "PreSync hook",
+    )
+    assert reported(seen, DiffArguments(history_id=0)) == {}
+    denied = comparison((A, *hooks), (live(A),), denied={key("h"): "not permitted here"})
+    assert reported(denied, DiffArguments()) == {"h": "refuse"}
+
+
 def test_only_the_chosen_objects() -> None:
     chosen = DiffArguments(
         resources=(ObjectArguments(kind="ConfigMap", namespace="shop", name="b"),)

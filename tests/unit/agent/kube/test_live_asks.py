@@ -3,10 +3,12 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import orjson
 import pytest
 
 from agent.ingress.watch_asks import asks_for_change
 from agent.kube.live_change import LiveChange
+from agent.kube.summary import summarise
 from bus.events.event import Ask
 from bus.events.requests import AssessApp, CompareApp, DeleteApp
 from bus.identity import AppKey
@@ -14,7 +16,7 @@ from bus.status import HealthStatus
 from handlers.application.ignore_rules import ignore_rules, read_rule
 from handlers.application.spec import IgnoreDifference
 from handlers.ports import LiveObject
-from tests.unit.agent.kube.object_samples import live
+from tests.unit.agent.kube.object_samples import config_map, live
 
 SHOP = AppKey("argocd", "shop")
 SHELF = AppKey("argocd", "shelf")
@@ -90,3 +92,12 @@ def test_a_change_of_ignored_fields_alone_is_not_compared(
 ) -> None:
     change = LiveChange(before=before, after=after)
     assert asks_for_change(change, app_of, lambda _: False, COLOUR) == expected
+
+
+def test_a_deletion_goes_on_when_a_hook_has_another_health() -> None:
+    manifest = config_map()
+    manifest["metadata"]["annotations"]["argocd.argoproj.io/hook"] = "PreDelete"
+    hook = summarise(orjson.dumps(manifest))
+    failed = msgspec.structs.replace(hook, health=HealthStatus.DEGRADED)
+    assert asked(hook, failed, deleting=True) == (DeleteApp(app=SHOP),)
+    assert asked(hook, hook, deleting=True) == ()

@@ -91,21 +91,8 @@ def manifest(name: str, **annotations: str) -> dict[str, Any]:
     return {"kind": "Job", "metadata": {"name": name, "annotations": notes}}
 
 
-def test_hooks_are_named_and_hold() -> None:
-    written = [manifest("migrate", hook="PreSync"), manifest("plain")]
-    (found,) = unsupported(application(), project(), written)
-    assert found.harmful
-    assert "Job migrate" in found.message
-    assert "plain" not in found.message
-
-
-def test_hooks_of_the_deletion_are_reported_and_hold_no_sync() -> None:
-    (found,) = unsupported(application(), project(), [manifest("clean", hook="PostDelete")])
-    assert not found.harmful
-
-
-@pytest.mark.parametrize("hook", ["Skip"])
-def test_an_object_that_is_set_aside_is_not_reported(hook: str) -> None:
+@pytest.mark.parametrize("hook", ["Skip", "PreSync", "PostDelete"])
+def test_a_hook_that_is_acted_on_is_not_reported(hook: str) -> None:
     assert unsupported(application(), project(), [manifest("test", hook=hook)]) == ()
 
 

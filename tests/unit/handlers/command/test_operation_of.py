@@ -6,7 +6,7 @@ from bus.events import SyncApp
 from bus.identity import AppKey, ResourceKey, Revision
 from handlers.application.spec import Operation
 from handlers.command import operation_of
-from handlers.sync.operation_transitions import COMMAND_ID, info_of
+from handlers.sync.operation_info import COMMAND_ID, info_of
 from tests.unit.handlers.application.builders import REPO, application
 
 APP = AppKey("argocd", "web")

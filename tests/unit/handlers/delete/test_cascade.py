@@ -4,7 +4,7 @@ import pytest
 
 from handlers.application.application import RESOURCES_FINALIZER
 from handlers.application.deletion_approval import DELETION_APPROVED
-from handlers.delete import cascade, finalizers_of, unconfirmed
+from handlers.delete.cascade import cascade, finalizers_of, unconfirmed
 from handlers.manifest.options import SyncOptions, parse_sync_options
 from handlers.ports import LiveObject
 from tests.unit.handlers.application.builders import application

@@ -29,6 +29,8 @@ def annotated(argo: str = "", helm: str = "", **more: str) -> dict[str, object]:
         ("", "pre-rollback", []),
         ("Sync", "post-install", ["Sync"]),
         ("Nonsense", "post-install", ["PostSync"]),
+        ("Nonsense", "", []),
+        ("Skip,PreSync", "", ["PreSync"]),
     ],
 )
 def test_phases_of_a_hook(argo: str, helm: str, phases: list[str]) -> None:
@@ -37,7 +39,7 @@ def test_phases_of_a_hook(argo: str, helm: str, phases: list[str]) -> None:
     assert [phase.value for phase in hook.phases] == phases
 
 
-@pytest.mark.parametrize(("argo", "helm"), [("", ""), ("Nonsense", ""), ("", "crd-install")])
+@pytest.mark.parametrize(("argo", "helm"), [("", ""), ("", "crd-install")])
 def test_ordinary_objects_are_no_hooks(argo: str, helm: str) -> None:
     assert not is_hook(annotated(argo, helm))
     assert not is_skipped(annotated(argo, helm))

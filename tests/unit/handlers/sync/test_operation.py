@@ -14,26 +14,15 @@ from bus.identity import ResourceKey, Revision
 from bus.status import OperationPhase, ResultStatus
 from handlers.application.spec import Backoff, InitiatedBy, Operation, RetryStrategy
 from handlers.application.status import OperationState
-from handlers.sync.operation import (
-    TERMINATED,
-    Act,
-    Done,
-    Finish,
-    Move,
-    OperationView,
-    Restart,
-    RetryDelay,
-    Wait,
-    next_move,
-    retry_at,
-)
+from handlers.sync.move import Act, Done, Finish, Move, OperationView, Restart, RetryDelay, Wait
+from handlers.sync.operation import TERMINATED, next_move, retry_at
+from handlers.sync.operation_info import operation_id
 from handlers.sync.operation_results import READY, ObjectProgress, ProgressState, key_of, result
 from handlers.sync.operation_transitions import (
     begun,
     finished,
     held,
     is_superseded,
-    operation_id,
     repinned,
     restarted,
     superseded,

@@ -8,8 +8,9 @@ import msgspec
 from bus.status import HealthStatus, ResultStatus
 from handlers.application.spec import Operation, SyncOperation, SyncResource
 from handlers.manifest.options import SyncOptions, parse_sync_options
+from handlers.sync.move import Act, Finish, OperationView, Wait
 from handlers.sync.observed_status import observed, progress_of
-from handlers.sync.operation import Act, Finish, OperationView, Wait, next_move
+from handlers.sync.operation import next_move
 from handlers.sync.operation_results import READY, ProgressState
 from handlers.sync.operation_transitions import begun, with_results
 from handlers.sync.sync_plan import SyncAction, plan

@@ -1,0 +1,83 @@
+"""The hooks of a stage of a deletion: their names, how they go, and what becomes of them. Pure.
+
+All hooks of a stage run at once; waves and BeforeHookCreation mean nothing here, and an object that
+has the name of a hook counts as that hook. A hook of the default policy stays in the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from bus.identity import ResourceKey, Revision
+from bus.status import HealthStatus
+from handlers.application import times
+from handlers.application.application import Application
+from handlers.application.deletion_stage import DeletionStage
+from handlers.manifest import access
+from handlers.manifest.access import Manifest
+from handlers.manifest.hooks import HookDeletePolicy, held, hook_of, is_held, phases_of
+from handlers.ports import LiveObject
+from handlers.sync.hook_tasks import HookRun
+
+Get = Callable[[ResourceKey], LiveObject | None]
+
+
+def hooks_of_stage(
+    app: Application, stage: DeletionStage, manifests: Iterable[Manifest], revision: Revision
+) -> tuple[Manifest, ...]:
+    """Name and mark the hooks; a generated name is made of the time of the deletion."""
+    begun = times.read(app.metadata.deletion_timestamp)
+    run = HookRun(
+        operation=app.metadata.uid,
+        attempt=0,
+        revision=revision,
+        started=int(begun.timestamp()) if begun else 0,
+    )
+    found = (one for one in manifests if stage.phase in phases_of(one))
+    return tuple(held(run.named(one, stage.phase), run.mark(stage.phase)) for one in found)
+
+
+class DeletionProgress(msgspec.Struct, frozen=True, kw_only=True):
+    missing: tuple[Manifest, ...] = ()
+    running: tuple[LiveObject, ...] = ()
+    failed: tuple[LiveObject, ...] = ()
+
+    @property
+    def done(self) -> bool:
+        return not (self.missing or self.running or self.failed)
+
+
+def stage_progress(hooks: Iterable[Manifest], get: Get) -> DeletionProgress:
+    """Judge the hooks: Progressing runs, Degraded has failed, and any other health is done."""
+    lives = [(hook, get(access.key(hook))) for hook in hooks]
+    there = [live for _, live in lives if live is not None]
+    return DeletionProgress(
+        missing=tuple(hook for hook, live in lives if live is None),
+        running=tuple(one for one in there if one.health is HealthStatus.PROGRESSING),
+        failed=tuple(one for one in there if one.health is HealthStatus.DEGRADED),
+    )
+
+
+class StageCleanup(msgspec.Struct, frozen=True, kw_only=True):
+    release: tuple[LiveObject, ...] = ()
+    delete: tuple[LiveObject, ...] = ()
+
+
+def stage_cleanup(stage: DeletionStage, lives: Iterable[LiveObject]) -> StageCleanup:
+    """Find the hooks to let go, and those whose policy has them deleted."""
+    mine = [one for one in lives if one.body and stage.phase in phases_of(one.manifest)]
+    failed = any(one.health is HealthStatus.DEGRADED for one in mine)
+    policy = HookDeletePolicy.HOOK_FAILED if failed else HookDeletePolicy.HOOK_SUCCEEDED
+    return StageCleanup(
+        release=tuple(one for one in mine if is_held(one.manifest)),
+        delete=tuple(one for one in _with_policy(mine, policy) if not one.deleting),
+    )
+
+
+def _with_policy(lives: Iterable[LiveObject], policy: HookDeletePolicy) -> Iterator[LiveObject]:
+    for one in lives:
+        hook = hook_of(one.manifest)
+        if hook is not None and policy in hook.delete_policies:
+            yield one

@@ -1,0 +1,91 @@
+"""OperationPlanner: plans an operation anew, and looks at what became of its objects and hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from bus.identity import ResourceKey
+from handlers.application.deletion_approval import approved_since, remedy
+from handlers.application.sync_windows import windows_of
+from handlers.comparison.comparison import Comparison, PairState
+from handlers.control_plane.governance import Governance, is_from_control_plane
+from handlers.ports import Apps, Clock, LiveState
+from handlers.sync.destination_namespace import (
+    DestinationNamespace,
+    destination_namespace,
+    namespace_work,
+)
+from handlers.sync.hook_tasks import hook_work
+from handlers.sync.live_hooks import judged, left_over, live_hooks
+from handlers.sync.move import OperationView
+from handlers.sync.observed_status import progress_of_steps
+from handlers.sync.operation_results import ObjectProgress
+from handlers.sync.operation_transitions import with_results
+from handlers.sync.step_run import StepRun
+from handlers.sync.sync_plan import SyncTask, failure_step, plan
+from handlers.sync.sync_work import work_of
+
+_TOUCHED = (PairState.CHANGED, PairState.MISSING, PairState.EXTRA)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationPlanner:
+    apps: Apps
+    live: LiveState
+    governance: Governance
+    clock: Clock
+
+    def look(self, run: StepRun) -> tuple[StepRun, OperationView]:
+        """Return the view, and the run with the results that are known without an act."""
+        comparison = self._permitted(run)
+        approved = approved_since(run.app, run.state.started_at)
+        work = work_of(comparison, run.sync, run.options, prunes_approved=approved)
+        work = work.plus(namespace_work(self._namespace(run), run.comparison, run.options))
+        hooks = hook_work(comparison, run.state)
+        ended = () if run.sync.dry_run else judged(run.state, self.live.get)
+        if settled := (*work.settled, *hooks.settled, *ended):
+            run = replace(run, state=with_results(run.state, settled))
+        tasks = (*work.tasks, *hooks.tasks)
+        return run, self._view(run, tasks)
+
+    def _view(self, run: StepRun, tasks: tuple[SyncTask, ...]) -> OperationView:
+        steps = plan(tasks)
+        now = self.clock.now()
+        if run.sync.dry_run:
+            return OperationView(steps=steps, now=now, remedy=remedy(run.app))
+        get = self.live.get
+        progress: Mapping[ResourceKey, ObjectProgress] = progress_of_steps(
+            steps, get, self.live.kind
+        )
+        return OperationView(
+            steps=steps,
+            on_failure=failure_step(tasks),
+            hooks=live_hooks(run.state, get),
+            left_over=left_over(tasks, run.state, get),
+            progress=progress,
+            now=now,
+            blocked=self._blocked(run),
+            remedy=remedy(run.app),
+        )
+
+    def _namespace(self, run: StepRun) -> DestinationNamespace:
+        space = run.app.spec.destination.namespace
+        may = self.governance.creates_namespace(run.app, run.state.operation, space)
+        return destination_namespace(run.app, run.options, self.live, may_write=may)
+
+    def _blocked(self, run: StepRun) -> str:
+        """Why a sync window forbids the next act; the window timer asks for the step after it."""
+        windows = windows_of(run.app, self.apps.project(run.app.spec.project))
+        by_hand = not run.state.operation.initiated_by.automated
+        problem = windows.problem(self.clock.now(), by_hand=by_hand, began=run.began)
+        return f"Sync operation blocked by sync window: {problem}" if problem else ""
+
+    def _permitted(self, run: StepRun) -> Comparison:
+        """Deny what the policy forbids the control plane, if the operation came over the link."""
+        if not is_from_control_plane(run.state.operation):
+            return run.comparison
+        touched = {one.key for one in run.comparison.of(*_TOUCHED)} | run.comparison.hook_keys
+        return run.comparison.denying(self.governance.control_plane_denials(touched))
