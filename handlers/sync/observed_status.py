@@ -23,7 +23,6 @@ from handlers.application.status import (
     ApplicationStatus,
     ComparedTo,
     Condition,
-    ResourceStatus,
     Summary,
     SyncState,
     revised,
@@ -31,14 +30,13 @@ from handlers.application.status import (
 from handlers.application.sync_windows import windows_of
 from handlers.application.unsupported import conditions_of
 from handlers.application.unsupported_fields import unsupported
-from handlers.comparison.comparison import ComparedPair, Comparison
-from handlers.comparison.drift_summary import ResourceState
+from handlers.comparison.comparison import Comparison
 from handlers.health.application_health import aggregate, health_state, member
 from handlers.manifest.kinds import KindInfo, defined_by
-from handlers.manifest.options import Consent, SyncOptions, sync_options_of
 from handlers.manifest.pods import images
 from handlers.ports import LiveObject
 from handlers.sync.operation_results import READY, ObjectProgress, ProgressState
+from handlers.sync.resource_statuses import resource_statuses
 from handlers.sync.sync_plan import SyncAction, SyncStep, SyncTask
 
 Get = Callable[[ResourceKey], LiveObject | None]
@@ -92,7 +90,6 @@ _OWNED = (
     ConditionType.IGNORE_RULE_WARNING,
 )
 HEALTH_SOURCE = "appTree"
-_CONFIRM = b"Delete=confirm"
 
 
 def observed(
@@ -122,7 +119,7 @@ def observed(
         before,
         sync=_sync(app, comparison),
         health=health_state(before.health, health, at),
-        resources=_resources(comparison, options),
+        resources=resource_statuses(comparison, options),
         conditions=revised(before.conditions, _OWNED, conditions, at),
         summary=Summary(images=_images(comparison), external_urls=_urls(comparison)),
         source_type=comparison.record.source_type,
@@ -161,52 +158,6 @@ def _sync(app: Application, comparison: Comparison) -> SyncState:
             ignore_differences=app.spec.ignore_differences,
         ),
     )
-
-
-def _resources(comparison: Comparison, options: SyncOptions) -> tuple[ResourceStatus, ...]:
-    """List the objects, and the hooks that are in the cluster, in order of their keys."""
-    known = {it.key: _resource(it, options) for it in comparison.pairs if not it.is_leaving}
-    known |= {one.key: _hook(one) for one in comparison.live_hooks}
-    return tuple(known[key] for key in sorted(known))
-
-
-def _hook(state: ResourceState) -> ResourceStatus:
-    return ResourceStatus(
-        group=state.key.group,
-        version=state.version,
-        kind=state.key.kind,
-        namespace=state.key.namespace,
-        name=state.key.name,
-        hook=True,
-        sync_wave=state.wave,
-    )
-
-
-def _resource(pair: ComparedPair, options: SyncOptions) -> ResourceStatus:
-    key = pair.key
-    status = pair.resource.status if pair.permitted else SyncStatus.UNKNOWN
-    return ResourceStatus(
-        group=key.group,
-        version=pair.resource.version,
-        kind=key.kind,
-        namespace=key.namespace,
-        name=key.name,
-        status=status or "",
-        requires_pruning=pair.resource.requires_pruning,
-        requires_deletion_confirmation=_is_confirmed_by_hand(pair, options),
-        sync_wave=pair.resource.wave,
-    )
-
-
-def _is_confirmed_by_hand(pair: ComparedPair, options: SyncOptions) -> bool:
-    """Whether deleting the Application waits for an approval of this object's deletion.
-
-    The live object is decoded only where its bytes have the words at all.
-    """
-    manifests = [pair.desired] if pair.desired is not None else []
-    if pair.live is not None and (not manifests or _CONFIRM in pair.live.body):
-        manifests.append(pair.live.manifest if pair.live.body else {})
-    return any(sync_options_of(one, options).delete is Consent.CONFIRM for one in manifests)
 
 
 def _images(comparison: Comparison) -> tuple[str, ...]:
