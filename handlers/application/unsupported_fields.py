@@ -10,21 +10,22 @@ from collections.abc import Iterable, Iterator
 from handlers.application.application import Application, AppProject
 from handlers.application.policy import sync_options_of_app
 from handlers.application.spec import Source
+from handlers.application.titles import listed_titles, title
+from handlers.application.unknown_annotations import unknown_annotations
 from handlers.application.unsupported import Unsupported, options_of_policy, unsupported_options
-from handlers.manifest.access import Manifest, annotation_words, kind, name
+from handlers.manifest.access import Manifest, annotation_words
 from handlers.manifest.options import SYNC_OPTIONS, is_object_option
-
-_NAMED = 5
 
 
 def unsupported_object_options(manifests: Iterable[Manifest]) -> Iterator[Unsupported]:
     bearers: dict[Unsupported, list[str]] = {}
     for one in manifests:
         for found in _object_options(one):
-            bearers.setdefault(found, []).append(_title(one))
+            bearers.setdefault(found, []).append(title(one))
     for found, titles in bearers.items():
         yield Unsupported(
-            field=f"sync option {found.field} of {_listed(titles)}", consequence=found.consequence
+            field=f"sync option {found.field} of {listed_titles(titles)}",
+            consequence=found.consequence,
         )
 
 
@@ -34,16 +35,6 @@ def _object_options(manifest: Manifest) -> Iterator[Unsupported]:
     for word in words:
         if not is_object_option(word):
             yield Unsupported(field=word, consequence="it has no meaning for one object")
-
-
-def _title(manifest: Manifest) -> str:
-    return f"{kind(manifest)} {name(manifest)}".strip()
-
-
-def _listed(titles: Iterable[str]) -> str:
-    known = sorted(titles)
-    more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
-    return ", ".join(known[:_NAMED]) + more
 
 
 _DECISIVE = ("spec.source", "spec.destination", "spec.syncPolicy", "spec.ignoreDifferences")
@@ -62,6 +53,7 @@ def unsupported(
         *_of_project(project),
         *_unknown(app, project),
         *unsupported_object_options(written),
+        *unknown_annotations(app, written),
     )
 
 

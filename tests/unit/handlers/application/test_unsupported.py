@@ -37,17 +37,6 @@ def test_a_field_without_effect_is_reported_and_does_not_block(spec: dict[str, A
     assert problems(app, project()) == ()
 
 
-HARMFUL: dict[str, dict[str, Any]] = {}
-
-
-@pytest.mark.parametrize("spec", HARMFUL.values(), ids=HARMFUL)
-def test_a_field_whose_neglect_could_do_harm_holds_automated_syncs(spec: dict[str, Any]) -> None:
-    app = application(spec)
-    held = [one for one in unsupported(app, project()) if one.harmful]
-    assert {one.type for one in conditions_of(app, held)} == {ConditionType.AUTO_SYNC_HELD_WARNING}
-    assert all("automated sync is held" in one.message for one in held)
-
-
 def test_an_unknown_field_holds_automated_syncs_only_where_it_could_decide_something() -> None:
     unknown = [UnknownField(path=path) for path in ("spec.remark", "spec.source.shallow")]
     app = replace(application(), unknown_fields=(*unknown,))
@@ -166,3 +155,37 @@ def test_the_messages_of_conditions_are_those_of_the_golden_file() -> None:
         for name, conditions in (found | protecting).items()
     }
     assert_golden("conditions", texts)
+
+
+def test_annotations_of_argo_cds_domain_that_nobody_knows_are_named() -> None:
+    """Of the Application and of its objects, each once; not those of other domains."""
+    noted = {"argocd.argoproj.io/skip-reconsile": "true", "argocd.argoproj.io/refresh": "normal"}
+    app = application(metadata={"annotations": noted | {"example.com/x": "y"}})
+    made = [
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": name,
+                "annotations": {
+                    "argocd.argoproj.io/sync-wave": "1",
+                    "argocd.argoproj.io/sync-vawe": "1",
+                    "argocd.argoproj.io/managed-by-url": "https://cd.example",
+                },
+            },
+        }
+        for name in ("b", "a")
+    ]
+    found = {one.field: one.consequence for one in unsupported(app, None, made)}
+    assert found == {
+        "annotation argocd.argoproj.io/skip-reconsile": (
+            "it knows no such annotation; did you mean argocd.argoproj.io/skip-reconcile?"
+        ),
+        "annotation argocd.argoproj.io/sync-vawe of ConfigMap a, ConfigMap b": (
+            "it knows no such annotation; did you mean argocd.argoproj.io/sync-wave?"
+        ),
+        "annotation argocd.argoproj.io/managed-by-url of ConfigMap a, ConfigMap b": (
+            "links to the application lead to this control plane"
+        ),
+    }
+    assert not any(one.harmful for one in unsupported(app, None, made))
