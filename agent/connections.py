@@ -13,7 +13,6 @@ from agent.agent_secrets import AgentKeys, AgentSecrets
 from agent.buses import AgentBuses, open_buses, scope_of
 from agent.kube.client import KubeClient, kube_client
 from agent.kube.connection_config import connect
-from agent.kube.transport import RequestSeen
 from agent.observe.metrics import AgentMetrics
 from agent.settings import Settings
 from agent.store.redis_artifacts import RedisArtifacts
@@ -58,11 +57,9 @@ async def _buses(
 
 @asynccontextmanager
 async def _client(settings: Settings, metrics: AgentMetrics) -> AsyncIterator[KubeClient]:
-    def seen(request: RequestSeen) -> None:
-        metrics.kube_requests.labels(request.verb, str(request.code)).inc()
-
     connection = await connect(settings.kube.kubeconfig, settings.kube.context)
-    async with kube_client(connection, ceiling=settings.kube.ceiling, observe=seen) as client:
+    ceiling, observe = settings.kube.ceiling, metrics.count_request
+    async with kube_client(connection, ceiling=ceiling, observe=observe) as client:
         yield client
 
 

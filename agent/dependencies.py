@@ -20,9 +20,8 @@ from agent.git.credentials import SecretCredentials
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.git.refs import ResolvedRefs
 from agent.kube.client import KubeClient
-from agent.kube.cluster import KubeCluster
+from agent.kube.clusters import ClusterSessions
 from agent.kube.live import LiveCluster
-from agent.kube.rights import InstalledRights
 from agent.observe.health import Readiness, StoreWatch
 from agent.observe.metrics import AgentMetrics, make_metrics
 from agent.renderer.jq_paths import SandboxJqPaths
@@ -61,7 +60,8 @@ class AgentDependencies:
     mirrors: Mirrors
     client: KubeClient
     live: LiveCluster
-    cluster: KubeCluster
+    """Of the cluster that the agent runs in."""
+    clusters: ClusterSessions
     applications: Applications
     secrets: ArgoSecrets
     certificates: Certificates
@@ -124,7 +124,7 @@ class _Opened:
 
     def dependencies(self) -> AgentDependencies:
         watched, connections = self.watched, self.connections
-        bus, governance, cluster = connections.buses.agent, self._governance(), self._cluster()
+        bus, governance = connections.buses.agent, self._governance()
         return AgentDependencies(
             settings=self.settings,
             metrics=self.metrics,
@@ -137,14 +137,14 @@ class _Opened:
             mirrors=self.mirrors,
             client=connections.client,
             live=watched.live,
-            cluster=cluster,
+            clusters=watched.clusters,
             applications=watched.applications,
             secrets=watched.secrets,
             certificates=watched.certificates,
             argo_settings=watched.argo_settings,
             artifacts=self.stores.artifacts,
             renders=self.stores.renders,
-            comparisons=self._comparisons(cluster, governance),
+            comparisons=self._comparisons(governance),
             policy=watched.policy,
             governance=governance,
             refs=ResolvedRefs(),
@@ -152,29 +152,23 @@ class _Opened:
             known_secrets=watched.known_secrets,
         )
 
-    def _cluster(self) -> KubeCluster:
-        settings = self.settings
-        rights = InstalledRights(settings.rights_profile, settings.destination_namespaces)
-        return KubeCluster(self.connections.client, self.watched.live, rights)
-
     def _governance(self) -> Governance:
         settings, watched = self.settings, self.watched
         return Governance(
             apps=watched.applications,
-            kind=watched.live.kind,
+            clusters=watched.clusters,
             policy=lambda: watched.policy.now,
             control_namespace=settings.namespace,
             control_kinds=frozenset(settings.control_namespace_kinds),
         )
 
-    def _comparisons(self, cluster: KubeCluster, governance: Governance) -> ComparisonReader:
+    def _comparisons(self, governance: Governance) -> ComparisonReader:
         watched, stores = self.watched, self.stores
         return ComparisonReader(
             apps=watched.applications,
             renders=stores.renders,
             artifacts=stores.artifacts,
-            live=watched.live,
-            cluster=cluster,
+            clusters=watched.clusters,
             governance=governance,
             control_namespace=self.settings.namespace,
             jq=SandboxJqPaths(self.sandbox),

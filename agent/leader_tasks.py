@@ -56,7 +56,7 @@ async def run_leader_tasks(
     pending = PendingAsks(parts.bus.publish, parts.task_traces.trace_of)
     subscriptions = WatchSubscriptions(
         applications=parts.applications,
-        index=parts.live.index,
+        clusters=parts.clusters,
         pending=pending,
         policy=parts.policy,
         settings=parts.argo_settings,

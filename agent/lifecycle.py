@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -162,15 +163,17 @@ class Agent:
         own = (parts.certificates.config_map, parts.policy.config_map)
         for config_map in (*own, *parts.argo_settings.config_maps):
             yield f"watch ConfigMap {config_map.name}", config_map.watch(parts.client, namespace)
-        yield "live state", self._follow_objects()
+        yield "live state", self._follow_objects(parts.live.run())
+        yield "cluster sessions", self._follow_objects(parts.clusters.run())
         yield "health scripts", parts.live.index.overrides.run(parts.sandbox)
         yield "loop lag", watch_lag(parts.metrics.loop_lag)
         yield "freed memory", return_freed_memory()
 
-    async def _follow_objects(self) -> None:
+    async def _follow_objects(self, following: Coroutine[Any, Any, None]) -> None:
         """Begin with the settings: the health scripts among them judge what is listed."""
-        await self.parts.argo_settings.known()
-        await self.parts.live.run()
+        with closing(following):
+            await self.parts.argo_settings.known()
+            await following
 
     def _have_listed(self, name: str) -> None:
         self.parts.readiness.hold(name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from agent.ingress.pending_asks import PendingAsks
 from agent.ingress.watch_asks import (
@@ -19,12 +20,13 @@ from agent.ingress.watch_asks import (
     is_released,
     is_sharing,
 )
-from agent.kube.index import LiveIndex
+from agent.kube.cluster_session import ClusterSession, SessionState
+from agent.kube.clusters import ClusterSessions, Session
 from agent.kube.live_change import LiveChange
 from agent.observe.metrics import AgentMetrics
 from agent.store.applications import Applications
 from agent.store.config_maps import ArgoSettingsWatch, PolicyWatch
-from bus.events import CompareApp, RefreshApp
+from bus.events import CompareApp, DeleteApp, RefreshApp
 from bus.identity import AppKey
 from handlers.application.application import Application, AppProject
 from handlers.application.ignore_rules import ignore_rules
@@ -36,7 +38,7 @@ from handlers.manifest.tracking import app_identity
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchSubscriptions:
     applications: Applications
-    index: LiveIndex
+    clusters: ClusterSessions
     pending: PendingAsks
     policy: PolicyWatch
     settings: ArgoSettingsWatch
@@ -53,7 +55,9 @@ class WatchSubscriptions:
             apps.project_changes.subscribed(self._project_changed),
             self.policy.changes.subscribed(self._policy_changed),
             self.settings.changes.subscribed(self._settings_changed),
-            self.index.changes_of_others.subscribed(self._live_changed),
+            self.clusters.live_changes.subscribed(self._live_changed),
+            self.clusters.changes.subscribed(self._session_changed),
+            self.clusters.rerouted.subscribed(self._look_again),
         ):
             for app in apps.all():
                 self._app_changed(None, app)
@@ -85,11 +89,25 @@ class WatchSubscriptions:
         entry = journal_entry(app)
         self.pending.put(*(entry.facts if entry else ()))
 
-    def _live_changed(self, change: LiveChange) -> None:
+    def _session_changed(self, session: ClusterSession) -> None:
+        """Ask the Applications of a cluster that answers again, or that does not any more."""
+        is_current = self.clusters.of_server(session.cluster.server) is session
+        if is_current and session.state is not SessionState.CONNECTING:
+            for key in self.clusters.users_of(session):
+                self._look_again(key)
+
+    def _look_again(self, key: AppKey) -> None:
+        app = self.applications.get(key)
+        if app is not None:
+            self.pending.put((DeleteApp if app.deleting else RefreshApp)(app=key))
+
+    def _live_changed(self, session: Session, change: LiveChange) -> None:
         self._count(change)
         settings = self.settings.now
         ignored = ignore_rules((), (*settings.ignore_rules, *settings.update_rules))
-        self.pending.put(*asks_for_change(change, self._app_of, self._is_deleting, ignored))
+        self.pending.put(
+            *asks_for_change(change, partial(self._app_of, session), self._is_deleting, ignored)
+        )
         if is_released(change):
             # The object may belong to another application now that has it in Git too.
             sharing = filter(is_sharing, self.applications.all())
@@ -100,11 +118,14 @@ class WatchSubscriptions:
         if found is not None:
             self.metrics.cluster_events.labels(found.key.group, found.key.kind).inc()
 
-    def _app_of(self, identity: str) -> AppKey | None:
-        """Read `name`, or `namespace_name` of an Application outside the control namespace."""
+    def _app_of(self, session: Session, identity: str) -> AppKey | None:
+        """Find the Application of a tracking identity, if it is deployed to this cluster.
+
+        The identity is `name`, or `namespace_name` outside the control namespace.
+        """
         namespace, underscore, name = identity.partition("_")
         key = AppKey(namespace, name) if underscore else AppKey(self.control_namespace, identity)
-        known = self.applications.get(key) is not None
+        known = self.clusters.is_user(key, session)
         return key if known and app_identity(key, self.control_namespace) == identity else None
 
     def _is_deleting(self, key: AppKey) -> bool:

@@ -13,11 +13,15 @@ import msgspec
 import structlog
 
 from agent.bridge.identity.key_store import SECRET
-from agent.git.credentials import SECRET_TYPE
+from agent.git.credentials import SECRET_TYPE, Secret
 from agent.kube.client import KubeClient
+from agent.kube.cluster import KubeCluster
+from agent.kube.clusters import ClusterSessions
 from agent.kube.health_overrides import HealthOverrides
 from agent.kube.index import LiveIndex
 from agent.kube.live import LiveCluster, LiveExtent
+from agent.kube.own_session import OwnSession, SessionSources
+from agent.kube.rights import InstalledRights
 from agent.observe.app_info import AppInfo
 from agent.observe.metrics import AgentMetrics
 from agent.settings import Settings
@@ -26,6 +30,8 @@ from agent.store.applications import Applications
 from agent.store.argo_secrets import ArgoSecrets
 from agent.store.config_maps import ArgoSettingsWatch, Certificates, PolicyWatch
 from agent.store.projects import Projects
+from bus.identity import AppKey
+from bus.link.kinds import APPLICATION, CLUSTER
 from handlers.application.application import Metadata
 from handlers.report.known_secrets import KnownSecrets, pieces_of_secret
 
@@ -37,29 +43,69 @@ class WatchedState:
     """Complete once the first lists are; `lifecycle.py` runs the watches."""
 
     live: LiveCluster
+    clusters: ClusterSessions
     applications: Applications
     secrets: ArgoSecrets
     known_secrets: KnownSecrets
+    argo_settings: ArgoSettingsWatch
     certificates: Certificates = field(default_factory=Certificates)
-    argo_settings: ArgoSettingsWatch = field(default_factory=ArgoSettingsWatch)
     policy: PolicyWatch = field(default_factory=PolicyWatch)
 
 
 def watched_state(settings: Settings, client: KubeClient, metrics: AgentMetrics) -> WatchedState:
-    argo_settings = ArgoSettingsWatch()
+    overrides, secrets, argo_settings = HealthOverrides(), ArgoSecrets(), ArgoSettingsWatch()
     projects = Projects(lambda: argo_settings.now.global_projects)
-    overrides, secrets = HealthOverrides(), ArgoSecrets()
-    index = LiveIndex(settings.namespace, overrides)
+    extent = LiveExtent(namespaces=settings.destination_namespaces)
+    live = LiveCluster(client, LiveIndex(settings.namespace, overrides), extent)
+    clusters = ClusterSessions(
+        own=_own_session(settings, client, live),
+        sources=SessionSources(
+            new_index=lambda: LiveIndex(settings.namespace, overrides),
+            own_uid=lambda: client.known_uid,
+            observe=metrics.count_request,
+        ),
+        secrets=lambda: filter(_describes_cluster, secrets.all()),
+        in_cluster_enabled=lambda: argo_settings.now.in_cluster_enabled,
+    )
     watched = WatchedState(
-        live=LiveCluster(client, index, LiveExtent(namespaces=settings.destination_namespaces)),
+        live=live,
+        clusters=clusters,
         applications=Applications(ApplicationPatches(client), projects=projects),
-        argo_settings=argo_settings,
         secrets=secrets,
-        known_secrets=_known_secrets(settings, index, secrets),
+        argo_settings=argo_settings,
+        known_secrets=_known_secrets(settings, clusters, secrets),
     )
     _measure(metrics, watched.known_secrets, watched.applications)
-    _follow_scripts(overrides, watched.argo_settings)
+    _follow_scripts(overrides, argo_settings)
+    _provide_sessions(watched)
     return watched
+
+
+def _own_session(settings: Settings, client: KubeClient, live: LiveCluster) -> OwnSession:
+    rights = InstalledRights(settings.rights_profile, settings.destination_namespaces)
+    return OwnSession(live=live, writer=KubeCluster(client, live, rights), client=client)
+
+
+def _provide_sessions(watched: WatchedState) -> None:
+    """Keep the sessions in step with the Applications and the Secrets of clusters."""
+    clusters, applications = watched.clusters, watched.applications
+
+    def app_indexed(kind: str, subject: str) -> None:
+        if kind == APPLICATION.name:
+            key = AppKey(*subject.split("/", 1))
+            app = applications.get(key)
+            clusters.use(key, app.spec.destination if app is not None else None)
+
+    def secret_indexed(secret: Secret) -> None:
+        if _describes_cluster(secret):
+            clusters.secrets_changed()
+
+    applications.indexed.subscribe(app_indexed)
+    watched.secrets.indexed.subscribe(secret_indexed)
+
+
+def _describes_cluster(secret: Secret) -> bool:
+    return secret.labels.get(SECRET_TYPE) == CLUSTER.secret_type
 
 
 def _follow_scripts(overrides: HealthOverrides, argo_settings: ArgoSettingsWatch) -> None:
@@ -73,12 +119,14 @@ def _measure(metrics: AgentMetrics, known: KnownSecrets, applications: Applicati
     metrics.registry.register(AppInfo(applications))
 
 
-def _known_secrets(settings: Settings, index: LiveIndex, secrets: ArgoSecrets) -> KnownSecrets:
-    """Learned from the Secrets of the cluster where a service is configured; else empty."""
+def _known_secrets(
+    settings: Settings, clusters: ClusterSessions, secrets: ArgoSecrets
+) -> KnownSecrets:
+    """Learned from the Secrets of all clusters where a service is configured; else empty."""
     known = KnownSecrets(os.urandom(32))
     if settings.link.url:
         collector = SecretValueCollector(known)
-        index.secrets_seen.subscribe(collector)
+        clusters.secrets_seen.subscribe(collector)
         secrets.seen.subscribe(collector)
     return known
 

@@ -30,7 +30,6 @@ from handlers.render.handler import RenderHandler
 from handlers.routes import Handlers
 from handlers.sync.applier import Applier
 from handlers.sync.handler import DecideHandler, FailOnRenderErrorHandler
-from handlers.sync.hook_cleaner import HookCleaner
 from handlers.sync.operation_planner import OperationPlanner
 from handlers.sync.operation_starter import OperationStarter
 from handlers.sync.step import StepHandler
@@ -38,7 +37,12 @@ from handlers.sync.step import StepHandler
 
 def build_handlers(parts: AgentDependencies) -> Handlers:
     """Give each handler the adapters that it uses; one line a handler."""
-    apps, live, seen, clock = parts.applications, parts.live, parts.comparisons, SystemClock()
+    apps, clusters, seen, clock = (
+        parts.applications,
+        parts.clusters,
+        parts.comparisons,
+        SystemClock(),
+    )
     git = CountedGit(parts.mirrors, parts.metrics)
     return Handlers(
         refresh=_refresh(parts, git, clock),
@@ -46,7 +50,7 @@ def build_handlers(parts: AgentDependencies) -> Handlers:
         compare=CompareHandler(apps=apps, comparisons=seen),
         decide=DecideHandler(apps=apps, comparisons=seen, clock=clock),
         step=_step(parts, git, clock),
-        assess=AssessHandler(apps=apps, live=live, clock=clock),
+        assess=AssessHandler(apps=apps, clusters=clusters, clock=clock),
         fail_on_render_error=FailOnRenderErrorHandler(
             apps=apps, renders=parts.renders, clock=clock
         ),
@@ -71,6 +75,7 @@ def _refresh(parts: AgentDependencies, git: CountedGit, clock: SystemClock) -> R
 def _render(parts: AgentDependencies, git: CountedGit, clock: SystemClock) -> RenderHandler:
     return RenderHandler(
         apps=parts.applications,
+        clusters=parts.clusters,
         git=git,
         evaluate=evaluator_of(parts),
         artifacts=parts.artifacts,
@@ -87,10 +92,9 @@ def _step(parts: AgentDependencies, git: CountedGit, clock: SystemClock) -> Step
         comparisons=comparisons,
         starter=OperationStarter(apps=apps, comparisons=comparisons, git=git, clock=clock),
         planner=OperationPlanner(
-            apps=apps, live=parts.live, governance=parts.governance, clock=clock
+            apps=apps, clusters=parts.clusters, governance=parts.governance, clock=clock
         ),
-        applier=Applier(cluster=parts.cluster, live=parts.live, governance=parts.governance),
-        cleaner=HookCleaner(cluster=parts.cluster),
+        applier=Applier(governance=parts.governance),
         clock=clock,
     )
 
@@ -103,8 +107,7 @@ def _delete(parts: AgentDependencies, clock: SystemClock) -> DeleteHandler:
 
     stages = StageRunner(
         apps=parts.applications,
-        live=parts.live,
-        cluster=parts.cluster,
+        clusters=parts.clusters,
         renders=parts.renders,
         artifacts=parts.artifacts,
         governance=parts.governance,
@@ -113,8 +116,7 @@ def _delete(parts: AgentDependencies, clock: SystemClock) -> DeleteHandler:
     )
     return DeleteHandler(
         apps=parts.applications,
-        live=parts.live,
-        cluster=parts.cluster,
+        clusters=parts.clusters,
         renders=parts.renders,
         governance=parts.governance,
         stages=stages,
@@ -129,6 +131,7 @@ def build_bridge(parts: AgentDependencies) -> Bridge:
         secrets=parts.secrets,
         live=parts.live,
         client=parts.client,
+        clusters=parts.clusters,
         namespace=parts.settings.namespace,
     )
     return Bridge(
@@ -184,6 +187,6 @@ def evaluator_of(parts: AgentDependencies) -> Evaluator:
     """Build the evaluator without a cache, for the render handler and for dry runs."""
     return Evaluator(
         renderer=SandboxRenderer(parts.sandbox),
-        live=parts.live,
+        clusters=parts.clusters,
         control_namespace=parts.settings.namespace,
     )

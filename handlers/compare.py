@@ -18,7 +18,12 @@ from bus.route import Retry
 from handlers.application.application import Application
 from handlers.comparison.comparison import ComparedPair, Comparison, PairState
 from handlers.comparison.reader import ComparisonReader
-from handlers.ports import Apps, UnavailableError
+from handlers.ports import (
+    Apps,
+    DestinationUnavailableError,
+    DestinationUnknownError,
+    UnavailableError,
+)
 
 NAMED = 10
 _FIELDS = 5
@@ -64,6 +69,8 @@ class CompareHandler:
             return (DeleteApp(app=app.key),) if rendered else ()
         try:
             comparison = await self.comparisons.read(app)
+        except (DestinationUnavailableError, DestinationUnknownError):
+            return (RefreshApp(app=app.key),)  # which writes the condition, and waits
         except UnavailableError as error:
             raise Retry(str(error), after=_AWAY) from error
         if comparison is None:

@@ -84,7 +84,7 @@ class TaskWiring:
     def executors(self) -> Executors:
         cluster, governance = self.sources.cluster, self.sources.governance
         subjects = TaskSubjects(cluster.applications)
-        objects = VisibleObjects(live=cluster.live, governance=governance)
+        objects = VisibleObjects(clusters=cluster.clusters, governance=governance)
         return {
             **self._commands(subjects),
             **self._writes(),
@@ -170,14 +170,11 @@ class TaskWiring:
         )
 
     def _object_reads(self, subjects: TaskSubjects, objects: VisibleObjects) -> Executors:
-        client = self.sources.cluster.client
-        events = ObjectEvents(subjects=subjects, objects=objects, client=client)
-        logs = LogsExecutor(
-            subjects=subjects, objects=objects, client=client, redaction=self.redaction
-        )
+        events = ObjectEvents(subjects=subjects, objects=objects)
+        logs = LogsExecutor(subjects=subjects, objects=objects, redaction=self.redaction)
         stream = EventStreamExecutor(events=events, redaction=self.redaction)
-        live = LiveExecutor(subjects=subjects, objects=objects, client=client)
-        tree = TreeExecutor(subjects=subjects, objects=objects, client=client)
+        live = LiveExecutor(subjects=subjects, objects=objects)
+        tree = TreeExecutor(subjects=subjects, objects=objects)
         return dict(
             (
                 executor_of(LiveArguments, live),

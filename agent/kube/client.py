@@ -19,6 +19,7 @@ import aiohttp
 import msgspec
 import orjson
 
+from agent.kube.call_gate import CallGate
 from agent.kube.connection_config import KubeConnection
 from agent.kube.errors import (
     ClusterReplacedError,
@@ -68,6 +69,15 @@ class KubeClient:
     @property
     def url(self) -> str:
         return self._transport.url
+
+    @property
+    def known_uid(self) -> str:
+        """The UID that `cluster_uid` found last; empty where it is not known."""
+        return self._cluster_uid
+
+    async def probe(self, path: str, seconds: float) -> bytes:
+        """Read a path, even where other calls fail at once; raises as any call does."""
+        return await self._transport.probe(path, seconds)
 
     async def cluster_uid(self) -> str:
         """Return the UID of kube-system as the cluster's identity; empty without that right.
@@ -196,6 +206,7 @@ async def kube_client(
     ceiling: int = 64,
     answer_within: float = 30.0,
     observe: Observer | None = None,
+    gate: CallGate | None = None,
 ) -> AsyncIterator[KubeClient]:
     """Open a client with at most `ceiling` concurrent requests besides watches."""
     sockets = _Sockets()
@@ -209,7 +220,7 @@ async def kube_client(
             auto_decompress=True,
         ) as session,
     ):
-        yield KubeClient(Transport(session, connection, Throttle(Limit(ceiling)), observe))
+        yield KubeClient(Transport(session, connection, Throttle(Limit(ceiling)), observe, gate))
 
 
 class _Sockets:

@@ -107,14 +107,23 @@ async def _load_file(
 def _tls(settings: Any) -> ssl.SSLContext | bool:
     if not settings.host.startswith("https"):
         return False
-    trust = ssl.create_default_context(cafile=settings.ssl_ca_cert)
-    # Clusters older than Python 3.13's stricter rules have authorities without a key usage.
-    trust.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    trust = plain_tls(file=settings.ssl_ca_cert)
     if settings.cert_file:
         trust.load_cert_chain(settings.cert_file, settings.key_file)
     if not settings.verify_ssl:
         trust.check_hostname = False
         trust.verify_mode = ssl.CERT_NONE
+    return trust
+
+
+def plain_tls(authority: str | None = None, file: str | None = None) -> ssl.SSLContext:
+    """Trust the authorities (PEM, or a file of them), or this machine's where none is given.
+
+    Raises ssl.SSLError where they cannot be read.
+    """
+    trust = ssl.create_default_context(cafile=file, cadata=authority)
+    # Clusters older than Python 3.13's stricter rules have authorities without a key usage.
+    trust.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return trust
 
 

@@ -45,8 +45,12 @@ class LiveExtent:
 
     excluded: ResourceFilter = field(default_factory=ResourceFilter)
     namespaces: tuple[str, ...] = ()
+    cluster_resources: bool = True
+    """Whether kinds without a namespace are watched too, where there are `namespaces`."""
     look_every: float = 60.0
     """Seconds between reads of discovery where definitions may not be seen: three requests each."""
+    freeze: bool = True
+    """Whether to exempt the first lists from garbage collection, which stops the process once."""
 
 
 class LiveCluster:
@@ -63,6 +67,7 @@ class LiveCluster:
         self._api_versions: tuple[str, ...] = ()
         self._watches = Watches(client, index, self._on_state)
         self._stale = False
+        self._why_failing = ""
         self._look_again = asyncio.Event()
         self._synced = asyncio.Event()
         self._discovery_lock = asyncio.Lock()
@@ -117,6 +122,17 @@ class LiveCluster:
     def interrupted(self) -> bool:
         """Whether a watch fails, so that the index is outdated."""
         return self._stale
+
+    @property
+    def interruption(self) -> str:
+        """Why a watch fails; empty where none does."""
+        return self._why_failing if self._stale else ""
+
+    @property
+    def watched_kinds(self) -> int:
+        """How many kinds are watched; 0 where every list is refused."""
+        watched = self._watches.being(WatchState.WATCHING)
+        return len({(scope.group, scope.kind) for scope in watched})
 
     async def look(self) -> None:
         """Read discovery now and follow the kinds that it names.
@@ -194,6 +210,8 @@ class LiveCluster:
         watchable = {"list", "watch"}.issubset(kind.verbs)
         if not watchable or self._extent.excluded.excludes(kind.group, kind.kind, self._client.url):
             return
+        if self._extent.namespaces and not (kind.namespaced or self._extent.cluster_resources):
+            return
         spaces = self._extent.namespaces if kind.namespaced else ()
         for space in spaces or ("",):
             yield WatchScope(group=kind.group, kind=kind.kind, namespace=space)
@@ -214,6 +232,7 @@ class LiveCluster:
             _log.warning("watches interrupted: the live state is of the past", cause=why)
         elif self._stale and not failing:
             _log.info("watches resumed")
+        self._why_failing = why if state is WatchState.FAILING else self._why_failing
         before, self._stale = self._stale, failing
         if failing != before:
             self.changes.notify()
@@ -223,8 +242,9 @@ class LiveCluster:
         """Note that the first lists are done, and exempt their objects from garbage collection."""
         if self._synced.is_set() or self._watches.being(WatchState.LISTING, WatchState.FAILING):
             return
-        gc.collect()
-        gc.freeze()
+        if self._extent.freeze:
+            gc.collect()
+            gc.freeze()
         self._synced.set()
         self.changes.notify()
 

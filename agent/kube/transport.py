@@ -11,10 +11,12 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import aiohttp
 import msgspec
 
+from agent.kube.call_gate import CallGate
 from agent.kube.connection_config import KubeConnection
 from agent.kube.errors import read_status, refusal
 from agent.kube.throttle import Throttle
@@ -61,7 +63,9 @@ class Transport:
         connection: KubeConnection,
         throttle: Throttle,
         observe: Observer | None = None,
+        gate: CallGate | None = None,
     ) -> None:
+        self._gate = gate
         self._session = session
         self._connection = connection
         self._throttle = throttle
@@ -72,6 +76,23 @@ class Transport:
         return self._connection.url
 
     async def call(self, request: KubeRequest) -> bytes:
+        if self._gate is None:
+            return await self._call(request)
+        return await self._gate.run(partial(self._call, request))
+
+    async def probe(self, path: str, seconds: float) -> bytes:
+        """Read a path past gate and throttle, to find out whether the server answers at all."""
+        request = KubeRequest(verb="get", method="GET", path=path, query={})
+        try:
+            async with asyncio.timeout(seconds):
+                code, body, _pause = await self._once(request)
+        except TimeoutError as error:
+            raise ClusterUnreachableError(f"{self.url} did not answer in time") from error
+        if code >= 400:
+            raise refusal(code, body)
+        return body
+
+    async def _call(self, request: KubeRequest) -> bytes:
         for left in reversed(range(_TRIES)):
             async with self._throttle:
                 code, body, pause = await self._once(request)
@@ -112,6 +133,8 @@ class Transport:
         loop = asyncio.get_running_loop()
         began, code = loop.time(), 0
         try:
+            if self._session.closed:
+                raise ClusterUnreachableError(f"the connection to {self.url} was closed")
             with _translated(self.url):
                 headers = {**await self._connection.headers(), "Accept": request.accept}
                 if request.body is not None:

@@ -18,6 +18,15 @@ _HANDLER = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
 _LAG_SECONDS = 0.25
 
 
+class ApiRequest(Protocol):
+    """A finished request to an API server."""
+
+    @property
+    def verb(self) -> str: ...
+    @property
+    def code(self) -> int: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentMetrics:
     """Made by `make_metrics`."""
@@ -51,6 +60,10 @@ class AgentMetrics:
     def text(self) -> bytes:
         """Write the text that a scrape gets."""
         return generate_latest(self.registry)
+
+    def count_request(self, request: ApiRequest) -> None:
+        """Count a request to an API server, of whatever cluster."""
+        self.kube_requests.labels(request.verb, str(request.code)).inc()
 
 
 class _Row(NamedTuple):

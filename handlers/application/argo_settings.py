@@ -1,7 +1,8 @@
 """Argo CD's settings in the ConfigMap `argocd-cm`: which are acted on, and which are not. Pure.
 
-Acted on are `resource.exclusions`, `resource.inclusions`, `globalProjects` and ignoreDifferences
-(`ignore_settings`). A setting whose neglect could make a sync harmful holds automated syncs; the
+Acted on are `resource.exclusions`, `resource.inclusions`, `cluster.inClusterEnabled`,
+`globalProjects` and ignoreDifferences (`ignore_settings`). A setting whose neglect could make a
+sync harmful holds automated syncs; the
 others are logged once. Keys of Argo CD's own server (logins, links, its pages) have no meaning
 here. Parameters of its processes stand in another ConfigMap, see `argo_parameters`.
 """
@@ -42,6 +43,7 @@ from handlers.manifest.exclusions import ResourceFilter, ResourceRule
 CONFIG_MAP = "argocd-cm"
 _GLOBAL = "globalProjects"
 _UPDATES = "resource.ignoreResourceUpdatesEnabled"
+_IN_CLUSTER = "cluster.inClusterEnabled"
 
 
 class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +58,8 @@ class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Fields of kinds that take no part in any comparison."""
     update_rules: tuple[IgnoreRule, ...] = ()
     """Fields of kinds whose change alone leads to no comparison."""
+    in_cluster_enabled: bool = True
+    """Whether the agent's own cluster is a destination."""
     health_scripts: HealthScripts = HealthScripts()
     """The Lua scripts that judge kinds in place of our rules."""
     replace_allowed: bool = True
@@ -92,6 +96,7 @@ def read_settings(
         global_projects=global_projects,
         ignore_rules=ignoring.rules,
         update_rules=() if is_false(written.get(_UPDATES, "")) else updates.rules,
+        in_cluster_enabled=not is_false(written.get(_IN_CLUSTER, "")),
         health_scripts=read_scripts(written),
         replace_allowed=not is_false((parameters or {}).get(REPLACE_ALLOWED, "")),
     )
@@ -165,12 +170,6 @@ ROWS = (
         consequence="syncs are made with the agent's own rights",
         harmful=True,
         is_set=is_true,
-    ),
-    Row(
-        key="cluster.inClusterEnabled",
-        consequence="applications are deployed to the agent's own cluster all the same",
-        harmful=True,
-        is_set=is_false,
     ),
     Row(
         key="application.resourceTrackingMethod",

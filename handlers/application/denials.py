@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from bus.identity import ResourceKey
 from handlers.application.application import Application, AppProject
-from handlers.application.project import ServedKind, listed, permitted
+from handlers.application.destination import DestinationCluster, RegisteredCluster
+from handlers.application.project import ServedKind, cluster_problem, listed, permitted
 from handlers.application.spec import Destination
 
 NOT_PERMITTED = "is not permitted here"
@@ -27,12 +28,19 @@ class ProjectKind(NamedTuple):
     namespaced: bool
 
 
-def denial(project: AppProject, kind: ServedKind, *, name: str, destination: Destination) -> str:
+def denial(
+    project: AppProject,
+    kind: ServedKind,
+    *,
+    name: str,
+    destination: Destination,
+    cluster: DestinationCluster | None = None,
+) -> str:
     """Say why an object is denied; empty where it is permitted.
 
     `destination.namespace` is the namespace of the object itself.
     """
-    if permitted(project, kind, name=name, destination=destination):
+    if permitted(project, kind, name=name, destination=destination, cluster=cluster):
         return ""
     remedy = " and ".join(_remedies(project, kind, name, destination))
     return f"{_what(kind)} {NOT_PERMITTED} by the AppProject {_named(project)}: {remedy}"
@@ -44,22 +52,54 @@ def _named(project: AppProject) -> str:
     return f"{project.metadata.name!r}" + (f" with its global {shared}" if shared else "")
 
 
-def denial_of(project: AppProject, key: ResourceKey, target: Destination) -> str:
+def denial_of(
+    project: AppProject,
+    key: ResourceKey,
+    target: Destination,
+    cluster: DestinationCluster | None = None,
+) -> str:
     """Judge one object of an application with destination `target`, by its own namespace."""
     kind = ProjectKind(key.group, key.kind, bool(key.namespace))
-    return denial(
-        project, kind, name=key.name, destination=replace(target, namespace=key.namespace)
-    )
+    destination = replace(target, namespace=key.namespace)
+    return denial(project, kind, name=key.name, destination=destination, cluster=cluster)
 
 
 def denials(
-    app: Application, project: AppProject | None, keys: Iterable[ResourceKey]
+    app: Application,
+    project: AppProject | None,
+    keys: Iterable[ResourceKey],
+    registered: RegisteredCluster | None = None,
 ) -> dict[ResourceKey, str]:
-    """The objects that the application may neither apply nor remove; all without a project."""
+    """The objects that the application may neither apply nor remove; all without a project.
+
+    `registered` has all identities of the destination: a denial by one of them holds for all.
+    """
     if project is None:
         return dict.fromkeys(keys, no_project(app.spec.project))
-    found = {key: denial_of(project, key, app.spec.destination) for key in keys}
+    if registered is not None and (problem := cluster_problem(project, registered)):
+        return dict.fromkeys(keys, f"it {NOT_PERMITTED}: {problem}")
+    cluster = registered.cluster if registered else None
+    found = {
+        key: _beyond(registered, key) or denial_of(project, key, app.spec.destination, cluster)
+        for key in keys
+    }
     return {key: why for key, why in found.items() if why}
+
+
+def _beyond(registered: RegisteredCluster | None, key: ResourceKey) -> str:
+    """Why an object is beyond what the agent may manage in the cluster, by the cluster's Secret."""
+    if registered is None or not registered.namespaces:
+        return ""
+    place = f"the cluster {registered.cluster.name!r}"
+    if key.namespace:
+        if key.namespace in registered.namespaces:
+            return ""
+        remedy = f"add {key.namespace!r} to `namespaces` of the Secret of {place}"
+    elif registered.cluster_resources:
+        return ""
+    else:
+        remedy = f"the Secret of {place} needs `clusterResources: true` for it"
+    return f"{key.kind} {key.name} {NOT_PERMITTED}: {remedy}"
 
 
 def no_project(name: str) -> str:

@@ -59,6 +59,19 @@ class DestinationCluster(msgspec.Struct, frozen=True, order=True):
         return IN_CLUSTER if name == IN_CLUSTER_NAME else cls(name=name)
 
 
+class RegisteredCluster(msgspec.Struct, frozen=True, kw_only=True):
+    """A cluster that Applications may name: the agent's own, or one that a Secret describes."""
+
+    cluster: DestinationCluster
+    """With server and name."""
+    project: str = ""
+    """The AppProject that alone may use the cluster; empty: all may."""
+    namespaces: tuple[str, ...] = ()
+    """Namespaces that the agent may look at and deploy to; empty: all."""
+    cluster_resources: bool = True
+    """Whether objects without a namespace are managed too."""
+
+
 IN_CLUSTER = DestinationCluster(server=IN_CLUSTER_SERVER, name=IN_CLUSTER_NAME)
 
 

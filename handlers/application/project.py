@@ -20,7 +20,11 @@ from handlers.application.application import (
     Metadata,
     ProjectDestination,
 )
-from handlers.application.destination import DestinationCluster, DestinationError
+from handlers.application.destination import (
+    DestinationCluster,
+    DestinationError,
+    RegisteredCluster,
+)
 from handlers.application.spec import Destination
 
 _ANY = "*"
@@ -48,10 +52,15 @@ def source_permitted(project: AppProject, url: str) -> bool:
     return any(rule == _ANY or any_matches(rule, identities, "/") for rule in rules)
 
 
-def destination_permitted(project: AppProject, destination: Destination) -> bool:
-    """Whether anything may be deployed to this server (or name) and namespace."""
+def destination_permitted(
+    project: AppProject, destination: Destination, cluster: DestinationCluster | None = None
+) -> bool:
+    """Whether anything may be deployed to this server (or name) and namespace.
+
+    `cluster` has all identities of the destination, where they are known.
+    """
     try:
-        cluster = DestinationCluster.of(destination)
+        cluster = cluster or DestinationCluster.of(destination)
     except DestinationError:
         return False
     rules = project.spec.destinations
@@ -60,8 +69,30 @@ def destination_permitted(project: AppProject, destination: Destination) -> bool
     return any(_allows(rule, cluster, destination.namespace) for rule in rules)
 
 
+def cluster_problem(project: AppProject, registered: RegisteredCluster) -> str:
+    """Why the project may not use a cluster of another project; empty where it may."""
+    name, cluster = project.metadata.name, registered.cluster
+    if registered.project not in ("", name):
+        return (
+            f"the cluster {cluster.name!r} ({cluster.server}) belongs to the AppProject "
+            f"{registered.project!r} (field `project` of its Secret) and not to {name!r}"
+        )
+    if project.spec.permit_only_project_scoped_clusters and registered.project != name:
+        return (
+            f"the AppProject {name!r} permits only clusters of its own "
+            f"(spec.permitOnlyProjectScopedClusters), and the cluster {cluster.name!r} "
+            f"({cluster.server}) is none: its Secret needs `project: {name}`"
+        )
+    return ""
+
+
 def permitted(
-    project: AppProject, kind: ServedKind, *, name: str, destination: Destination
+    project: AppProject,
+    kind: ServedKind,
+    *,
+    name: str,
+    destination: Destination,
+    cluster: DestinationCluster | None = None,
 ) -> bool:
     """Whether an object may be applied or removed; `destination.namespace` is the object's own."""
     spec = project.spec
@@ -73,7 +104,7 @@ def permitted(
         return False
     if listed(spec.namespace_resource_blacklist, kind, name):
         return False
-    return destination_permitted(project, destination)
+    return destination_permitted(project, destination, cluster)
 
 
 def admits(project: AppProject, app_namespace: str) -> bool:

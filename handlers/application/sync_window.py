@@ -21,6 +21,7 @@ from cronsim import CronSim, CronSimError
 
 from handlers.application.address_pattern import matches
 from handlers.application.application import Application
+from handlers.application.destination import DestinationCluster
 from handlers.application.times import seconds
 
 _FIELDS = ("minute", "hour", "day of month", "month", "day of week")
@@ -100,24 +101,29 @@ def read_sync_window(written: Mapping[str, Any]) -> SyncWindow:
     )
 
 
-def concerns(written: Mapping[str, Any], app: Application) -> bool:
+def concerns(
+    written: Mapping[str, Any], app: Application, cluster: DestinationCluster | None = None
+) -> bool:
     """Whether the window selects the application; one whose selectors are malformed does.
 
     Any list that matches is enough; with `andOperator` each list that is given has to.
     """
-    answers = list(_answers(written, app))
+    answers = list(_answers(written, app, cluster))
     if not answers:
         return False
     return all(answers) if written.get("andOperator") is True else any(answers)
 
 
-def _answers(written: Mapping[str, Any], app: Application) -> Iterator[bool]:
-    """Whether each list of the window matches; clusters as the Application spells them."""
+def _answers(
+    written: Mapping[str, Any], app: Application, cluster: DestinationCluster | None
+) -> Iterator[bool]:
+    """Whether each list of the window matches; clusters by every identity that is known."""
     destination = app.spec.destination
+    identities = cluster.identities if cluster else ()
     subjects = {
         "applications": (app.metadata.name,),
         "namespaces": (destination.namespace,),
-        "clusters": tuple(filter(None, (destination.server, destination.name))),
+        "clusters": tuple(filter(None, (destination.server, destination.name, *identities))),
     }
     for field, words in subjects.items():
         globs = written.get(field)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from handlers.application.application import Application, AppProject
+from handlers.application.destination import DestinationCluster
 from handlers.application.sync_window import (
     SyncWindow,
     SyncWindowError,
@@ -72,14 +73,16 @@ class SyncWindows:
         )
 
 
-def windows_of(app: Application, project: AppProject | None) -> SyncWindows:
-    """Read the windows that concern the application."""
+def windows_of(
+    app: Application, project: AppProject | None, cluster: DestinationCluster | None = None
+) -> SyncWindows:
+    """Read the windows that concern the application; `cluster` has all its identities."""
     if project is None:
         return SyncWindows(project="")
     windows: list[SyncWindow] = []
     unreadable: list[str] = []
     for place, written in enumerate(project.spec.sync_windows):
-        if not concerns(written, app):
+        if not concerns(written, app, cluster):
             continue
         try:
             windows.append(read_sync_window(written))

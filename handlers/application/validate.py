@@ -19,25 +19,33 @@ from bus.status import ConditionType
 from handlers.application.address_pattern import any_denied, matches
 from handlers.application.application import Application, AppProject
 from handlers.application.destination import (
-    IN_CLUSTER,
-    IN_CLUSTER_NAME,
-    IN_CLUSTER_SERVER,
     DestinationCluster,
     DestinationError,
+    RegisteredCluster,
 )
 from handlers.application.policy import duration_problems, retry_strategy
-from handlers.application.project import admits, destination_permitted, source_permitted
+from handlers.application.project import (
+    admits,
+    cluster_problem,
+    destination_permitted,
+    source_permitted,
+)
 from handlers.application.spec import Destination, Operation, Source
 from handlers.application.status import Condition
 
 
-def problems(app: Application, project: AppProject | None) -> tuple[Condition, ...]:
-    """List InvalidSpecError conditions, without a time; none where it may be synced."""
+def problems(
+    app: Application, project: AppProject | None, registered: RegisteredCluster | None = None
+) -> tuple[Condition, ...]:
+    """List InvalidSpecError conditions, without a time; none where it may be synced.
+
+    `registered` is the cluster of the destination, where that is known.
+    """
     found = (
         *_source_problems(app),
-        *_destination_problems(app.spec.destination),
+        *_address_problems(app.spec.destination),
         *(f"spec.syncPolicy.{one}" for one in duration_problems(retry_strategy(app.spec))),
-        *_project_problems(app, project),
+        *_project_problems(app, project, registered),
     )
     return tuple(Condition(type=ConditionType.INVALID_SPEC_ERROR, message=one) for one in found)
 
@@ -101,19 +109,6 @@ def _path_problems(path: str) -> Iterator[str]:
         yield f"spec.source.path {path!r} leaves the repository; `..` is not allowed"
 
 
-def _destination_problems(destination: Destination) -> Iterator[str]:
-    yield from _address_problems(destination)
-    if any(_address_problems(destination)):
-        return
-    cluster = DestinationCluster.of(destination)
-    if cluster != IN_CLUSTER:
-        yield (
-            f"spec.destination {str(cluster)!r} is another cluster; this "
-            f"version deploys to its own only: server {IN_CLUSTER_SERVER!r} or name "
-            f"{IN_CLUSTER_NAME!r}"
-        )
-
-
 def _address_problems(destination: Destination) -> Iterator[str]:
     try:
         DestinationCluster.of(destination)
@@ -149,7 +144,9 @@ def _source_problem(app: Application, source: Source | None) -> str:
     )
 
 
-def _project_problems(app: Application, project: AppProject | None) -> Iterator[str]:
+def _project_problems(
+    app: Application, project: AppProject | None, registered: RegisteredCluster | None
+) -> Iterator[str]:
     name = app.spec.project or "default"
     if project is None:
         yield f"spec.project: the AppProject {name!r} does not exist"
@@ -164,12 +161,15 @@ def _project_problems(app: Application, project: AppProject | None) -> Iterator[
             f"the AppProject {name!r} demands signed commits (spec.signatureKeys), which this "
             "version cannot verify; it deploys nothing rather than unverified commits"
         )
-    yield from _unsafe_rules(app, project)
+    cluster = registered.cluster if registered else None
+    yield from _unsafe_rules(app, project, cluster)
     yield from _source_denials(app, project)
     destination = app.spec.destination
     if any(_address_problems(destination)):
         return  # what names no cluster is a problem of its own
-    if not destination_permitted(project, destination):
+    if registered is not None and (problem := cluster_problem(project, registered)):
+        yield problem
+    if not destination_permitted(project, destination, cluster):
         yield (
             f"destination server {destination.server or destination.name!r} with namespace "
             f"{destination.namespace!r} is not permitted in project {name!r}; see "
@@ -177,7 +177,9 @@ def _project_problems(app: Application, project: AppProject | None) -> Iterator[
         )
 
 
-def _unsafe_rules(app: Application, project: AppProject) -> Iterator[str]:
+def _unsafe_rules(
+    app: Application, project: AppProject, cluster: DestinationCluster | None
+) -> Iterator[str]:
     """Rules of the project that protect something and that this version cannot enforce."""
     name, spec = project.metadata.name, project.spec
     if spec.source_integrity:
@@ -185,24 +187,21 @@ def _unsafe_rules(app: Application, project: AppProject) -> Iterator[str]:
             f"the AppProject {name!r} demands verified sources (spec.sourceIntegrity), which this "
             "version cannot verify; it deploys nothing rather than unverified commits"
         )
-    if any(_impersonates(rule, app.spec.destination) for rule in spec.destination_service_accounts):
+    destination, rules = app.spec.destination, spec.destination_service_accounts
+    if any(_impersonates(rule, destination, cluster) for rule in rules):
         yield (
             f"the AppProject {name!r} wants syncs to this destination made as a ServiceAccount "
             "(spec.destinationServiceAccounts); this version would use its own, wider rights and "
             "deploys nothing instead: remove the entry, or narrow the project's destinations"
         )
-    if spec.permit_only_project_scoped_clusters:
-        yield (
-            f"the AppProject {name!r} permits only clusters of its own "
-            "(spec.permitOnlyProjectScopedClusters), which this version cannot tell from others; "
-            "it deploys nothing: remove the field and name the clusters in spec.destinations"
-        )
 
 
-def _impersonates(rule: Mapping[str, Any], destination: Destination) -> bool:
+def _impersonates(
+    rule: Mapping[str, Any], destination: Destination, cluster: DestinationCluster | None
+) -> bool:
     """A rule without a server or namespace is taken to mean all of them."""
     try:
-        identities = DestinationCluster.of(destination).identities
+        identities = (cluster or DestinationCluster.of(destination)).identities
     except DestinationError:
         return False
     server, space = str(rule.get("server") or "*"), str(rule.get("namespace") or "*")

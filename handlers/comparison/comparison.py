@@ -14,6 +14,7 @@ import msgspec
 
 from bus.identity import Digest, ResourceKey, digest_of
 from bus.status import SyncStatus
+from handlers.application.destination import IN_CLUSTER, DestinationCluster
 from handlers.application.ignore_rules import ObjectRules
 from handlers.application.unsupported import Unsupported
 from handlers.comparison.drift_summary import DriftSummary, ResourceState, compare, resolve
@@ -91,6 +92,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Ignore rules that have no effect, and why."""
     namespace_differs: bool = False
     """Whether the metadata of the destination's Namespace is not the one that was applied last."""
+    cluster: DestinationCluster = IN_CLUSTER
+    """Where the live objects are, with server and name."""
 
     @property
     def status(self) -> SyncStatus:
@@ -142,6 +145,7 @@ class ComparisonInput(msgspec.Struct, frozen=True, kw_only=True):
     identity: str
     denied: Mapping[ResourceKey, str] = {}
     """Objects that the project does not permit, and why: neither applied nor pruned."""
+    cluster: DestinationCluster = IN_CLUSTER
     excluded: tuple[ResourceKey, ...] = ()
     takes_over: bool = True
     """Whether a sync takes over the fields of earlier tools (`ClientSideApplyMigration`)."""
@@ -215,6 +219,7 @@ def joined(summary: DriftSummary, inputs: ComparisonInput) -> Comparison:
         denied_hooks={key: inputs.denied[key] for key in hooks if key in inputs.denied},
         live_hooks=tuple(one for one in summary.resources if one.hook and one.live),
         excluded=inputs.excluded,
+        cluster=inputs.cluster,
     )
 
 

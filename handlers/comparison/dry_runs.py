@@ -45,7 +45,6 @@ class OpenQuestion(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class DryRuns:
-    cluster: ClusterWriter
     ignored_fields: IgnoredFieldsReader
     answers: OrderedDict[DryRunQuestion, DiffOutcome] = field(default_factory=OrderedDict)
 
@@ -53,6 +52,7 @@ class DryRuns:
         self,
         questions: Mapping[ResourceKey, DryRunQuestion],
         inputs: ComparisonInput,
+        writer: ClusterWriter,
         *,
         project: str,
     ) -> None:
@@ -63,35 +63,37 @@ class DryRuns:
             OpenQuestion(question, key, objects[key], lives[key])
             for key, question in questions.items()
         )
-        for answer in await gathered(self._answer(one, at_once, project) for one in asked):
+        for answer in await gathered(self._answer(one, at_once, writer, project) for one in asked):
             if isinstance(answer, UnavailableError):
                 raise answer
         while len(self.answers) > _REMEMBERED:
             self.answers.popitem(last=False)
 
     async def _answer(
-        self, asked: OpenQuestion, at_once: asyncio.Semaphore, project: str
+        self, asked: OpenQuestion, at_once: asyncio.Semaphore, writer: ClusterWriter, project: str
     ) -> UnavailableError | None:
         """Ask the server once; what it refuses to try counts as different: applying it says why."""
         async with at_once:
             try:
-                self.answers[asked.question] = await self._outcome(asked, project)
+                self.answers[asked.question] = await self._outcome(asked, writer, project)
             except UnavailableError as error:
                 return error
             except ApplyRefusedError:
                 self.answers[asked.question] = DiffOutcome(verdict=DiffVerdict.DIFFERENT)
         return None
 
-    async def _outcome(self, asked: OpenQuestion, project: str) -> DiffOutcome:
+    async def _outcome(
+        self, asked: OpenQuestion, writer: ClusterWriter, project: str
+    ) -> DiffOutcome:
         desired, live = asked.desired, asked.live
-        result = await self.cluster.apply(sent(desired), ApplyOptions(dry_run=True))
+        result = await writer.apply(sent(desired), ApplyOptions(dry_run=True))
         if access.version(desired) != live.version:
-            live = await self.cluster.read(live, access.version(desired))
+            live = await writer.read(live, access.version(desired))
         left, right = result.manifest, live.manifest
         if (rules := asked.question.rules) is not None:
             pair = ruled_pair(asked.key, rules, left, right)
             found = await self.ignored_fields.read((pair,), project=project)
-            found = await self.ignored_fields.with_managed(((pair, live),), found)
+            found = await self.ignored_fields.with_managed(((pair, live),), found, writer)
             if ignored := found.fields.get(asked.key):
                 left, right = ignored.without(left, right)
         if same_after_dry_run(left, right):

@@ -58,7 +58,6 @@ _Question = tuple[Digest, tuple[str, ...]]
 @dataclass(slots=True, kw_only=True)
 class IgnoredFieldsReader:
     jq: JqPaths
-    cluster: ClusterWriter
     _answers: OrderedDict[_Question, Sequence[JqResult]] = field(default_factory=OrderedDict)
     _compiled: OrderedDict[str, str] = field(default_factory=OrderedDict)
     """Why an expression does not compile; empty where it does."""
@@ -94,7 +93,10 @@ class IgnoredFieldsReader:
         return IgnoredRead(fields, tuple(problems.values()))
 
     async def with_managed(
-        self, pairs: Iterable[tuple[RuledPair, LiveObject]], found: IgnoredRead
+        self,
+        pairs: Iterable[tuple[RuledPair, LiveObject]],
+        found: IgnoredRead,
+        writer: ClusterWriter,
     ) -> IgnoredRead:
         """Add the fields of trusted managers; raises ClusterUnreachableError."""
         fields, problems = dict(found.fields), list(found.problems)
@@ -102,7 +104,7 @@ class IgnoredFieldsReader:
             if not pair.rules.managers:
                 continue
             try:
-                managed = await self._managed_fields(live, pair.rules.managers)
+                managed = await self._managed_fields(live, pair.rules.managers, writer)
             except ApplyRefusedError as error:
                 problems.append(_unread(pair, error))
                 continue
@@ -155,11 +157,13 @@ class IgnoredFieldsReader:
             _remember(self._answers, kept, _REMEMBERED)
         return {index: found[question] for index, question in questions.items()}
 
-    async def _managed_fields(self, live: LiveObject, managers: Iterable[str]) -> Fields:
+    async def _managed_fields(
+        self, live: LiveObject, managers: Iterable[str], writer: ClusterWriter
+    ) -> Fields:
         version = (live.uid, live.resource_version)
         entries = self._managed.get(version)
         if entries is None:
-            entries = await self.cluster.managed_fields(live)
+            entries = await writer.managed_fields(live)
             _remember(self._managed, [(version, entries)], _REMEMBERED // 10)
         trusted, fields = frozenset(managers), dict[str, Any]()
         for entry in entries:

@@ -19,7 +19,6 @@ from handlers.application.application import Application
 from handlers.application.argo_settings import ArgoSettings
 from handlers.application.denials import denials
 from handlers.application.desired_source import pinned_source
-from handlers.application.destination import IN_CLUSTER_SERVER
 from handlers.application.ignore_rules import IgnoreRules, ObjectRules, ignore_rules
 from handlers.application.policy import namespace_differs, sync_options_of_app
 from handlers.comparison.comparison import (
@@ -40,7 +39,15 @@ from handlers.control_plane.governance import Governance
 from handlers.manifest.exclusions import exclusion
 from handlers.manifest.manifest_assembly import objects_of
 from handlers.manifest.tracking import app_identity
-from handlers.ports import Apps, Artifacts, ClusterWriter, JqPaths, LiveState, Renders
+from handlers.ports import (
+    Apps,
+    Artifacts,
+    Clusters,
+    ClusterWriter,
+    DestinationSession,
+    JqPaths,
+    Renders,
+)
 from handlers.ports.rendering import RenderRecord
 
 _RECENT, _SMALL = 64, 32 * 1024
@@ -54,8 +61,7 @@ class ComparisonReader:
     apps: Apps
     renders: Renders
     artifacts: Artifacts
-    live: LiveState
-    cluster: ClusterWriter
+    clusters: Clusters
     governance: Governance
     control_namespace: str
     jq: JqPaths
@@ -66,14 +72,14 @@ class ComparisonReader:
     """By the artifact itself, whose bytes are the same object for one handler after the other."""
 
     def __post_init__(self) -> None:
-        self._ignored_fields = IgnoredFieldsReader(jq=self.jq, cluster=self.cluster)
-        self._dry_runs = DryRuns(cluster=self.cluster, ignored_fields=self._ignored_fields)
+        self._ignored_fields = IgnoredFieldsReader(jq=self.jq)
+        self._dry_runs = DryRuns(ignored_fields=self._ignored_fields)
 
     async def read(self, app: Application) -> Comparison | None:
         """Compare with the last render; None where the desired state must be rendered first.
 
         Also where an ignore rule cannot be understood: the render handler says so. Raises
-        UnavailableError.
+        UnavailableError and DestinationUnknownError.
         """
         record = self.renders.recall(app.key)
         if record is None or record.pinned_source != pinned_source(app):
@@ -89,14 +95,16 @@ class ComparisonReader:
     async def compare(self, app: Application, record: RenderRecord, content: bytes) -> Comparison:
         """Compare the live objects with these manifests, which need not be the last render.
 
-        Raises UnavailableError, IgnoreRuleError.
+        Raises UnavailableError, DestinationUnknownError, IgnoreRuleError.
         """
-        inputs, failed = await self._ignoring(app, self._inputs(app, record, content))
+        session = self.clusters.of(app.spec.destination)
+        found = self._inputs(app, record, content, session)
+        inputs, failed = await self._ignoring(app, found, session.writer)
         summary = compared(inputs, self._dry_runs.answers)
         asked = questions(summary, inputs, deployed=_is_deployed(app, inputs))
         open_ = {key: one for key, one in asked.items() if one not in self._dry_runs.answers}
         if open_:
-            await self._dry_runs.ask(open_, inputs, project=app.spec.project)
+            await self._dry_runs.ask(open_, inputs, session.writer, project=app.spec.project)
             summary = compared(inputs, self._dry_runs.answers)
         comparison = joined(summary, inputs)
         problems = (*self._rules(app).problems, *failed)
@@ -117,7 +125,7 @@ class ComparisonReader:
         return ignore_rules(app.spec.ignore_differences, self.settings().ignore_rules)
 
     async def _ignoring(
-        self, app: Application, inputs: ComparisonInput
+        self, app: Application, inputs: ComparisonInput, writer: ClusterWriter
     ) -> tuple[ComparisonInput, tuple[str, ...]]:
         """Find the ignored fields of all pairs, and the rules that failed on one of them."""
         await self.check_rules(app)
@@ -129,20 +137,24 @@ class ComparisonReader:
         trusting = {one.key: one for one in pairs if one.rules.managers}
         differing = compared(inputs, self._dry_runs.answers).differing if trusting else ()
         looked = [(trusting[key], lives[key]) for key in differing if key in trusting]
-        managed = await self._ignored_fields.with_managed(looked, found)
+        managed = await self._ignored_fields.with_managed(looked, found, writer)
         return replace(inputs, ignored=managed.fields), managed.problems
 
-    def _inputs(self, app: Application, record: RenderRecord, content: bytes) -> ComparisonInput:
+    def _inputs(
+        self, app: Application, record: RenderRecord, content: bytes, session: DestinationSession
+    ) -> ComparisonInput:
         """Read both sides, without what the settings exclude and the owner's policy denies.
 
         A live object that the policy denies is left out: it must not even be seen as extra.
         """
-        is_excluded = exclusion(self.settings().resources, IN_CLUSTER_SERVER)
+        live, cluster = session.live, session.cluster
+        is_excluded = exclusion(self.settings().resources, cluster.server)
         desired, excluded = without_excluded(self._desired(content), is_excluded)
-        lives = {one.key: one for one in self.live.tracked(app.key) if not is_excluded(one.key)}
-        here = ((key, self.live.get(key)) for key in desired.keys)
+        lives = {one.key: one for one in live.tracked(app.key) if not is_excluded(one.key)}
+        here = ((key, live.get(key)) for key in desired.keys)
         lives |= {key: one for key, one in here if one is not None}
-        held = self.governance.denials(app, desired.keys | lives.keys())
+        keys = desired.keys | lives.keys()
+        held = self.governance.denials(app, keys)
         lives = {key: one for key, one in lives.items() if key not in held}
         project = self.apps.project(app.spec.project)
         rules = _concerned(self._rules(app), desired)
@@ -151,7 +163,8 @@ class ComparisonReader:
             desired=desired,
             lives=lives,
             identity=app_identity(app.key, self.control_namespace),
-            denied={**denials(app, project, desired.keys | lives.keys()), **held},
+            denied={**denials(app, project, keys, session.registered), **held},
+            cluster=cluster,
             excluded=excluded,
             takes_over=sync_options_of_app(app).takes_over,
             rules=rules,

@@ -2,7 +2,10 @@
 
     every application        nothing in the control namespace but kinds that the agent's owner
                              names, and never the policy itself nor the agent's own keys
-    governed applications    besides: what the policy says of namespace, scope and kind
+    governed applications    besides: what the policy says of cluster, namespace, scope and kind
+
+Another cluster has no control namespace of this agent, so the first line does not hold there; it
+does wherever a destination may be the agent's own cluster under another address.
 
 An application is governed where it, its AppProject, or an application that deploys one of them is
 marked. The mark is an annotation, written in the same request that puts the object over the link.
@@ -24,8 +27,8 @@ from handlers.application.denials import NOT_PERMITTED
 from handlers.application.spec import Operation
 from handlers.control_plane.policy import CONFIG_MAP, ControlPlanePolicy
 from handlers.manifest.access import Manifest, mapping
-from handlers.manifest.kinds import KindInfo
 from handlers.manifest.tracking import TRACKING_ID, TrackingId, app_of
+from handlers.ports import Clusters, DestinationSession
 
 _DEEPEST = 20
 _OUT_OF_REACH = frozenset(
@@ -49,8 +52,7 @@ class ApplicationLookup(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Governance:
     apps: ApplicationLookup
-    kind: Callable[[str, str], KindInfo | None]
-    """Group and kind -> what the cluster serves."""
+    clusters: Clusters
     policy: Callable[[], ControlPlanePolicy]
     control_namespace: str
     control_kinds: frozenset[str] = frozenset()
@@ -80,30 +82,43 @@ class Governance:
 
     def denials(self, app: Application, keys: Iterable[ResourceKey]) -> dict[ResourceKey, str]:
         """The objects that the application may neither apply nor remove, and why."""
-        governed = self.governs(app)
-        found = {key: self._denial(key, governed=governed) for key in keys}
-        return {key: why for key, why in found.items() if why}
+        return self._denials(app, keys, governed=self.governs(app))
 
-    def control_plane_denials(self, keys: Iterable[ResourceKey]) -> dict[ResourceKey, str]:
-        """The objects that the control plane may neither apply nor remove, in any application."""
-        found = {key: self._denial(key, governed=True) for key in keys}
+    def control_plane_denials(
+        self, app: Application, keys: Iterable[ResourceKey]
+    ) -> dict[ResourceKey, str]:
+        """The objects that the control plane may neither apply nor remove.
+
+        Both raise DestinationUnknownError and DestinationUnavailableError.
+        """
+        return self._denials(app, keys, governed=True)
+
+    def _denials(
+        self, app: Application, keys: Iterable[ResourceKey], *, governed: bool
+    ) -> dict[ResourceKey, str]:
+        session = self.clusters.of(app.spec.destination)
+        found = {key: self._denial(session, key, governed=governed) for key in keys}
         return {key: why for key, why in found.items() if why}
 
     def creates_namespace(self, app: Application, operation: Operation | None, name: str) -> bool:
         """Whether an operation may create the Namespace of the destination."""
         held = self.governs(app) or is_from_control_plane(operation)
-        return self.may_create_namespace(name) if held else True
+        return self.may_create_namespace(app, name) if held else True
 
-    def may_create_namespace(self, name: str) -> bool:
+    def may_create_namespace(self, app: Application, name: str) -> bool:
         """Whether the control plane may create a Namespace: where it may write in it."""
-        return name != self.control_namespace and self.policy().creates_namespace(name)
+        session, policy = self.clusters.of(app.spec.destination), self.policy()
+        if policy.cluster_problem(session.cluster):
+            return False
+        is_control = session.may_be_own and name == self.control_namespace
+        return not is_control and policy.creates_namespace(name)
 
     def hidden(self, key: ResourceKey) -> bool:
         """Whether the control plane may not look at the object."""
         return not self.policy().reaches(key.namespace)
 
-    def _denial(self, key: ResourceKey, *, governed: bool) -> str:
-        if self._is_own(key) and not self._may_come(key):
+    def _denial(self, session: DestinationSession, key: ResourceKey, *, governed: bool) -> str:
+        if session.may_be_own and self._is_own(key) and not self._may_come(key):
             return _message(
                 key,
                 f"namespace {self.control_namespace!r} is the agent's own and no destination;"
@@ -111,9 +126,12 @@ class Governance:
             )
         if not governed:
             return ""
-        served = self.kind(key.group, key.kind)
+        served = session.live.kind(key.group, key.kind)
         namespaced = served.namespaced if served else bool(key.namespace)
-        problem = self.policy().object_problem(key, namespaced=namespaced)
+        policy = self.policy()
+        problem = policy.cluster_problem(session.cluster) or policy.object_problem(
+            key, namespaced=namespaced
+        )
         return _message(key, f"{problem}{_WHY_HELD}") if problem else ""
 
     def _is_own(self, key: ResourceKey) -> bool:

@@ -6,6 +6,7 @@ control plane cannot change or exceed it. Without one the control plane may only
 cannot be understood allows nothing that writes.
 
     kinds: sync, refresh, tree        tasks that may be done; `*` is all (default)
+    clusters: in-cluster, https://*   servers they may deploy to, patterns; `in-cluster` (default)
     namespaces: shop-*, blog          namespaces they may touch, patterns; `*` is all (default)
     objectKinds: "*, !Secret"         kinds of objects, `Kind` or `Kind.group`; `!` takes one out
     clusterScoped: "true"             objects without a namespace too; false by default
@@ -25,6 +26,11 @@ import msgspec
 
 from bus.identity import ResourceKey
 from bus.link import TaskKind
+from handlers.application.destination import (
+    IN_CLUSTER_NAME,
+    IN_CLUSTER_SERVER,
+    DestinationCluster,
+)
 
 CONFIG_MAP = "gitops-agent-limits"
 _WRITES_PER_MINUTE, _READS_PER_MINUTE = 100, 600
@@ -33,6 +39,7 @@ _YES, _NO = ("true", "yes", "on"), ("false", "no", "off", "")
 _KEYS = frozenset(
     {
         "kinds",
+        "clusters",
         "namespaces",
         "objectKinds",
         "clusterScoped",
@@ -49,6 +56,7 @@ class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
     """The policy as `read_policy` reads it; the defaults are those of a ConfigMap without keys."""
 
     kinds: tuple[str, ...] = ("*",)
+    clusters: tuple[str, ...] = (IN_CLUSTER_NAME,)
     namespaces: tuple[str, ...] = ("*",)
     object_kinds: tuple[str, ...] = ("*",)
     cluster_scoped: bool = False
@@ -74,6 +82,19 @@ class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
             if not self.reaches(namespace):
                 return f"{CONFIG_MAP} does not allow namespace {namespace or '(cluster)'}"
         return ""
+
+    def cluster_problem(self, cluster: DestinationCluster) -> str:
+        """The rule that forbids deploying to a cluster; empty where none does.
+
+        Only servers count: the name of a cluster is written in its Secret, and the control plane
+        may write Secrets.
+        """
+        names = [cluster.server]
+        if cluster.server == IN_CLUSTER_SERVER:
+            names.append(IN_CLUSTER_NAME)
+        if any(fnmatchcase(name, pattern) for name in names for pattern in self.clusters):
+            return ""
+        return f"{CONFIG_MAP} does not name the cluster {cluster.server} in clusters"
 
     def object_problem(self, key: ResourceKey, *, namespaced: bool) -> str:
         """The rule that forbids writing or removing an object; empty where none does."""
@@ -107,6 +128,7 @@ class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
         """The policy as the agent tells it to the service (`Hello.allowed`)."""
         return {
             "kinds": list(self.kinds),
+            "clusters": list(self.clusters),
             "namespaces": list(self.namespaces),
             "objectKinds": list(self.object_kinds),
             "clusterScoped": self.cluster_scoped,
@@ -142,6 +164,7 @@ def read_policy(data: Mapping[str, str] | None) -> ControlPlanePolicy:
     problems += [f"unknown kind {kind[:40]!r}" for kind in kinds if kind not in known]
     return ControlPlanePolicy(
         kinds=kinds,
+        clusters=_words(data.get("clusters", IN_CLUSTER_NAME)),
         namespaces=_words(data.get("namespaces", "*")),
         object_kinds=_words(data.get("objectKinds", "*")),
         cluster_scoped=_switch(data, "clusterScoped", problems),

@@ -21,7 +21,6 @@ from handlers.application.argo_settings import ArgoSettings
 from handlers.application.deletion_approval import remedy
 from handlers.application.deletion_stage import POST_DELETE, PRE_DELETE, STAGES, hook_finalizers_of
 from handlers.application.denials import denials
-from handlers.application.destination import IN_CLUSTER_SERVER
 from handlers.comparison.dry_runs import gathered
 from handlers.control_plane.governance import Governance, named
 from handlers.delete.cascade import Cascade, cascade, finalizers_of, unconfirmed
@@ -32,10 +31,13 @@ from handlers.manifest.hooks import HOOK_FINALIZER
 from handlers.ports import (
     ApplyRefusedError,
     Apps,
+    Clusters,
     ClusterUnreachableError,
     ClusterWriter,
+    DestinationSession,
+    DestinationUnavailableError,
+    DestinationUnknownError,
     LiveObject,
-    LiveState,
     Renders,
     StaleWriteError,
     StatusWrite,
@@ -52,8 +54,7 @@ _AGAIN = 0.5
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteHandler:
     apps: Apps
-    live: LiveState
-    cluster: ClusterWriter
+    clusters: Clusters
     renders: Renders
     governance: Governance
     stages: StageRunner
@@ -66,21 +67,30 @@ class DeleteHandler:
             return ()
         try:
             return await self._proceed(app)
+        except DestinationUnknownError as error:
+            return await self._leave(app, error)
+        except DestinationUnavailableError as error:
+            if not error.pending:
+                await self.conditions.write(app, error.message)
+            return ()  # asked again when the cluster answers
         except ClusterUnreachableError as error:
             raise Retry(str(error), after=_AWAY) from error
         except StaleWriteError as error:
             raise Retry(str(error), after=_AGAIN) from error
 
     async def _proceed(self, app: Application) -> Sequence[Event]:
-        if not await self._is_confirmed(app):
+        if not (finalizers_of(app) or hook_finalizers_of(app)):
+            return await self._finish(app)
+        session = self.clusters.of(app.spec.destination)
+        if not await self._is_confirmed(app, session):
             return ()
         ready = await self.stages.run(app, PRE_DELETE)
         if ready is None:
             return ()
-        while (going := self._next(ready)).wave:
-            if not await self._delete_wave(ready, going):
+        while (going := self._next(ready, session)).wave:
+            if not await self._delete_wave(ready, going, session):
                 return ()
-        await self._retain_denied(ready)
+        await self._retain_denied(ready, session)
         ready = await self.stages.run(ready, POST_DELETE)
         if ready is None:
             return ()
@@ -88,22 +98,34 @@ class DeleteHandler:
             await self.stages.clean(ready, stage)
         return await self._finish(ready)
 
-    async def _is_confirmed(self, app: Application) -> bool:
+    async def _leave(self, app: Application, error: DestinationUnknownError) -> Sequence[Event]:
+        """Finish where the cluster is gone, as Argo CD does: nothing can be deleted in it.
+
+        A destination that is merely unclear keeps the finalizer until a person corrects it.
+        """
+        if error.gone:
+            return await self._finish(app, pruned=0)
+        await self.conditions.write(app, error.message)
+        return ()
+
+    async def _is_confirmed(self, app: Application, session: DestinationSession) -> bool:
         """Say whether the deletion may go on; where it waits, say in the status for what."""
-        waiting = unconfirmed(app, self._permitted(app), options_of(app))
+        waiting = unconfirmed(app, self._permitted(app, session), options_of(app))
         message = f"{DELETION_WAITS} {in_words(waiting)}; {remedy(app)}" if waiting else ""
         await self.conditions.write(app, message, ConditionType.DELETION_CONFIRMATION_WARNING)
         return not waiting
 
-    def _next(self, app: Application) -> Cascade:
-        return cascade(app, self._permitted(app), options_of(app))
+    def _next(self, app: Application, session: DestinationSession) -> Cascade:
+        return cascade(app, self._permitted(app, session), options_of(app))
 
-    def _permitted(self, app: Application) -> tuple[LiveObject, ...]:
-        lives = self._lives(app)
-        held = self._denied(app, lives)
+    def _permitted(self, app: Application, session: DestinationSession) -> tuple[LiveObject, ...]:
+        lives = self._lives(app, session)
+        held = self._denied(app, lives, session)
         return tuple(one for one in lives if one.key not in held)
 
-    def _denied(self, app: Application, lives: Iterable[LiveObject]) -> dict[ResourceKey, str]:
+    def _denied(
+        self, app: Application, lives: Iterable[LiveObject], session: DestinationSession
+    ) -> dict[ResourceKey, str]:
         """The objects it may not remove: by its project as it is now, and by the owner's policy.
 
         The tracking annotation of an object holds a name, and names come again: without this check
@@ -111,20 +133,21 @@ class DeleteHandler:
         """
         keys = tuple(one.key for one in lives)
         project = self.apps.project(app.spec.project)
-        return {**denials(app, project, keys), **self.governance.denials(app, keys)}
+        by_project = denials(app, project, keys, session.registered)
+        return {**by_project, **self.governance.denials(app, keys)}
 
-    def _lives(self, app: Application) -> tuple[LiveObject, ...]:
+    def _lives(self, app: Application, session: DestinationSession) -> tuple[LiveObject, ...]:
         """The objects of the Application, without those of excluded kinds, which are left alone."""
-        is_excluded = exclusion(self.settings().resources, IN_CLUSTER_SERVER)
-        found = self.live.tracked(app.key) if finalizers_of(app) else ()
+        is_excluded = exclusion(self.settings().resources, session.cluster.server)
+        found = session.live.tracked(app.key) if finalizers_of(app) else ()
         return tuple(one for one in found if not is_excluded(one.key))
 
-    async def _retain_denied(self, app: Application) -> None:
+    async def _retain_denied(self, app: Application, session: DestinationSession) -> None:
         """Keep the finalizer while denied objects remain: a person decides what becomes of them."""
-        lives = self._lives(app)
+        lives = self._lives(app, session)
         whole = cascade(app, lives, options_of(app))
         if whole.wave:
-            held = named(self._denied(app, whole.wave))
+            held = named(self._denied(app, whole.wave, session))
             text = (
                 f"{held}; permit them, delete them, or remove the finalizer"
                 f" {finalizers_of(app)[0]} to leave them as they are"
@@ -132,38 +155,41 @@ class DeleteHandler:
             await self.conditions.write(app, text)
             raise Retry(text, after=_REFUSED)
 
-    async def _delete_wave(self, app: Application, going: Cascade) -> bool:
+    async def _delete_wave(
+        self, app: Application, going: Cascade, session: DestinationSession
+    ) -> bool:
         """Delete a wave; say whether it is gone already, so that the next may follow at once."""
         staying = [one for one in going.wave if not one.deleting or _is_held(one)]
-        errors = await gathered(self._delete(one, going.propagation) for one in staying)
+        errors = await gathered(_delete(one, going.propagation, session.writer) for one in staying)
         for error in errors:
             if isinstance(error, ClusterUnreachableError):
                 raise error
             if error is not None:
                 await self.conditions.write(app, error.message)
                 raise Retry(str(error), after=_REFUSED)
-        return all(self.live.get(one.key) is None for one in going.wave)
+        return all(session.live.get(one.key) is None for one in going.wave)
 
-    async def _delete(
-        self, live: LiveObject, propagation: str
-    ) -> ApplyRefusedError | ClusterUnreachableError | None:
-        """Return the error. A hook of a sync is let go: nobody waits for its end any more."""
-        try:
-            await self.cluster.delete(live, propagation=propagation)
-            if _is_held(live):
-                await self.cluster.remove_finalizer(live, HOOK_FINALIZER)
-        except (ApplyRefusedError, ClusterUnreachableError) as error:
-            return error
-        return None
-
-    async def _finish(self, app: Application) -> Sequence[Event]:
+    async def _finish(self, app: Application, pruned: int | None = None) -> Sequence[Event]:
         ours = (*finalizers_of(app), *hook_finalizers_of(app))
         await self.renders.forget(app.key)
         if not ours:
             return ()
         await self.apps.write(app, StatusWrite(status=app.status, remove_finalizers=ours))
-        pruned = len(app.status.resources)
-        return (AppDeleted(app=app.key, project=app.spec.project, pruned=pruned),)
+        gone = len(app.status.resources) if pruned is None else pruned
+        return (AppDeleted(app=app.key, project=app.spec.project, pruned=gone),)
+
+
+async def _delete(
+    live: LiveObject, propagation: str, writer: ClusterWriter
+) -> ApplyRefusedError | ClusterUnreachableError | None:
+    """Return the error. A hook of a sync is let go: nobody waits for its end any more."""
+    try:
+        await writer.delete(live, propagation=propagation)
+        if _is_held(live):
+            await writer.remove_finalizer(live, HOOK_FINALIZER)
+    except (ApplyRefusedError, ClusterUnreachableError) as error:
+        return error
+    return None
 
 
 def _is_held(live: LiveObject) -> bool:

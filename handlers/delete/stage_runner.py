@@ -16,7 +16,6 @@ from handlers.application.application import Application
 from handlers.application.argo_settings import ArgoSettings
 from handlers.application.deletion_stage import DeletionStage
 from handlers.application.denials import denials
-from handlers.application.destination import IN_CLUSTER_SERVER
 from handlers.application.status import blocking
 from handlers.comparison.dry_runs import gathered
 from handlers.comparison.normalised_objects import sent
@@ -36,10 +35,10 @@ from handlers.ports import (
     ApplyRefusedError,
     Apps,
     Artifacts,
+    Clusters,
     ClusterUnreachableError,
-    ClusterWriter,
+    DestinationSession,
     LiveObject,
-    LiveState,
     Manifest,
     Renders,
     StatusWrite,
@@ -54,8 +53,7 @@ _AGAIN = 30.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageRunner:
     apps: Apps
-    live: LiveState
-    cluster: ClusterWriter
+    clusters: Clusters
     renders: Renders
     artifacts: Artifacts
     governance: Governance
@@ -70,10 +68,11 @@ class StageRunner:
         if stage.finalizer not in app.metadata.finalizers:
             return app
         hooks = await self._hooks(app, stage)
-        progress = stage_progress(hooks, self.live.get)
+        live = self._session(app).live
+        progress = stage_progress(hooks, live.get)
         if progress.missing:
             await self._create(app, stage, progress.missing)
-            progress = stage_progress(hooks, self.live.get)
+            progress = stage_progress(hooks, live.get)
         if progress.missing or progress.running:
             return None
         if progress.failed:
@@ -92,7 +91,7 @@ class StageRunner:
             await self._clean(app, stage)
 
     async def _clean(self, app: Application, stage: DeletionStage) -> None:
-        found = stage_cleanup(stage, self.live.tracked(app.key))
+        found = stage_cleanup(stage, self._session(app).live.tracked(app.key))
         await self._remove(app, found.release, found.delete)
 
     async def _hooks(self, app: Application, stage: DeletionStage) -> tuple[Manifest, ...]:
@@ -100,12 +99,14 @@ class StageRunner:
         content = await self.artifacts.get(record.digest) if record is not None else None
         if record is None or content is None:
             raise await self._not_rendered(app, stage)
-        is_excluded = exclusion(self.settings().resources, IN_CLUSTER_SERVER)
+        session = self._session(app)
+        is_excluded = exclusion(self.settings().resources, session.cluster.server)
         written = (one for one in objects_of(content) if not is_excluded(access.key(one)))
         hooks = hooks_of_stage(app, stage, written, record.revision)
         keys = tuple(map(access.key, hooks))
         project = self.apps.project(app.spec.project)
-        denied = {**denials(app, project, keys), **self.governance.denials(app, keys)}
+        by_project = denials(app, project, keys, session.registered)
+        denied = {**by_project, **self.governance.denials(app, keys)}
         if denied:
             raise await self._stopped(app, f"{named(denied)}; permit them, or {_without(stage)}")
         return hooks
@@ -126,7 +127,7 @@ class StageRunner:
         """Return the error, so that the other hooks are created all the same."""
         try:
             manifest = self.governance.sent(app, access.key(hook), sent(hook))
-            await self.cluster.apply(manifest, ApplyOptions())
+            await self._session(app).writer.apply(manifest, ApplyOptions())
         except (ApplyRefusedError, ClusterUnreachableError) as error:
             return error
         return None
@@ -152,9 +153,14 @@ class StageRunner:
         self, app: Application, release: Sequence[LiveObject], delete: Sequence[LiveObject]
     ) -> None:
         propagation = options_of(app).prune_propagation.value
-        refused = await HookCleaner(cluster=self.cluster).clean(release, delete, propagation)
+        refused = await HookCleaner(writer=self._session(app).writer).clean(
+            release, delete, propagation
+        )
         if refused is not None:
             raise await self._stopped(app, f"a hook was not deleted: {refused.message}")
+
+    def _session(self, app: Application) -> DestinationSession:
+        return self.clusters.of(app.spec.destination)
 
     async def _not_rendered(self, app: Application, stage: DeletionStage) -> Retry:
         why = "; ".join(one.message for one in blocking(app.status.conditions))

@@ -19,7 +19,15 @@ from handlers.application import times
 from handlers.application.application import Application
 from handlers.health.application_health import aggregate, health_state, keys_of, members
 from handlers.health.cause import health_fact
-from handlers.ports import Apps, Clock, ClusterUnreachableError, LiveState, StatusWrite
+from handlers.ports import (
+    Apps,
+    Clock,
+    Clusters,
+    ClusterUnreachableError,
+    DestinationUnavailableError,
+    DestinationUnknownError,
+    StatusWrite,
+)
 
 _AWAY = 5.0
 
@@ -27,7 +35,7 @@ _AWAY = 5.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssessHandler:
     apps: Apps
-    live: LiveState
+    clusters: Clusters
     clock: Clock
 
     async def __call__(self, event: AssessApp | ResourcesApplied) -> Sequence[Event]:
@@ -37,13 +45,17 @@ class AssessHandler:
         waiting = (StepOperation(app=app.key),) if _waits(app) else ()
         if not app.status.resources:
             return waiting
+        try:
+            live = self.clusters.of(app.spec.destination).live
+        except (DestinationUnavailableError, DestinationUnknownError):
+            return waiting  # the last known health stays; a refresh says why it is of the past
         now = times.written(self.clock.now())
-        health = aggregate(members(keys_of(app.status), self.live.get))
+        health = aggregate(members(keys_of(app.status), live.get))
         after = health_state(app.status.health, health, now)
         if after == app.status.health:
             return waiting
         status = replace(app.status, health=after)
-        facts = health_fact(app, status, self.live)
+        facts = health_fact(app, status, live)
         await self._write(app, StatusWrite(status=status, events=facts))
         return (*facts, *waiting)
 

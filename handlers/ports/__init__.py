@@ -16,10 +16,19 @@ from handlers.ports.apps import (
     StatusWrite,
 )
 from handlers.ports.clock import Clock
-from handlers.ports.cluster import ApplyOptions, ClusterWriter, LiveObject, LiveState
+from handlers.ports.cluster import (
+    ApplyOptions,
+    Clusters,
+    ClusterWriter,
+    DestinationSession,
+    LiveObject,
+    LiveState,
+)
 from handlers.ports.errors import (
     ApplyRefusedError,
     ClusterUnreachableError,
+    DestinationUnavailableError,
+    DestinationUnknownError,
     JqBusyError,
     RendererBusyError,
     RepositoryError,
@@ -47,8 +56,12 @@ __all__ = [
     "Clock",
     "ClusterUnreachableError",
     "ClusterWriter",
+    "Clusters",
     "CommitTree",
     "Commits",
+    "DestinationSession",
+    "DestinationUnavailableError",
+    "DestinationUnknownError",
     "EntryKind",
     "FollowedRepositories",
     "GitRepositories",

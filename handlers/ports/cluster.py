@@ -1,4 +1,4 @@
-"""The ports of the destination cluster: the watched index of its objects, and writes."""
+"""The ports of the destination clusters: the watched index of the objects, and writes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import msgspec
 
 from bus.identity import AppKey, ResourceKey
 from bus.status import HealthStatus
+from handlers.application.destination import DestinationCluster, RegisteredCluster
+from handlers.application.spec import Destination
 from handlers.manifest.access import Manifest
 from handlers.manifest.kinds import KindInfo
 from handlers.manifest.pods import PodState
@@ -106,4 +108,40 @@ class ClusterWriter(Protocol):
 
     async def refresh_kinds(self) -> None:
         """Look at discovery again: a CRD was just applied."""
+        ...
+
+
+class DestinationSession(Protocol):
+    """One destination cluster in use: its live objects, and the way to write to it."""
+
+    @property
+    def registered(self) -> RegisteredCluster: ...
+    @property
+    def cluster(self) -> DestinationCluster:
+        """The cluster with its server and its name."""
+        ...
+
+    @property
+    def may_be_own(self) -> bool:
+        """Whether this is, for all that is known, the cluster that the agent runs in."""
+        ...
+
+    @property
+    def live(self) -> LiveState: ...
+    @property
+    def writer(self) -> ClusterWriter: ...
+
+
+class Clusters(Protocol):
+    """The clusters that Applications may name, and the sessions of those that they do name."""
+
+    def registered(self, destination: Destination) -> RegisteredCluster:
+        """Find the cluster, connected or not. Raises DestinationUnknownError."""
+        ...
+
+    def of(self, destination: Destination) -> DestinationSession:
+        """Return a session that works; it is closed some time after its last Application.
+
+        Raises DestinationUnknownError, and DestinationUnavailableError while there is no contact.
+        """
         ...

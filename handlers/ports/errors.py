@@ -22,6 +22,30 @@ class ClusterUnreachableError(UnavailableError):
     """The API server did not answer; the same call may succeed later."""
 
 
+class DestinationUnavailableError(ClusterUnreachableError):
+    """A destination cluster cannot be used now; its Applications are asked again when it can.
+
+    `pending`: the agent is still connecting to the cluster, and nothing has failed yet.
+    """
+
+    def __init__(self, message: str, *, pending: bool = False) -> None:
+        super().__init__(message)
+        self.message = message
+        self.pending = pending
+
+
+class DestinationUnknownError(Exception):
+    """A destination names no usable cluster; the message names it, the cause and the remedy.
+
+    `gone`: nothing describes such a cluster (any more), so nothing in it can be looked after.
+    """
+
+    def __init__(self, message: str, *, gone: bool = False) -> None:
+        super().__init__(message)
+        self.message = message
+        self.gone = gone
+
+
 class JqBusyError(UnavailableError):
     """The sandbox has too many expressions to evaluate; the same call may succeed later."""
 

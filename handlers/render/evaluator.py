@@ -14,7 +14,7 @@ from bus.identity import Revision, digest_of
 from bus.status import Reason
 from handlers.application.application import Application
 from handlers.manifest.tracking import app_identity
-from handlers.ports import CommitTree, LiveState, Renderer
+from handlers.ports import Clusters, CommitTree, Renderer
 from handlers.ports.rendering import Recipe, RenderError, RenderRecord
 from handlers.render import source_type
 from handlers.render.artifact import ArtifactOwner, assemble, decoded, served_kinds
@@ -34,12 +34,13 @@ class RenderEvaluation(msgspec.Struct, frozen=True):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluator:
     renderer: Renderer
-    live: LiveState
+    clusters: Clusters
     control_namespace: str
 
     def recipe(self, app: Application, revision: Revision, tree: CommitTree) -> Recipe:
-        """Raises RenderError."""
-        version, api_versions = self.live.kube_version(), self.live.api_versions()
+        """Raises RenderError, and the errors of `Clusters.of`."""
+        live = self.clusters.of(app.spec.destination).live
+        version, api_versions = live.kube_version(), live.api_versions()
         return recipe_at(app, revision, tree, version, api_versions)
 
     async def __call__(
@@ -51,13 +52,17 @@ class Evaluator:
         *,
         hard: bool = False,
     ) -> RenderEvaluation:
-        """Raises RenderError, RendererBusyError; `hard` tries again what is known to fail."""
+        """Evaluate; raises RenderError, RendererBusyError and the errors of `Clusters.of`.
+
+        `hard` tries again what is known to fail.
+        """
         source, repository = app.source, app.repository
         if source is None or repository is None:
             raise RenderError(Reason.INVALID_SPEC, "spec.source is missing")
         evaluated = await self.renderer.render(recipe, tree, project=app.spec.project, hard=hard)
         written = decoded(evaluated)
-        kinds = served_kinds(written, self.live.kind, self.live.api_versions())
+        live = self.clusters.of(app.spec.destination).live
+        kinds = served_kinds(written, live.kind, live.api_versions())
         identity = app_identity(app.key, self.control_namespace)
         owner = ArtifactOwner(identity=identity, namespace=app.spec.destination.namespace)
         artifact = assemble(written, kinds, owner)

@@ -32,8 +32,11 @@ from handlers.ports import (
     Apps,
     Artifacts,
     Clock,
+    Clusters,
     ClusterUnreachableError,
     CommitTree,
+    DestinationUnavailableError,
+    DestinationUnknownError,
     GitRepositories,
     JqBusyError,
     RendererBusyError,
@@ -48,9 +51,11 @@ from handlers.render.read_set import holds
 from handlers.render.render_outcome import (
     asked_refresh,
     condition_of,
+    cut_off,
     failed,
     refused,
     rendered,
+    unreachable,
     with_conditions,
 )
 
@@ -61,11 +66,13 @@ _TRANSIENT = (
 )
 """Reasons to refresh the repository, which is retried with back-off until it can be read."""
 _AWAY = 5.0
+_AGAIN = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderHandler:
     apps: Apps
+    clusters: Clusters
     git: GitRepositories
     evaluate: Evaluator
     artifacts: Artifacts
@@ -87,12 +94,20 @@ class RenderHandler:
             return (refused(app, conditions),)
         try:
             await self.check_rules(app)
+            return await self._rendered(app, ask)
         except IgnoreRuleError as error:
             wrong = (Condition(type=ConditionType.COMPARISON_ERROR, message=str(error)),)
             await self._write(app, wrong)
             return (refused(app, wrong),)
+        except DestinationUnavailableError as error:
+            return await self._unavailable(app, error)
+        except DestinationUnknownError as error:
+            raise Retry(error.message, after=_AGAIN) from error  # removed in this very moment
         except JqBusyError as error:
             raise Retry(str(error), after=_AWAY) from error
+
+    async def _rendered(self, app: Application, ask: RefreshApp) -> Sequence[Event]:
+        self.clusters.of(app.spec.destination)
         revision = NO_REVISION
         hard = ask.hard or asked_refresh(app) == "hard"
         try:
@@ -109,7 +124,22 @@ class RenderHandler:
         if malformed := self.apps.problem(app.key):
             message = f"the Application cannot be read: {malformed}"
             return (Condition(type=ConditionType.INVALID_SPEC_ERROR, message=message),)
-        return problems(app, self.apps.project(app.spec.project))
+        project = self.apps.project(app.spec.project)
+        try:
+            registered = self.clusters.registered(app.spec.destination)
+        except DestinationUnknownError as error:
+            unknown = Condition(type=ConditionType.INVALID_SPEC_ERROR, message=error.message)
+            return tuple(dict.fromkeys((*problems(app, project), unknown)))
+        return problems(app, project, registered)
+
+    async def _unavailable(
+        self, app: Application, error: DestinationUnavailableError
+    ) -> Sequence[Event]:
+        """Say that the cluster cannot be reached; when it can, it asks for the next refresh."""
+        if error.pending:
+            return ()
+        await self._write(app, (unreachable(error),))
+        return (cut_off(app, error),)
 
     async def _resolve(self, app: Application, *, fetch: bool) -> Revision:
         repository = self._repository(app)

@@ -9,7 +9,7 @@ from bus.identity import Revision
 from bus.status import ConditionType, Reason, SyncStatus
 from handlers.application.application import REFRESH_ANNOTATION, Application
 from handlers.application.status import ApplicationStatus, Condition, revised
-from handlers.ports import RepositoryError
+from handlers.ports import DestinationUnavailableError, RepositoryError
 from handlers.ports.rendering import RenderError, RenderRecord
 
 _OWNED = (ConditionType.COMPARISON_ERROR, ConditionType.INVALID_SPEC_ERROR)
@@ -49,6 +49,20 @@ def refused(app: Application, conditions: tuple[Condition, ...]) -> RenderFailed
     message = "; ".join(one.message for one in conditions)
     return RenderFailed(
         app=app.key, project=app.spec.project, reason=Reason.INVALID_SPEC, message=message
+    )
+
+
+def unreachable(error: DestinationUnavailableError) -> Condition:
+    return Condition(type=ConditionType.COMPARISON_ERROR, message=error.message)
+
+
+def cut_off(app: Application, error: DestinationUnavailableError) -> RenderFailed:
+    """The fact that nothing is rendered while the destination cluster cannot be reached."""
+    return RenderFailed(
+        app=app.key,
+        project=app.spec.project,
+        reason=Reason.CLUSTER_UNREACHABLE,
+        message=error.message,
     )
 
 

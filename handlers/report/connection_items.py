@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from bus.link import LinkItem
-from bus.link.kinds import COMPONENT
+from bus.link.kinds import CLUSTER, COMPONENT
 from handlers.application.application import Metadata
 from handlers.report.items import ItemStamp, state_body, state_item
 from handlers.report.redaction import Redaction
@@ -21,7 +21,7 @@ from handlers.trust.trusted import Trusted
 _PUBLIC = frozenset(
     {"url", "type", "name", "project", "server", "insecure", "enableOCI", "enableLfs", "namespaces"}
 )
-SUCCESSFUL, FAILED = "Successful", "Failed"
+SUCCESSFUL, FAILED, UNKNOWN = "Successful", "Failed", "Unknown"
 """The words of `ConnectionState.status`."""
 
 
@@ -31,6 +31,12 @@ class ConnectionState(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     message: str = ""
     attempted_at: str = ""
+    server_version: str = ""
+    """Of a cluster; empty where it is not known."""
+    objects: int = 0
+    """Objects watched in a cluster."""
+    applications: int = 0
+    """Applications that are deployed to a cluster."""
 
     def same_outcome_as(self, other: ConnectionState) -> bool:
         """Whether but the time is the same."""
@@ -67,7 +73,11 @@ def connection_item(found: ConnectionItem, stamp: ItemStamp, redaction: Redactio
     }
     spec["hasCredential"] = any(value for name, value in found.data.items() if name not in _PUBLIC)
     metadata = Metadata(namespace=found.namespace, name=found.name)
-    status = {"connectionState": _state(found.state, redaction)} if found.state else {}
+    status: dict[str, Any] = {}
+    if found.state is not None:
+        status["connectionState"] = _state(found.state, redaction)
+        if found.kind == CLUSTER.name:
+            status["info"] = _cluster_info(found.state)
     body = state_body(found.kind, metadata, redaction)
     body = msgspec.structs.replace(body, spec=spec, status=status)
     return state_item(body, metadata, found.data.get("project", ""), stamp)
@@ -76,6 +86,15 @@ def connection_item(found: ConnectionItem, stamp: ItemStamp, redaction: Redactio
 def _state(state: ConnectionState, redaction: Redaction) -> dict[str, str]:
     state_fields = {"status": state.status, "message": redaction.text(state.message)}
     return {**state_fields, "attemptedAt": state.attempted_at}
+
+
+def _cluster_info(state: ConnectionState) -> dict[str, Any]:
+    """The facts of a cluster as Argo CD's API names them."""
+    return {
+        "serverVersion": state.server_version,
+        "applicationsCount": state.applications,
+        "cacheInfo": {"resourcesCount": state.objects},
+    }
 
 
 def component_item(found: ComponentItem, stamp: ItemStamp, redaction: Redaction) -> LinkItem:

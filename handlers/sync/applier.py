@@ -24,8 +24,7 @@ from handlers.manifest.options import SyncOptions, sync_options_of, with_live_op
 from handlers.ports import (
     ApplyRefusedError,
     ClusterUnreachableError,
-    ClusterWriter,
-    LiveState,
+    DestinationSession,
 )
 from handlers.sync.move import Act
 from handlers.sync.object_sender import ObjectSender, ObjectToSend
@@ -41,6 +40,8 @@ class ApplyRequest:
     """The options with which an operation applies its objects."""
 
     app: Application
+    session: DestinationSession
+    """Of the destination of the application."""
     options: SyncOptions
     dry_run: bool = False
     may_retry: bool = True
@@ -65,8 +66,6 @@ class StepOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applier:
-    cluster: ClusterWriter
-    live: LiveState
     governance: Governance
 
     async def apply(self, act: Act, request: ApplyRequest) -> StepOutcome:
@@ -104,13 +103,13 @@ class Applier:
     ) -> ResourceResult | UnresolvedObject:
         if not task.changed:
             return result(task, ResultStatus.SYNCED, "unchanged")
-        live = self.live.get(task.key)
+        live = request.session.live.get(task.key)
         if task.hook is not None and request.dry_run:
             task, live = _renamed(task), None
         options = sync_options_of(task.manifest, request.options)
         if live is not None and live.body:
             options = with_live_options(options, task.manifest, live.manifest)
-        sender = ObjectSender(cluster=self.cluster, live=self.live)
+        sender = ObjectSender(cluster=request.session.writer, live=request.session.live)
         sending = await sender.send(
             ObjectToSend(
                 key=task.key,
@@ -129,10 +128,10 @@ class Applier:
         return result(task, ResultStatus.SYNCED, message, hook_phase)
 
     async def _prune(self, task: SyncTask, request: ApplyRequest) -> ResourceResult:
-        live = self.live.get(task.key)
+        live = request.session.live.get(task.key)
         if live is not None and not live.deleting and not request.dry_run:
             propagation = request.options.prune_propagation
-            await self.cluster.delete(live, propagation=propagation.value)
+            await request.session.writer.delete(live, propagation=propagation.value)
         return result(task, ResultStatus.PRUNED, _tried("pruned", request))
 
 

@@ -26,6 +26,8 @@ from handlers.ports import (
     Apps,
     Clock,
     ClusterUnreachableError,
+    DestinationUnavailableError,
+    DestinationUnknownError,
     Renders,
     StaleWriteError,
     StatusWrite,
@@ -59,6 +61,8 @@ class DecideHandler:
             if comparison is None:
                 return (RefreshApp(app=app.key),)
             return await self._decide(await self._with_finalizers(app, comparison), comparison)
+        except (DestinationUnavailableError, DestinationUnknownError):
+            return (RefreshApp(app=app.key),)  # which writes the condition, and waits
         except UnavailableError as error:
             raise Retry(str(error), after=_AWAY) from error
         except StaleWriteError as error:
@@ -84,7 +88,7 @@ class DecideHandler:
             return (StepOperation(app=app.key),)
         status = self._status(app, comparison, answer)
         events = (
-            *health_fact(app, status, self.comparisons.live),
+            *health_fact(app, status, self.comparisons.clusters.of(app.spec.destination).live),
             *_skipped(app, comparison, answer),
         )
         await self.apps.write(app, StatusWrite(status=status, events=events))

@@ -16,7 +16,7 @@ from handlers.ports import ApplyRefusedError, ClusterUnreachableError, ClusterWr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookCleaner:
-    cluster: ClusterWriter
+    writer: ClusterWriter
 
     async def clean(
         self, release: Iterable[LiveObject], delete: Iterable[LiveObject], propagation: str
@@ -25,10 +25,8 @@ class HookCleaner:
 
         Raises ClusterUnreachableError.
         """
-        refused = await _tried(
-            self.cluster.remove_finalizer(one, HOOK_FINALIZER) for one in release
-        )
-        deletions = (self.cluster.delete(one, propagation=propagation) for one in delete)
+        refused = await _tried(self.writer.remove_finalizer(one, HOOK_FINALIZER) for one in release)
+        deletions = (self.writer.delete(one, propagation=propagation) for one in delete)
         return await _tried(deletions) or refused
 
 

@@ -141,7 +141,7 @@ def _closed_window(
 ) -> tuple[Condition, ...]:
     if comparison.status is not SyncStatus.OUT_OF_SYNC or auto_sync(app.spec) is None:
         return ()
-    problem = windows_of(app, project).problem(now, by_hand=False)
+    problem = windows_of(app, project, comparison.cluster).problem(now, by_hand=False)
     if not problem:
         return ()
     message = f"automated sync waits: {problem}"

@@ -12,7 +12,7 @@ from handlers.application.deletion_approval import approved_since, remedy
 from handlers.application.sync_windows import windows_of
 from handlers.comparison.comparison import Comparison, PairState
 from handlers.control_plane.governance import Governance, is_from_control_plane
-from handlers.ports import Apps, Clock, LiveState
+from handlers.ports import Apps, Clock, Clusters, LiveState
 from handlers.sync.destination_namespace import (
     DestinationNamespace,
     destination_namespace,
@@ -34,32 +34,34 @@ _TOUCHED = (PairState.CHANGED, PairState.MISSING, PairState.EXTRA)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationPlanner:
     apps: Apps
-    live: LiveState
+    clusters: Clusters
     governance: Governance
     clock: Clock
 
     def look(self, run: StepRun) -> tuple[StepRun, OperationView]:
-        """Return the view, and the run with the results that are known without an act."""
+        """Return the view, and the run with the results that are known without an act.
+
+        Raises DestinationUnknownError, DestinationUnavailableError.
+        """
+        live = self.clusters.of(run.app.spec.destination).live
         comparison = self._permitted(run)
         approved = approved_since(run.app, run.state.started_at)
         work = work_of(comparison, run.sync, run.options, prunes_approved=approved)
-        work = work.plus(namespace_work(self._namespace(run), run.comparison, run.options))
+        work = work.plus(namespace_work(self._namespace(run, live), run.comparison, run.options))
         hooks = hook_work(comparison, run.state)
-        ended = () if run.sync.dry_run else judged(run.state, self.live.get)
+        ended = () if run.sync.dry_run else judged(run.state, live.get)
         if settled := (*work.settled, *hooks.settled, *ended):
             run = replace(run, state=with_results(run.state, settled))
         tasks = (*work.tasks, *hooks.tasks)
-        return run, self._view(run, tasks)
+        return run, self._view(run, tasks, live)
 
-    def _view(self, run: StepRun, tasks: tuple[SyncTask, ...]) -> OperationView:
+    def _view(self, run: StepRun, tasks: tuple[SyncTask, ...], live: LiveState) -> OperationView:
         steps = plan(tasks)
         now = self.clock.now()
         if run.sync.dry_run:
             return OperationView(steps=steps, now=now, remedy=remedy(run.app))
-        get = self.live.get
-        progress: Mapping[ResourceKey, ObjectProgress] = progress_of_steps(
-            steps, get, self.live.kind
-        )
+        get = live.get
+        progress: Mapping[ResourceKey, ObjectProgress] = progress_of_steps(steps, get, live.kind)
         return OperationView(
             steps=steps,
             on_failure=failure_step(tasks),
@@ -71,14 +73,15 @@ class OperationPlanner:
             remedy=remedy(run.app),
         )
 
-    def _namespace(self, run: StepRun) -> DestinationNamespace:
+    def _namespace(self, run: StepRun, live: LiveState) -> DestinationNamespace:
         space = run.app.spec.destination.namespace
         may = self.governance.creates_namespace(run.app, run.state.operation, space)
-        return destination_namespace(run.app, run.options, self.live, may_write=may)
+        return destination_namespace(run.app, run.options, live, may_write=may)
 
     def _blocked(self, run: StepRun) -> str:
         """Why a sync window forbids the next act; the window timer asks for the step after it."""
-        windows = windows_of(run.app, self.apps.project(run.app.spec.project))
+        project = self.apps.project(run.app.spec.project)
+        windows = windows_of(run.app, project, run.comparison.cluster)
         by_hand = not run.state.operation.initiated_by.automated
         problem = windows.problem(self.clock.now(), by_hand=by_hand, began=run.began)
         return f"Sync operation blocked by sync window: {problem}" if problem else ""
@@ -88,4 +91,4 @@ class OperationPlanner:
         if not is_from_control_plane(run.state.operation):
             return run.comparison
         touched = {one.key for one in run.comparison.of(*_TOUCHED)} | run.comparison.hook_keys
-        return run.comparison.denying(self.governance.control_plane_denials(touched))
+        return run.comparison.denying(self.governance.control_plane_denials(run.app, touched))

@@ -121,9 +121,11 @@ class OperationStarter:
         self, app: Application, requested: Operation, comparison: Comparison
     ) -> StepRun | Sequence[Event]:
         """Start the operation in `.operation`, or end it with the reason why it cannot start."""
-        problem = operation_problem(app, requested) or self._window_problem(app, requested)
+        problem = operation_problem(app, requested) or self._window_problem(
+            app, requested, comparison
+        )
         if problem:
-            return await self._cannot_start(app, problem, final=True)
+            return await self.cannot_start(app, problem, final=True)
         revision = comparison.record.revision
         source = as_desired(app).source
         if requested.sync and requested.sync.revision and source:
@@ -131,7 +133,7 @@ class OperationStarter:
                 repository = self.git.access(source.repo_url, app.spec.project)
                 revision = await self.git.resolve(repository, requested.sync.revision)
             except RepositoryError as error:
-                return await self._cannot_start(app, error.message)
+                return await self.cannot_start(app, error.message)
         # Another revision than the compared one must be rendered first; see desired_source.
         if revision != comparison.record.revision:
             return (RefreshApp(app=app.key),)
@@ -139,11 +141,13 @@ class OperationStarter:
         if blocks:
             message = f"{blocks[0].type}: {blocks[0].message}"
             final = blocks[0].type == ConditionType.INVALID_SPEC_ERROR
-            return await self._cannot_start(app, message, final=final)
+            return await self.cannot_start(app, message, final=final)
         run = self._begin(app, requested, comparison, revision)
         return replace(run, taken=requested)
 
-    def _window_problem(self, app: Application, requested: Operation) -> str:
+    def _window_problem(
+        self, app: Application, requested: Operation, comparison: Comparison
+    ) -> str:
         """Why sync windows forbid the operation; a dry run changes nothing and is allowed.
 
         An automated one, as a rolling ApplicationSet requests it, begins and waits for its window.
@@ -151,7 +155,7 @@ class OperationStarter:
         is_dry = requested.sync is not None and requested.sync.dry_run
         if is_dry or requested.initiated_by.automated:
             return ""
-        windows = windows_of(app, self.apps.project(app.spec.project))
+        windows = windows_of(app, self.apps.project(app.spec.project), comparison.cluster)
         return windows.problem(self.clock.now(), by_hand=True)
 
     def _begin(
@@ -162,7 +166,7 @@ class OperationStarter:
         run = StepRun(app=app, state=state, comparison=comparison, began=now)
         return run.emit(started(run))
 
-    async def _cannot_start(
+    async def cannot_start(
         self, app: Application, message: str, *, final: bool = False
     ) -> Sequence[Event]:
         """End the operation with an error; `final`: without a retry, whatever its policy says."""

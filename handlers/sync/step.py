@@ -24,6 +24,9 @@ from handlers.health.cause import health_fact
 from handlers.ports import (
     Apps,
     Clock,
+    DestinationSession,
+    DestinationUnavailableError,
+    DestinationUnknownError,
     StatusWrite,
     UnavailableError,
 )
@@ -70,7 +73,6 @@ class StepHandler:
     starter: OperationStarter
     planner: OperationPlanner
     applier: Applier
-    cleaner: HookCleaner
     clock: Clock
 
     async def __call__(self, ask: StepOperation) -> Events:
@@ -80,6 +82,11 @@ class StepHandler:
         try:
             run = await self.starter.next(app)
             return await self._go(run) if isinstance(run, StepRun) else run
+        except DestinationUnknownError as error:
+            await self.starter.cannot_start(app, error.message, final=True)
+            return (RefreshApp(app=app.key),)
+        except DestinationUnavailableError:
+            return (RefreshApp(app=app.key),)  # which writes the condition, and waits
         except UnavailableError as error:
             raise Retry(str(error), after=_AWAY) from error
 
@@ -131,8 +138,10 @@ class StepHandler:
 
     async def _act(self, run: StepRun, act: Act) -> StepRun:
         elapsed = (self.clock.now() - run.began).total_seconds()
+        session = self._session(run)
         request = ApplyRequest(
             app=run.app,
+            session=session,
             options=run.options,
             dry_run=run.sync.dry_run,
             may_retry=elapsed < _ACCEPTED_WITHIN,
@@ -144,7 +153,7 @@ class StepHandler:
         if outcome.unresolved:
             await self._come_back(run, outcome.unresolved)
         if any(defines(task) and task.changed for task in act.tasks) and not request.dry_run:
-            await self.applier.cluster.refresh_kinds()
+            await session.writer.refresh_kinds()
         comparison = await self.comparisons.read(run.app)
         return replace(run, comparison=comparison or run.comparison)
 
@@ -153,7 +162,8 @@ class StepHandler:
         run = replace(run, state=with_results(run.state, move.results))
         run = await self._write(run, self._status(run, run.state))
         propagation = run.options.prune_propagation.value
-        refused = await self.cleaner.clean(move.release, move.delete, propagation)
+        cleaner = HookCleaner(writer=self._session(run).writer)
+        refused = await cleaner.clean(move.release, move.delete, propagation)
         if refused is None:
             return run
         if not refused.permanent:
@@ -181,7 +191,7 @@ class StepHandler:
             for task in step.tasks
         )
         if unserved:
-            await self.applier.cluster.refresh_kinds()
+            await self._session(run).writer.refresh_kinds()
             raise Retry(move.message, after=_AGAIN, emit=run.facts)
         return run.facts
 
@@ -218,11 +228,14 @@ class StepHandler:
 
     async def _write(self, run: StepRun, status: ApplicationStatus) -> StepRun:
         """Write the status together with the facts that follow from it, health included."""
-        run = run.emit(*health_fact(run.app, status, self.comparisons.live))
+        run = run.emit(*health_fact(run.app, status, self._session(run).live))
         ours = run.taken is not None and run.app.operation == run.taken
         change = StatusWrite(status=status, clear_operation=ours, events=run.facts)
         await self.apps.write(run.app, change)
         return run
+
+    def _session(self, run: StepRun) -> DestinationSession:
+        return self.comparisons.clusters.of(run.app.spec.destination)
 
     def _is_asked_again(self, run: StepRun) -> bool:
         fresh = self.apps.get(run.app.key)

@@ -38,7 +38,7 @@ def sync_input(app: Application, project: AppProject | None, comparison: Compari
             )
             if one.harmful
         ),
-        windows=windows_of(app, project),
+        windows=windows_of(app, project, comparison.cluster),
     )
 
 

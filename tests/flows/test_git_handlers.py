@@ -34,6 +34,7 @@ from handlers.render.handler import RenderHandler
 from playground.githost import GitHost, HostedRepository, HostLogin
 from sandbox.client import Sandbox, SandboxLimits
 from tests.ciphers import CIPHER
+from tests.unit.handlers.one_cluster import OneCluster, OneSession
 from tests.unit.handlers.render.kept_applications import (
     NAMESPACE,
     NoonClock,
@@ -73,10 +74,11 @@ class GitHandlers:
     async def render(self, app: AppKey, *, hard: bool = False) -> Event:
         handler = RenderHandler(
             apps=self.cluster.apps,
+            clusters=OneCluster(OneSession(live=ServedKindsTable())),
             git=self.git,
             evaluate=Evaluator(
                 renderer=SandboxRenderer(self.sandbox),
-                live=ServedKindsTable(),
+                clusters=OneCluster(OneSession(live=ServedKindsTable())),
                 control_namespace=NAMESPACE,
             ),
             artifacts=self.artifacts,

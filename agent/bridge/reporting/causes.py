@@ -16,6 +16,7 @@ import msgspec
 
 from agent.bridge.reporting.change_marks import ChangeMarks, in_slices, marked_applications
 from agent.kube.client import KubeClient
+from agent.kube.clusters import ClusterSessions
 from agent.kube.index import LiveIndex
 from agent.store.applications import Applications
 from bus.link.kinds import APPLICATION
@@ -44,8 +45,7 @@ class CauseTracker:
     """`observe` and `application_changed` mark applications, `update` finds their causes."""
 
     applications: Applications
-    index: LiveIndex
-    client: KubeClient
+    clusters: ClusterSessions
     clock: Clock
     control_namespace: str
     _causes: dict[str, Cause] = field(default_factory=dict)
@@ -59,13 +59,15 @@ class CauseTracker:
         """The causes by `namespace/name` of the application, if it has one."""
         return self._causes
 
-    def observe(self, before: LiveObject | None, after: LiveObject | None) -> None:
-        """Mark the applications of a changed object; called for every change of the index."""
+    def observe(
+        self, index: LiveIndex, before: LiveObject | None, after: LiveObject | None
+    ) -> None:
+        """Mark the applications of a changed object; called for every change of an index."""
         if _condition(before) == _condition(after):
             return
         for live in (before, after):
             if live is not None and (live.owners or live.tracking):
-                self._marks.add(self.index.roots_of(live))
+                self._marks.add(index.roots_of(live))
 
     def application_changed(self, subject: str) -> None:
         self._marks.add((subject,))
@@ -105,33 +107,23 @@ class CauseTracker:
 
     async def _cause(self, subject: str, app: Application) -> Cause | None:
         ill = status_of(app.status.health) in ILL
-        live = deepest_ill(app.status, self.index) if ill else None
-        if live is None or live.symptom is not None:
+        session = self.clusters.open_session(app.spec.destination) if ill else None
+        live = deepest_ill(app.status, session.live.index) if session else None
+        if session is None or live is None or live.symptom is not None:
             self._explained.pop(subject, None)
             return cause_of(live) if live is not None else None
-        return _with_event(cause_of(live), (await self._explanation(subject, live)).event)
+        return _with_event(
+            cause_of(live), (await self._explanation(subject, live, session.client)).event
+        )
 
-    async def _explanation(self, subject: str, live: LiveObject) -> _KnownCause:
+    async def _explanation(self, subject: str, live: LiveObject, client: KubeClient) -> _KnownCause:
         now, known = self.clock.now(), self._explained.get(subject)
         if known is not None and known.uid == live.uid and now - known.asked_at < _EVENTS_AGAIN:
             return known
-        event = await self._newest_warning(live)
+        event = await _newest_warning(client, live)
         fresh = _KnownCause(uid=live.uid, asked_at=now, event=event)
         self._explained[subject] = fresh
         return fresh
-
-    async def _newest_warning(self, live: LiveObject) -> Mapping[str, object] | None:
-        """None if there is none or events may not be read: the cause then has no reason."""
-        path = f"/api/v1/namespaces/{live.key.namespace or 'default'}/events"
-        selector = f"involvedObject.uid={live.uid},type=Warning"
-        try:
-            raw = await self.client.list_page(
-                path, {"limit": _MOST_EVENTS, "fieldSelector": selector}
-            )
-        except (ApplyRefusedError, ClusterUnreachableError):
-            return None
-        found: list[Mapping[str, object]] = [*access.items(msgspec.json.decode(raw), "items")]
-        return max(found, key=_when, default=None)
 
     def _seconds_until_events(self) -> float | None:
         """Until the events of some object are to be read again; None if of none."""
@@ -172,3 +164,15 @@ def _with_event(cause: Cause, event: Mapping[str, object] | None) -> Cause:
 def _when(event: Mapping[str, object]) -> str:
     seen = access.text(event, "lastTimestamp") or access.text(event, "eventTime")
     return seen or access.text(event, "metadata", "creationTimestamp")
+
+
+async def _newest_warning(client: KubeClient, live: LiveObject) -> Mapping[str, object] | None:
+    """None if there is none or events may not be read: the cause then has no reason."""
+    path = f"/api/v1/namespaces/{live.key.namespace or 'default'}/events"
+    selector = f"involvedObject.uid={live.uid},type=Warning"
+    try:
+        raw = await client.list_page(path, {"limit": _MOST_EVENTS, "fieldSelector": selector})
+    except (ApplyRefusedError, ClusterUnreachableError):
+        return None
+    found: list[Mapping[str, object]] = [*access.items(msgspec.json.decode(raw), "items")]
+    return max(found, key=_when, default=None)

@@ -1,12 +1,16 @@
-"""ConnectionStates: whether the last attempt reached a repository, or our own cluster."""
+"""ConnectionStates: whether the last attempt reached a repository, or a cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypedDict
 
 from agent.git.credentials import SECRET_TYPE, Secret, problem_of
 from agent.git.fetch_outcomes import FetchOutcomes
+from agent.kube.cluster_secret import identity_of
+from agent.kube.cluster_session import SessionState
+from agent.kube.clusters import ClusterSessions, Session
 from agent.kube.live import LiveCluster
 from agent.store.argo_secrets import ArgoSecrets
 from bus.link.kinds import CLUSTER
@@ -16,15 +20,21 @@ from handlers.application.destination import (
     DestinationError,
     canonical_server,
 )
-from handlers.report.connection_items import FAILED, SUCCESSFUL, ConnectionState
+from handlers.report.connection_items import FAILED, SUCCESSFUL, UNKNOWN, ConnectionState
 
 _INTERRUPTED = "watches are interrupted: the live state is out of date"
+_UNUSED = "Cluster has no applications and is not being monitored."
+_WORDS = {
+    SessionState.CONNECTING: UNKNOWN,
+    SessionState.SUCCESSFUL: SUCCESSFUL,
+    SessionState.FAILED: FAILED,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionStates:
     outcomes: FetchOutcomes
-    live: LiveCluster
+    clusters: ClusterSessions
 
     def of_repository(self, secret: Secret) -> ConnectionState | None:
         """State of a repository or a credential template; an unusable Secret counts as failed."""
@@ -34,12 +44,43 @@ class ConnectionStates:
         return self.outcomes.of(str(secret))
 
     def of_cluster(self, secret: Secret) -> ConnectionState | None:
-        """State of our own cluster; None for any other, because this version connects to none."""
-        if not is_our_cluster(secret):
+        """State of a cluster; one without Applications is not connected to."""
+        if secret.labels.get(SECRET_TYPE) != CLUSTER.secret_type:
             return None
-        if self.live.interrupted:
-            return ConnectionState(status=FAILED, message=_INTERRUPTED)
-        return ConnectionState(status=SUCCESSFUL)
+        if is_our_cluster(secret):
+            live = self.clusters.own.live
+            info = _facts(live, self._applications(self.clusters.own))
+            if live.interrupted:
+                return ConnectionState(status=FAILED, message=_INTERRUPTED, **info)
+            return ConnectionState(status=SUCCESSFUL, **info)
+        if problem := self.clusters.problem_of(str(secret)):
+            return ConnectionState(status=FAILED, message=problem)
+        session = self.clusters.of_server(identity_of(secret).server)
+        if session is None or not (applications := self._applications(session)):
+            return ConnectionState(status=UNKNOWN, message=_UNUSED)
+        return ConnectionState(
+            status=_WORDS[session.state],
+            message=session.message,
+            attempted_at=session.since.isoformat(timespec="seconds"),
+            **_facts(session.live if session.is_open else None, applications),
+        )
+
+    def _applications(self, session: Session) -> int:
+        return len(self.clusters.users_of(session))
+
+
+class _Facts(TypedDict):
+    server_version: str
+    objects: int
+    applications: int
+
+
+def _facts(live: LiveCluster | None, applications: int) -> _Facts:
+    return _Facts(
+        server_version=live.kube_version() if live else "",
+        objects=len(live.index) if live else 0,
+        applications=applications,
+    )
 
 
 def our_clusters(secrets: ArgoSecrets, namespace: str) -> Iterable[Secret]:

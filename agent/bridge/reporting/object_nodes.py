@@ -13,7 +13,7 @@ from typing import Protocol
 
 import msgspec
 
-from agent.kube.live import LiveCluster
+from agent.kube.clusters import ClusterSessions, Session
 from bus.identity import AppKey, ResourceKey
 from handlers.application.application import Application
 from handlers.control_plane.governance import Governance
@@ -53,13 +53,17 @@ def _children(parent: LiveObject, live: ObjectFamily) -> Iterator[ObjectNode]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisibleObjects:
-    live: LiveCluster
+    clusters: ClusterSessions
     governance: Governance
 
     def nodes(self, app: Application) -> dict[ResourceKey, ObjectNode]:
         """The application's objects, roots first, without those that are hidden."""
-        found = nodes_of(app, self.live)
+        found = nodes_of(app, self.session(app).live)
         return {key: node for key, node in found.items() if not self.is_hidden(key)}
+
+    def session(self, app: Application) -> Session:
+        """The session of its cluster; DestinationUnknownError, DestinationUnavailableError."""
+        return self.clusters.of(app.spec.destination)
 
     def is_hidden(self, key: ResourceKey) -> bool:
         """Whether the policy of the cluster's owner keeps the object from the control plane."""

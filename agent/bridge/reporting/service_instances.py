@@ -29,7 +29,8 @@ class InstanceTracker:
     """`observe` and `application_changed` mark applications, `update` lists their pods."""
 
     applications: Applications
-    index: LiveIndex
+    index_of: Callable[[Application], LiveIndex | None]
+    """The index of its cluster; None while that cannot be read."""
     control_namespace: str
     _instances: dict[str, Instances] = field(default_factory=dict)
     _marks: ChangeMarks = field(
@@ -40,13 +41,15 @@ class InstanceTracker:
         """The instances by `namespace/name` of the application, if it has any."""
         return self._instances
 
-    def observe(self, before: LiveObject | None, after: LiveObject | None) -> None:
-        """Mark the applications of a changed object; called for every change of the index."""
+    def observe(
+        self, index: LiveIndex, before: LiveObject | None, after: LiveObject | None
+    ) -> None:
+        """Mark the applications of a changed object; called for every change of an index."""
         if before is not None and after is not None and _facets(before) == _facets(after):
             return
         for live in (before, after):
             if live is not None and (live.pod or live.owners or live.tracking):
-                self._marks.add(self.index.roots_of(live))
+                self._marks.add(index.roots_of(live))
 
     def application_changed(self, subject: str) -> None:
         self._marks.add((subject,))
@@ -77,7 +80,10 @@ class InstanceTracker:
                 changed(INSTANCES.name, subject)
 
     def _update_one(self, subject: str, app: Application) -> bool:
-        nodes = nodes_of(app, self.index).values()
+        index = self.index_of(app)
+        if index is None:
+            return False
+        nodes = nodes_of(app, index).values()
         found = instances_of(app, (node.live for node in nodes))
         if found == self._instances.get(subject):
             return False

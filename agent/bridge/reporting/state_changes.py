@@ -34,6 +34,10 @@ from agent.bridge.reporting.trust_watch import trust_of
 from agent.clock import SystemClock
 from agent.git.credentials import Secret
 from agent.git.mirrors import Mirrors
+from agent.kube.cluster_session import ClusterSession
+from agent.kube.clusters import Session
+from agent.kube.index import LiveIndex
+from agent.kube.own_session import OwnSession
 from agent.subscribers import Subscribers
 from bus.link import OBJECT_KINDS
 from bus.link.kinds import (
@@ -41,6 +45,7 @@ from bus.link.kinds import (
     CLUSTER,
     INSTANCES,
 )
+from handlers.application.application import Application
 from handlers.ports import LiveObject
 
 BY_SECRET = tuple(kind.name for kind in OBJECT_KINDS if kind.secret_type and kind is not CLUSTER)
@@ -61,19 +66,19 @@ class StateChanges:
         self._secrets = cluster.secrets
         self._live = cluster.live
         self._client = cluster.client
+        self._clusters = cluster.clusters
         self._namespace = cluster.namespace
         self._mirrors = mirrors
         self._components = components
         self._application_changes = application_changes
         self._instances = InstanceTracker(
             applications=self._applications,
-            index=self._live.index,
+            index_of=self._index_of,
             control_namespace=self._namespace,
         )
         self._causes = CauseTracker(
             applications=self._applications,
-            index=self._live.index,
-            client=self._client,
+            clusters=self._clusters,
             clock=SystemClock(),
             control_namespace=self._namespace,
         )
@@ -84,7 +89,7 @@ class StateChanges:
 
     def sources(self) -> tuple[StateSource[Any], ...]:
         secrets, namespace = self._secrets, self._namespace
-        states = ConnectionStates(self._mirrors.outcomes, self._live)
+        states = ConnectionStates(self._mirrors.outcomes, self._clusters)
         return (
             application_source(self._applications, self._causes, self._commits),
             project_source(self._applications),
@@ -102,7 +107,8 @@ class StateChanges:
             self._applications.indexed.subscribed(self._object_indexed),
             self._secrets.indexed.subscribed(self._secret_indexed),
             self._mirrors.outcomes.changes.subscribed(self._fetched),
-            self._live.index.all_changes.subscribed(self._live_changed),
+            self._clusters.all_changes.subscribed(self._live_changed),
+            self._clusters.changes.subscribed(self._session_changed),
         ):
             yield
 
@@ -164,6 +170,23 @@ class StateChanges:
             self._commits.application_changed(subject)
             self._application_changes.notify(subject)
 
-    def _live_changed(self, before: LiveObject | None, after: LiveObject | None) -> None:
-        self._instances.observe(before, after)
-        self._causes.observe(before, after)
+    def _live_changed(
+        self, session: Session, before: LiveObject | None, after: LiveObject | None
+    ) -> None:
+        if isinstance(session, OwnSession) or session.is_open:
+            index = session.live.index
+            self._instances.observe(index, before, after)
+            self._causes.observe(index, before, after)
+
+    def _session_changed(self, session: ClusterSession) -> None:
+        """Report the state of a cluster, and look again at what may have changed without it."""
+        for secret in self._secrets.all():
+            if str(secret) == session.secret.secret:
+                self._connection_changed(secret)
+        for key in self._clusters.users_of(session):
+            self._instances.application_changed(str(key))
+            self._causes.application_changed(str(key))
+
+    def _index_of(self, app: Application) -> LiveIndex | None:
+        session = self._clusters.open_session(app.spec.destination)
+        return session.live.index if session is not None else None

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+import msgspec
+
 from agent.bridge.reporting.connection_states import is_our_cluster, own_cluster
 from agent.bridge.reporting.trust_watch import TrustWatch
 from agent.git.credentials import SECRET_TYPE, Secret
@@ -182,7 +184,9 @@ def _reported_version(found: ReportedApplication) -> str:
 
 
 def _connection_version(found: ConnectionItem) -> str:
-    return digest_of(repr((sorted(found.data.items()), found.state)).encode())
+    """Version without the number of watched objects, which changes all the time."""
+    state = msgspec.structs.replace(found.state, objects=0) if found.state else None
+    return digest_of(repr((sorted(found.data.items()), state)).encode())
 
 
 def _value_version(found: object) -> str:

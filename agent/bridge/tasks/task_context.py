@@ -21,6 +21,7 @@ from bus.link import LinkTask, TaskArguments, TaskKind, TaskPhase, kind_of
 from bus.trace import Trace
 from handlers.ports import (
     ApplyRefusedError,
+    DestinationUnknownError,
     RepositoryError,
     StaleWriteError,
     UnavailableError,
@@ -102,6 +103,7 @@ ERRORS = (
     TaskFailedError,
     ApplyRefusedError,
     UnavailableError,
+    DestinationUnknownError,
     RepositoryError,
     StaleWriteError,
     CarrierError,
@@ -119,6 +121,7 @@ _CODES: tuple[tuple[type[Exception], str], ...] = (
     (ForbiddenError, "not_allowed"),
     (ApplyRefusedError, "invalid"),
     (UnavailableError, "unreachable"),
+    (DestinationUnknownError, "not_found"),
     (RepositoryError, "unreachable"),
     (TimeoutError, "unreachable"),
     (LinkLostError, "cancelled"),

@@ -40,7 +40,7 @@ class ConfirmDeletionExecutor:
         app = self.subjects.app_of_command(task, context)
         if not is_waiting(app) and not context.repeated:
             raise TaskFailedError("conflict", f"nothing of {app.key} waits for an approval")
-        denials = self.governance.control_plane_denials(self._protected(app))
+        denials = self.governance.control_plane_denials(app, self._protected(app))
         if denials:
             text = f"the deletion of {app.key} is beyond: {named(denials)}"
             raise TaskFailedError("not_allowed", text)
@@ -56,7 +56,8 @@ class ConfirmDeletionExecutor:
         state = under_way(app)
         options = options_of(app, state.operation.sync if state else None)
         of_deletion = options_of(app)
-        for live in self.cluster.live.tracked(app.key):
+        session = self.cluster.clusters.of(app.spec.destination)
+        for live in session.live.tracked(app.key):
             prune = sync_options_of(live.manifest, options).prune
             delete = sync_options_of(live.manifest, of_deletion).delete
             if Consent.CONFIRM in (prune, delete):

@@ -86,13 +86,13 @@ class DiffExecutor:
         self, app: Application, comparison: Comparison, args: DiffArguments
     ) -> tuple[Intent, ...]:
         """The intents of a sync over the link; objects beyond the policy are refused."""
-        governance, live = self.objects.governance, self.objects.live
+        governance, live = self.objects.governance, self.objects.session(app).live
         touched = {
             one.key for one in comparison.of(PairState.CHANGED, PairState.MISSING, PairState.EXTRA)
         } | comparison.hook_keys
-        whole = comparison.denying(governance.control_plane_denials(touched))
+        whole = comparison.denying(governance.control_plane_denials(app, touched))
         options = options_of(app, _operation(args)) if args.options else options_of(app)
-        may = governance.may_create_namespace(app.spec.destination.namespace)
+        may = governance.may_create_namespace(app, app.spec.destination.namespace)
         space = destination_namespace(app, options, live, may_write=may)
         return intents(whole, args, options, space)
 

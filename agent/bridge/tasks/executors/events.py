@@ -18,7 +18,7 @@ from agent.bridge.tasks.executors.event_versions import EventVersions
 from agent.bridge.tasks.executors.task_subjects import TaskSubjects
 from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
 from agent.bridge.transport.link import LinkLostError
-from agent.kube.client import KubeClient
+from agent.kube.clusters import Session
 from agent.kube.watch import KindWatch, WatchTarget
 from bus.identity import ResourceKey
 from bus.link import EventsArguments, EventStreamArguments, LinkTask, ObjectArguments
@@ -39,12 +39,13 @@ _ALIVE_SECONDS = 20.0
 class ObjectEvents:
     subjects: TaskSubjects
     objects: VisibleObjects
-    client: KubeClient
 
     def selection(self, task: LinkTask, args: ObjectArguments) -> EventSelection:
         """The objects whose events the task is about. Raises TaskFailedError if it has none."""
         app = self.subjects.app(task)
-        selection = EventSelection(objects=self.objects, app=app, args=args)
+        selection = EventSelection(
+            objects=self.objects, session=self.objects.session(app), app=app, args=args
+        )
         if args.name and not selection.keys():
             raise TaskFailedError("not_found", f"{app.key} has no {args.kind} {args.name}")
         return selection
@@ -54,7 +55,9 @@ class ObjectEvents:
         found: list[Any] = []
         async with asyncio.timeout(_READ_SECONDS):
             for namespace in selection.namespaces():
-                raw = await self.client.list_page(events_path(namespace), {"limit": "2000"})
+                raw = await selection.session.client.list_page(
+                    events_path(namespace), {"limit": "2000"}
+                )
                 found += access.items(msgspec.json.decode(raw), "items")
         return found
 
@@ -64,6 +67,7 @@ class EventSelection:
     """The objects whose events are selected: one object, or all of the application."""
 
     objects: VisibleObjects
+    session: Session
     app: Application
     args: ObjectArguments
 
@@ -76,7 +80,7 @@ class EventSelection:
     def matches(self, event: object) -> bool:
         """Called for every event of a namespace, so it follows the owners of one object only."""
         uid = access.text(event, "involvedObject", "uid")
-        key = self.objects.live.index.belonging(uid, self.app.key)
+        key = self.session.live.index.belonging(uid, self.app.key)
         if key is None or not _is_selected(key, self.args):
             return False
         return not self.objects.is_hidden(key)
@@ -146,7 +150,7 @@ class EventStreamExecutor:
         try:
             async with asyncio.timeout(_FOLLOWED_SECONDS), asyncio.TaskGroup() as group:
                 for namespace in selection.namespaces()[:_MOST_NAMESPACES]:
-                    watch = self._watch(namespace, versions)
+                    watch = _watch(selection, namespace, versions)
                     group.create_task(watch, name=f"events-{namespace}")
                 await self._send(versions, task_context)
         except* TimeoutError:
@@ -155,13 +159,14 @@ class EventStreamExecutor:
             raise LinkLostError("the reader is gone") from lost
         return {"ended": "followed for long enough: ask again"}
 
-    async def _watch(self, namespace: str, versions: EventVersions) -> None:
-        target = WatchTarget(name="events", path=events_path(namespace), query={})
-        await KindWatch(self.events.client, target, versions).run()
-
     async def _send(self, versions: EventVersions, task_context: TaskContext) -> None:
         while True:
             found, dropped = await versions.next(self.alive)
             shown = self.redaction().value(shown_event(found)) if found else None
             line = msgspec.json.encode(shown).decode() if shown else ""
             await task_context.stream.send(line + "\n", dropped)
+
+
+async def _watch(selection: EventSelection, namespace: str, versions: EventVersions) -> None:
+    target = WatchTarget(name="events", path=events_path(namespace), query={})
+    await KindWatch(selection.session.client, target, versions).run()

@@ -12,6 +12,7 @@ from agent.bridge.reporting.object_nodes import ObjectNode, VisibleObjects
 from agent.bridge.tasks.executors.task_subjects import TaskSubjects
 from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
 from agent.kube.client import KubeClient
+from agent.kube.clusters import Session
 from agent.kube.discovery import object_path
 from bus.identity import ResourceKey
 from bus.link import LinkTask, LiveArguments, TreeArguments
@@ -28,33 +29,33 @@ _MOST_PODS = "500"
 class LiveExecutor:
     subjects: TaskSubjects
     objects: VisibleObjects
-    client: KubeClient
 
     async def __call__(self, task: LinkTask, args: LiveArguments, _context: TaskContext) -> object:
         app = self.subjects.app(task)
         key = ResourceKey(args.group, args.kind, args.namespace, args.name)
         if key not in self.objects.nodes(app):
             raise TaskFailedError("not_found", f"{key} is no live object of {app.key}")
-        raw = await self.client.get(object_path(self._kind(key), key.namespace, key.name))
-        return msgspec.json.decode(raw)
+        session = self.objects.session(app)
+        path = object_path(_kind(session, key), key.namespace, key.name)
+        return msgspec.json.decode(await session.client.get(path))
 
-    def _kind(self, key: ResourceKey) -> KindInfo:
-        kind = self.objects.live.kind(key.group, key.kind)
-        if kind is None:
-            raise TaskFailedError("not_found", f"the cluster serves no {key.kind} of {key.group}")
-        return kind
+
+def _kind(session: Session, key: ResourceKey) -> KindInfo:
+    kind = session.live.kind(key.group, key.kind)
+    if kind is None:
+        raise TaskFailedError("not_found", f"the cluster serves no {key.kind} of {key.group}")
+    return kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeExecutor:
     subjects: TaskSubjects
     objects: VisibleObjects
-    client: KubeClient
 
     async def __call__(self, task: LinkTask, _args: TreeArguments, _context: TaskContext) -> object:
         app = self.subjects.app(task)
         nodes = self.objects.nodes(app)
-        pods = await self._pods(nodes)
+        pods = await _pods(self.objects.session(app).client, nodes)
         hidden = self.objects.is_hidden
         status = {_key(one): one for one in app.status.resources if not hidden(_key(one))}
         shown = [_shown(node, status.get(key), pods.get(key)) for key, node in nodes.items()]
@@ -62,18 +63,21 @@ class TreeExecutor:
         absent = [_absent(one) for key, one in wanted.items() if key not in nodes]
         return {"nodes": [*shown, *absent]}
 
-    async def _pods(self, nodes: Mapping[ResourceKey, ObjectNode]) -> dict[ResourceKey, Any]:
-        """List the pods, one request for each namespace: the index keeps no bodies of pods."""
-        found: dict[ResourceKey, Any] = {}
-        for namespace in sorted({key.namespace for key in nodes if key.kind == "Pod"}):
-            path = f"/api/v1/namespaces/{namespace}/pods"
-            try:
-                raw = await self.client.list_page(path, {"limit": _MOST_PODS})
-            except (ApplyRefusedError, ClusterUnreachableError):
-                continue  # the tree is worth showing without images
-            for pod in access.items(msgspec.json.decode(raw), "items"):
-                found[ResourceKey("", "Pod", namespace, access.name(pod))] = pod
-        return found
+
+async def _pods(
+    client: KubeClient, nodes: Mapping[ResourceKey, ObjectNode]
+) -> dict[ResourceKey, Any]:
+    """List the pods, one request for each namespace: the index keeps no bodies of pods."""
+    found: dict[ResourceKey, Any] = {}
+    for namespace in sorted({key.namespace for key in nodes if key.kind == "Pod"}):
+        path = f"/api/v1/namespaces/{namespace}/pods"
+        try:
+            raw = await client.list_page(path, {"limit": _MOST_PODS})
+        except (ApplyRefusedError, ClusterUnreachableError):
+            continue  # the tree is worth showing without images
+        for pod in access.items(msgspec.json.decode(raw), "items"):
+            found[ResourceKey("", "Pod", namespace, access.name(pod))] = pod
+    return found
 
 
 def _shown(node: ObjectNode, status: ResourceStatus | None, pod: Any) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from aiohttp import StreamReader
 from agent.bridge.reporting.object_nodes import VisibleObjects
 from agent.bridge.tasks.executors.task_subjects import TaskSubjects
 from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
-from agent.kube.client import KubeClient
 from bus.identity import ResourceKey
 from bus.link import LinkTask, LogsArguments
 from handlers.application.application import Application
@@ -33,7 +32,6 @@ _BATCH_BYTES = 12 * 1024
 class LogsExecutor:
     subjects: TaskSubjects
     objects: VisibleObjects
-    client: KubeClient
     redaction: Callable[[], Redaction]
     most: int = MOST_BYTES
     """Bytes of one log at most."""
@@ -43,9 +41,11 @@ class LogsExecutor:
     async def __call__(
         self, task: LinkTask, args: LogsArguments, task_context: TaskContext
     ) -> object:
-        pod = self._pod(self.subjects.app(task), args)
+        app = self.subjects.app(task)
+        pod = self._pod(app, args)
+        client = self.objects.session(app).client
         sent = taken = 0
-        async with self.client.logs(pod.namespace, pod.name, self._query(args)) as content:
+        async with client.logs(pod.namespace, pod.name, self._query(args)) as content:
             lines = LogLines(_LONGEST_LINE)
             redaction = LogRedaction(self.redaction)
             async for chunk in self._chunks(content, task_context):

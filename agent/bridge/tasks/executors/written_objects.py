@@ -11,6 +11,7 @@ objects beyond the policy is not changed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +40,7 @@ from handlers.application.project import DEFAULT_PROJECT
 from handlers.application.spec import ApplicationSpec
 from handlers.control_plane.governance import Governance, marked, named
 from handlers.manifest import access
+from handlers.ports import DestinationUnknownError
 from handlers.report.redaction import Redaction, identity_of
 from handlers.report.restored_objects import UnknownMaskError, restored
 
@@ -107,8 +109,10 @@ class ObjectWriter:
         """Refuse a write of an Application or project with live objects beyond the policy."""
         denials: dict[ResourceKey, str] = {}
         for app in self._affected(kind, name):
-            keys = (one.key for one in self.cluster.live.tracked(app.key) if not one.owners)
-            denials |= self.governance.control_plane_denials(keys)
+            with suppress(DestinationUnknownError):  # it has no objects anywhere
+                live = self.cluster.clusters.of(app.spec.destination).live
+                keys = (one.key for one in live.tracked(app.key) if not one.owners)
+                denials |= self.governance.control_plane_denials(app, keys)
         if denials:
             raise TaskFailedError("not_allowed", f"{kind} {name} is beyond: {named(denials)}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, cast
 
 import msgspec
@@ -32,7 +33,9 @@ class LiveClusterFixture:
         self.index = LiveIndex("argocd")
         self.applications = Applications(cast("Any", None))
         self.running = InstanceTracker(
-            applications=self.applications, index=self.index, control_namespace="argocd"
+            applications=self.applications,
+            index_of=lambda _app: self.index,
+            control_namespace="argocd",
         )
         self.states = ObjectStates(
             sources=(instances_source(self.running),),
@@ -41,7 +44,7 @@ class LiveClusterFixture:
         )
         self._version = 0
         self.put_app()
-        self.index.all_changes.subscribe(self.running.observe)
+        self.index.all_changes.subscribe(partial(self.running.observe, self.index))
         self.applications.indexed.subscribe(
             lambda _kind, one: self.running.application_changed(one)
         )

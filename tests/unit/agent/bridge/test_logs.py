@@ -28,6 +28,7 @@ from handlers.report.known_secrets import KnownSecrets
 from handlers.report.log_redaction import LogRedaction
 from handlers.report.redaction import Redaction
 from tests.support import eventually
+from tests.unit.agent.kube.kube_fixture import own_cluster
 from tests.unit.handlers.control_plane.builders import governance
 
 MOST_OF_A_LINE = 256 * 1024
@@ -112,14 +113,14 @@ def executor(client: KubeClient, **limits: Any) -> LogsExecutor:
     ):
         index.put(summarise(raw))
     apps = Applications(cast("Any", None))
-    app = {"metadata": {"name": "web", "namespace": "argocd", "resourceVersion": "1"}, "spec": {}}
+    metadata = {"name": "web", "namespace": "argocd", "resourceVersion": "1"}
+    app = {"metadata": metadata, "spec": {"destination": {"name": "in-cluster"}}}
     apps.put_application(msgspec.json.encode(app))
     redaction = Redaction(salt=b"s", known=KnownSecrets(b"s"))
     live = LiveCluster(client, index, LiveExtent())
     return LogsExecutor(
         subjects=TaskSubjects(apps),
-        objects=VisibleObjects(live=live, governance=governance({})),
-        client=client,
+        objects=VisibleObjects(clusters=own_cluster(client, live), governance=governance({})),
         redaction=lambda: redaction,
         **limits,
     )

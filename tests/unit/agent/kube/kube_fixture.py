@@ -10,9 +10,11 @@ from pathlib import Path
 
 from agent.kube.client import KubeClient, kube_client
 from agent.kube.cluster import KubeCluster
+from agent.kube.clusters import ClusterSessions
 from agent.kube.connection_config import connect
 from agent.kube.index import LiveIndex
 from agent.kube.live import LiveCluster, LiveExtent
+from agent.kube.own_session import OwnSession, SessionSources
 from agent.kube.transport import Observer
 from bus.identity import ResourceKey
 
@@ -53,6 +55,16 @@ async def opened(
         extent = LiveExtent(namespaces=namespaces, look_every=look_every)
         live = LiveCluster(client, LiveIndex("argocd"), extent)
         yield KubeFixture(client=client, live=live, cluster=KubeCluster(client, live))
+
+
+def own_cluster(client: KubeClient, live: LiveCluster) -> ClusterSessions:
+    """The sessions of an agent that knows no cluster but its own."""
+    return ClusterSessions(
+        own=OwnSession(live=live, writer=KubeCluster(client, live), client=client),
+        sources=SessionSources(new_index=lambda: LiveIndex("argocd"), own_uid=lambda: ""),
+        secrets=tuple,
+        in_cluster_enabled=lambda: True,
+    )
 
 
 @asynccontextmanager

@@ -24,6 +24,14 @@ def test_nothing_written_is_nothing_said() -> None:
     assert read_settings(None) == read_settings({}) == ArgoSettings()
 
 
+@pytest.mark.parametrize(("value", "expected"), [("false", False), ("true", True), ("", True)])
+def test_the_agents_own_cluster_is_a_destination_unless_it_is_disabled(
+    value: str, *, expected: bool
+) -> None:
+    settings = read_settings({"cluster.inClusterEnabled": value})
+    assert (settings.in_cluster_enabled, settings.unsupported) == (expected, ())
+
+
 def test_exclusions_and_inclusions_are_read() -> None:
     settings = read_settings({"resource.exclusions": EXCLUSIONS, "resource.inclusions": ""})
     assert settings.resources.excludes("cilium.io", "CiliumIdentity", "https://any")
@@ -61,7 +69,6 @@ HOLDING = {
         "    - {key: team, operator: Is, values: [a]}"
     },
     "enforced impersonation": {"application.sync.impersonation.enforced": "true"},
-    "no cluster of its own": {"cluster.inClusterEnabled": "false"},
 }
 
 

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from handlers.application.denials import denial
+from bus.identity import ResourceKey
+from handlers.application.denials import denial, denials
+from handlers.application.destination import DestinationCluster, RegisteredCluster
 from handlers.application.spec import Destination
 from handlers.manifest.kinds import KindInfo
-from tests.unit.handlers.application.builders import SERVER, project
+from tests.unit.handlers.application.builders import SERVER, application, project
 
 HERE = Destination(server=SERVER, namespace="shop")
 SECRET = KindInfo(group="", version="v1", kind="Secret", plural="secrets", namespaced=True)
@@ -53,3 +55,37 @@ def test_a_denial_names_the_project_and_the_list_to_change(
 
 def test_what_is_permitted_is_not_denied() -> None:
     assert denial(project(), SECRET, name="web", destination=HERE) == ""
+
+
+PROD = DestinationCluster(server="https://prod:6443", name="prod")
+MAP = ResourceKey("", "ConfigMap", "shop", "web")
+
+
+def denied(rules: dict[str, Any], **registered: Any) -> dict[ResourceKey, str]:
+    there = application({"destination": {"name": "prod", "namespace": "shop"}})
+    return denials(
+        there, project(rules), (MAP,), RegisteredCluster(**{"cluster": PROD, **registered})
+    )
+
+
+def test_a_denial_by_one_identity_of_the_cluster_holds_for_the_other() -> None:
+    everywhere = {"server": "*", "namespace": "*"}
+    not_there = {"server": "!https://prod:6443", "namespace": "*"}
+    assert not denied({"destinations": [everywhere]})
+    assert denied({"destinations": [everywhere, not_there]})
+
+
+def test_a_cluster_of_another_project_is_denied() -> None:
+    assert not denied({}, project="default")
+    assert "belongs to the AppProject 'team'" in denied({}, project="team")[MAP]
+
+
+def test_a_project_may_permit_only_its_own_clusters() -> None:
+    only = {"permitOnlyProjectScopedClusters": True}
+    assert not denied(only, project="default")
+    assert "needs `project: default`" in denied(only)[MAP]
+
+
+def test_what_is_beyond_the_namespaces_of_the_cluster_is_denied() -> None:
+    assert not denied({}, namespaces=("shop",))
+    assert "add 'shop' to `namespaces`" in denied({}, namespaces=("blog",))[MAP]

@@ -124,7 +124,6 @@ PROTECTING: dict[str, dict[str, Any]] = {
             {"server": SERVER, "namespace": "sh*", "defaultServiceAccount": "deployer"}
         ]
     },
-    "own clusters": {"permitOnlyProjectScopedClusters": True},
 }
 
 

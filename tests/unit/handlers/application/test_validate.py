@@ -27,7 +27,6 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "both server and name",
     ),
     "no destination": ({"destination": {"namespace": "shop"}}, "spec.destination is missing"),
-    "another cluster": ({"destination": {"server": "https://10.0.0.1"}}, "another cluster"),
     "back-off": (
         {"syncPolicy": {"retry": {"limit": 1, "backoff": {"duration": "soon"}}}},
         "spec.syncPolicy.retry.backoff.duration",

@@ -24,6 +24,7 @@ from handlers.ports import ApplyOptions, ApplyRefusedError, JqResult, LiveObject
 from tests.ciphers import CIPHER
 from tests.unit.handlers.application.builders import application
 from tests.unit.handlers.control_plane.builders import governance
+from tests.unit.handlers.one_cluster import OneCluster, OneSession
 from tests.unit.handlers.render.kept_applications import NAMESPACE, RenderCluster, ServedKindsTable
 from tests.unit.handlers.sync.builders import found, live
 
@@ -117,8 +118,7 @@ async def compared(
         apps=RenderCluster().apps,
         renders=RenderStore.open(folder / "renders"),
         artifacts=ArtifactStore.open(folder / "artifacts", cipher=CIPHER),
-        live=OneScaler(scaling(indexed())),
-        cluster=cluster,
+        clusters=OneCluster(OneSession(live=OneScaler(scaling(indexed())), writer=cluster)),
         governance=governance(),
         control_namespace=NAMESPACE,
         jq=NoJq(),

@@ -11,6 +11,8 @@ from handlers.application.application import Application, AppProject
 from handlers.control_plane.governance import Governance
 from handlers.control_plane.policy import read_policy
 from handlers.manifest.kinds import KindInfo
+from handlers.ports import Clusters
+from tests.unit.handlers.one_cluster import cluster_of_kinds
 
 CLUSTER_KINDS = {"Namespace": "namespaces", "ClusterRole": "clusterroles"}
 
@@ -34,12 +36,13 @@ def governance(
     apps: tuple[Application, ...] = (),
     projects: tuple[AppProject, ...] = (),
     control_kinds: tuple[str, ...] = (),
+    clusters: Clusters | None = None,
 ) -> Governance:
     """`data`: of the ConfigMap; None where there is none."""
     policy = read_policy(data)
     return Governance(
         apps=KnownApps(apps, projects),
-        kind=served,
+        clusters=clusters or cluster_of_kinds(served),
         policy=lambda: policy,
         control_namespace="argocd",
         control_kinds=frozenset(control_kinds),

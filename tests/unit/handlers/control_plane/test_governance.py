@@ -9,10 +9,12 @@ import pytest
 from bus.identity import ResourceKey
 from handlers.application.application import Application, AppProject, Metadata
 from handlers.application.denials import NOT_PERMITTED
+from handlers.application.destination import DestinationCluster, RegisteredCluster
 from handlers.application.spec import Operation
 from handlers.control_plane.governance import FROM_CONTROL_PLANE, GOVERNED, named
 from tests.unit.handlers.application.builders import application, project
-from tests.unit.handlers.control_plane.builders import governance
+from tests.unit.handlers.control_plane.builders import governance, served
+from tests.unit.handlers.one_cluster import OneCluster, cluster_of_kinds
 
 MARK = {"annotations": {GOVERNED: ""}}
 INSIDE = ResourceKey("", "ConfigMap", "shop", "a")
@@ -134,6 +136,37 @@ def test_without_a_config_map_nothing_that_came_over_the_link_is_written() -> No
 
 def test_many_denials_are_named_as_far_as_one_reads() -> None:
     keys = [ResourceKey("", "ConfigMap", "x", f"c{number}") for number in range(9)]
-    text = named(governance({"namespaces": "shop"}).control_plane_denials(keys))
+    text = named(governance({"namespaces": "shop"}).control_plane_denials(application(), keys))
     assert "ConfigMap x/c0" in text
     assert text.endswith("and 4 more")
+
+
+def another(**session: Any) -> OneCluster:
+    """A cluster that is not the agent's own, as its UID shows."""
+    cluster = DestinationCluster(server="https://prod:6443", name="prod")
+    found = {"registered": RegisteredCluster(cluster=cluster), "may_be_own": False, **session}
+    return cluster_of_kinds(served, **found)
+
+
+def test_what_came_over_the_link_reaches_another_cluster_only_where_its_server_is_named() -> None:
+    app = application(metadata=MARK)
+    held = governance(EVERYTHING, apps=(app,), clusters=another())
+    assert set(held.denials(app, (INSIDE,))) == {INSIDE}
+    by_name = governance({**EVERYTHING, "clusters": "prod"}, apps=(app,), clusters=another())
+    assert set(by_name.denials(app, (INSIDE,))) == {INSIDE}
+    named_it = {**EVERYTHING, "clusters": "https://prod:*"}
+    assert not governance(named_it, apps=(app,), clusters=another()).denials(app, (INSIDE,))
+
+
+def test_the_control_namespace_is_out_of_reach_wherever_the_cluster_may_be_the_own_one() -> None:
+    app, key = application(), ResourceKey("", "ConfigMap", "argocd", "x")
+    assert not governance(EVERYTHING, apps=(app,), clusters=another()).denials(app, (key,))
+    alias = another(may_be_own=True)
+    assert set(governance(EVERYTHING, apps=(app,), clusters=alias).denials(app, (key,))) == {key}
+
+
+def test_an_operation_over_the_link_makes_no_namespace_in_a_cluster_that_is_not_named() -> None:
+    app = application()
+    assert governance(EVERYTHING, apps=(app,)).may_create_namespace(app, "shop")
+    elsewhere = governance(EVERYTHING, apps=(app,), clusters=another())
+    assert not elsewhere.may_create_namespace(app, "shop")

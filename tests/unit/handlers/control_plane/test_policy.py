@@ -90,6 +90,7 @@ def test_a_bare_namespace_is_made_where_its_name_is_permitted_and_nowhere_else()
 def test_what_is_shown_is_what_holds() -> None:
     assert ControlPlanePolicy().shown() == {
         "kinds": ["*"],
+        "clusters": ["in-cluster"],
         "namespaces": ["*"],
         "objectKinds": ["*"],
         "clusterScoped": False,

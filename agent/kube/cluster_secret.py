@@ -1,0 +1,209 @@
+"""ClusterSecret: Argo CD's Secret of a destination cluster, read and checked.
+
+    server            address of the API server: the identity of the cluster
+    name              another name of it, by default the address
+    config            JSON: username, password, bearerToken, tlsClientConfig, awsAuthConfig,
+                      execProviderConfig, proxyUrl
+    namespaces        with commas: nothing but these is watched and written
+    clusterResources  `true`: objects without a namespace too, although there are `namespaces`
+    project           the AppProject that alone may use the cluster
+
+What is wrong is a ClusterSecretError that names Secret and field and quotes no value of `config`.
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import msgspec
+
+from agent.kube.cluster_auth import BasicAuth, BearerAuth, ClusterAuth, ClusterTls, NoAuth
+from handlers.application.destination import (
+    IN_CLUSTER_NAME,
+    IN_CLUSTER_SERVER,
+    DestinationCluster,
+    DestinationError,
+    RegisteredCluster,
+    canonical_server,
+)
+
+_LARGEST_CONFIG = 256 * 1024
+_MOST_NAMESPACES = 1000
+_PROXIES = ("http", "https")
+
+
+class ClusterSecretError(Exception):
+    """The Secret of a cluster cannot be used; the message names the Secret and the field."""
+
+
+class SecretData(Protocol):
+    """A Secret, decoded."""
+
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def data(self) -> Mapping[str, str]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSecret:
+    """A Secret that can be used. Equal values connect in the same way."""
+
+    secret: str
+    """Its `namespace/name`."""
+    registered: RegisteredCluster
+    auth: ClusterAuth = field(repr=False)
+    tls: ClusterTls = field(repr=False)
+    proxy: str = field(default="", repr=False)
+
+    @property
+    def has_login(self) -> bool:
+        return not isinstance(self.auth, NoAuth)
+
+
+class _TlsConfig(msgspec.Struct, frozen=True, rename="camel"):
+    insecure: bool = False
+    server_name: str = ""
+    ca_data: str = ""
+    cert_data: str = ""
+    key_data: str = ""
+
+
+class _Config(msgspec.Struct, frozen=True, rename="camel"):
+    username: str = ""
+    password: str = ""
+    bearer_token: str = ""
+    tls_client_config: _TlsConfig = _TlsConfig()
+    aws_auth_config: msgspec.Raw | None = None
+    exec_provider_config: msgspec.Raw | None = None
+    proxy_url: str = ""
+    disable_compression: bool = False
+
+
+def identity_of(secret: SecretData) -> DestinationCluster:
+    """Read which cluster the Secret is about; raises ClusterSecretError."""
+    try:
+        server = canonical_server(secret.data.get("server", "").strip())
+    except DestinationError as error:
+        raise _wrong(secret, "server", str(error)) from None
+    name = secret.data.get("name", "").strip()
+    if server == IN_CLUSTER_SERVER:
+        return DestinationCluster(server=server, name=name or IN_CLUSTER_NAME)
+    if name == IN_CLUSTER_NAME:
+        text = f"{name!r} is the name of the agent's own cluster; expected another one"
+        raise _wrong(secret, "name", text)
+    return DestinationCluster(server=server, name=name or server)
+
+
+def read_cluster_secret(secret: SecretData) -> ClusterSecret:
+    """Read the Secret; raises ClusterSecretError."""
+    cluster, config = identity_of(secret), _config(secret)
+    namespaces = _namespaces(secret)
+    whole = secret.data.get("clusterResources", "").strip().lower() == "true"
+    registered = RegisteredCluster(
+        cluster=cluster,
+        project=secret.data.get("project", "").strip(),
+        namespaces=namespaces,
+        cluster_resources=whole or not namespaces,
+    )
+    return ClusterSecret(
+        secret=f"{secret.namespace}/{secret.name}",
+        registered=registered,
+        auth=_auth(secret, config),
+        tls=_tls(secret, config.tls_client_config),
+        proxy=_proxy(secret, config.proxy_url),
+    )
+
+
+def _config(secret: SecretData) -> _Config:
+    text = secret.data.get("config", "").strip() or "{}"
+    if len(text) > _LARGEST_CONFIG:
+        raise _wrong(secret, "config", f"it has more than {_LARGEST_CONFIG} bytes")
+    try:
+        return msgspec.json.decode(text, type=_Config)
+    except msgspec.ValidationError as error:
+        raise _wrong(secret, "config", _without_values(error)) from None
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        raise _wrong(secret, "config", "expected a JSON object; this is no JSON") from None
+
+
+def _without_values(error: msgspec.ValidationError) -> str:
+    """Say what the decoder expected and where: it names types and paths, no values."""
+    return f"expected Argo CD's cluster configuration: {error}"
+
+
+def _auth(secret: SecretData, config: _Config) -> ClusterAuth:
+    """Choose by Argo CD's precedence: AWS, exec plugin, then password or token."""
+    for name, raw in (
+        ("awsAuthConfig", config.aws_auth_config),
+        ("execProviderConfig", config.exec_provider_config),
+    ):
+        if raw is not None and bytes(raw) != b"null":
+            raise _wrong(secret, f"config.{name}", "this version does not act on it yet")
+    if config.username or config.password:
+        if config.bearer_token:
+            text = "expected a user with password or a token, and not both"
+            raise _wrong(secret, "config.bearerToken", text)
+        return BasicAuth(config.username, config.password)
+    if not config.bearer_token:
+        return NoAuth()
+    if not config.bearer_token.isascii() or any(it.isspace() for it in config.bearer_token):
+        raise _wrong(secret, "config.bearerToken", "a token has no spaces and only ASCII letters")
+    return BearerAuth(config.bearer_token)
+
+
+def _tls(secret: SecretData, config: _TlsConfig) -> ClusterTls:
+    place = "config.tlsClientConfig"
+    if config.insecure and config.ca_data:
+        text = "insecure and caData exclude each other: remove one of them"
+        raise _wrong(secret, f"{place}.insecure", text)
+    if bool(config.cert_data) != bool(config.key_data):
+        raise _wrong(secret, f"{place}.certData", "expected certData and keyData: both or neither")
+    return ClusterTls(
+        insecure=config.insecure,
+        server_name=config.server_name,
+        authority=_pem(secret, f"{place}.caData", config.ca_data),
+        certificate=_pem(secret, f"{place}.certData", config.cert_data),
+        key=_pem(secret, f"{place}.keyData", config.key_data),
+    )
+
+
+def _pem(secret: SecretData, place: str, encoded: str) -> str:
+    try:
+        text = b64decode(encoded, validate=True).decode("ascii")
+    except (binascii.Error, ValueError):
+        raise _wrong(secret, place, "expected PEM in base64; this is no base64 of it") from None
+    if encoded and "-----BEGIN " not in text:
+        raise _wrong(secret, place, "expected PEM in base64; nothing in it begins with -----BEGIN")
+    return text
+
+
+def _proxy(secret: SecretData, url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        usable = not url or (parts.scheme in _PROXIES and bool(parts.hostname))
+    except ValueError:
+        usable = False
+    if not usable:
+        text = "expected http://host:port or https://host:port; no other kind of proxy is used"
+        raise _wrong(secret, "config.proxyUrl", text)
+    return url
+
+
+def _namespaces(secret: SecretData) -> tuple[str, ...]:
+    words = (word.strip() for word in secret.data.get("namespaces", "").split(","))
+    found = tuple(dict.fromkeys(word for word in words if word))
+    if len(found) > _MOST_NAMESPACES:
+        raise _wrong(secret, "namespaces", f"more than {_MOST_NAMESPACES} namespaces")
+    return found
+
+
+def _wrong(secret: SecretData, place: str, text: str) -> ClusterSecretError:
+    return ClusterSecretError(f"Secret {secret.namespace}/{secret.name}, field {place}: {text}")

@@ -1,0 +1,249 @@
+"""ClusterSession is the agent's contact with one destination cluster other than its own.
+
+    connecting -> successful <-> failed
+
+`run` connects, follows the live state and looks now and then whether the API server answers. While
+the session is failed its calls fail at once, with the cluster and the error in the message, and no
+handler waits. A contact that is lost in a way that cannot be resumed is made anew, with an empty
+index: whatever was known of the cluster is read again, and nothing is reported as deleted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+import structlog
+
+from agent.clock import SystemClock
+from agent.kube.call_gate import CallGate
+from agent.kube.client import KubeClient, kube_client
+from agent.kube.cluster import KubeCluster
+from agent.kube.cluster_auth import connection_of
+from agent.kube.cluster_secret import ClusterSecret
+from agent.kube.connection_config import KubeConfigError
+from agent.kube.errors import ClusterReplacedError
+from agent.kube.index import LiveIndex
+from agent.kube.live import LiveCluster, LiveExtent
+from agent.kube.own_session import SessionSources
+from agent.subscribers import Subscribers
+from handlers.application.destination import DestinationCluster, RegisteredCluster
+from handlers.ports import (
+    ApplyRefusedError,
+    ClusterUnreachableError,
+    DestinationUnavailableError,
+)
+
+_log = structlog.get_logger(__name__)
+_CLOCK = SystemClock()
+
+_VERSION = "/version"
+_PROBE_EVERY, _PROBE_WITHIN = 20.0, 5.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+_LISTED_WITHIN = 30.0
+_CEILING = 32
+
+
+class SessionState(StrEnum):
+    CONNECTING = "connecting"
+    SUCCESSFUL = "successful"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Contact:
+    client: KubeClient
+    live: LiveCluster
+    writer: KubeCluster
+
+
+class ClusterSession:
+    """Implements the port DestinationSession; `live` and `writer` only while `check` passes."""
+
+    def __init__(
+        self,
+        secret: ClusterSecret,
+        sources: SessionSources,
+        on_index: Callable[[ClusterSession, LiveIndex], None],
+    ) -> None:
+        """Call `on_index` with each new index, to subscribe to it."""
+        self.secret = secret
+        self._on_index = on_index
+        self.changes = Subscribers[[]]()
+        """Called when the state or its message changes."""
+        self.state = SessionState.CONNECTING
+        self.message = ""
+        self.since: datetime = _CLOCK.now()
+        """When the state was reached."""
+        self.contact_at: datetime | None = None
+        """When the API server answered last."""
+        self._sources = sources
+        self._contact: _Contact | None = None
+        self._suspicion = asyncio.Event()
+        self._gate = CallGate(secret.registered.cluster.name, self._suspicion.set)
+        self._pause = _FIRST_PAUSE
+
+    # --- the port ---
+
+    @property
+    def registered(self) -> RegisteredCluster:
+        return self.secret.registered
+
+    @property
+    def cluster(self) -> DestinationCluster:
+        return self.secret.registered.cluster
+
+    @property
+    def may_be_own(self) -> bool:
+        """True also where one of the two UIDs is not known: the stricter answer is the safe one."""
+        own = self._sources.own_uid()
+        there = self._contact.client.known_uid if self._contact else ""
+        return not own or not there or own == there
+
+    @property
+    def live(self) -> LiveCluster:
+        return self._open().live
+
+    @property
+    def writer(self) -> KubeCluster:
+        return self._open().writer
+
+    @property
+    def client(self) -> KubeClient:
+        return self._open().client
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the live state can be read, be it of the past."""
+        return self._contact is not None and self._contact.live.is_synced
+
+    def check(self) -> None:
+        """Raises DestinationUnavailableError unless the cluster answers and was listed."""
+        if self.state is not SessionState.SUCCESSFUL:
+            raise self._unavailable()
+
+    def _open(self) -> _Contact:
+        if self._contact is None:
+            raise self._unavailable()
+        return self._contact
+
+    def _unavailable(self) -> DestinationUnavailableError:
+        pending = self.state is SessionState.CONNECTING
+        text = f"the cluster {self._name} is being connected to" if pending else self.message
+        return DestinationUnavailableError(text, pending=pending)
+
+    @property
+    def _name(self) -> str:
+        return f"{self.cluster.name!r} ({self.cluster.server})"
+
+    # --- its life ---
+
+    async def run(self) -> None:
+        """Run until cancelled."""
+        while True:
+            try:
+                await self._connect()
+            except (KubeConfigError, ApplyRefusedError, ClusterUnreachableError) as error:
+                self._fail(str(error))
+            await asyncio.sleep(self._pause * random.uniform(0.5, 1.0))  # noqa: S311  spreads load
+            self._pause = min(_LONGEST_PAUSE, self._pause * 2)
+
+    async def _connect(self) -> None:
+        secret, sources = self.secret, self._sources
+        connection = await connection_of(self.cluster.server, secret.tls, secret.auth, secret.proxy)
+        async with kube_client(
+            connection, ceiling=_CEILING, observe=sources.observe, gate=self._gate
+        ) as client:
+            await client.probe(_VERSION, _PROBE_WITHIN)
+            self._gate.open()
+            await client.cluster_uid()
+            try:
+                await self._follow(client)
+            finally:
+                self._contact = None
+
+    async def _follow(self, client: KubeClient) -> None:
+        index = self._sources.new_index()
+        live = LiveCluster(client, index, self._extent())
+        self._contact = _Contact(client=client, live=live, writer=KubeCluster(client, live))
+        self._on_index(self, index)
+        live.changes.subscribe(self._suspicion.set)
+        replaced = ""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(live.run(), name=f"live state of {self.cluster}")
+                tasks.create_task(self._watch_contact(client, live), name=f"contact {self.cluster}")
+        except* ClusterReplacedError as errors:
+            replaced = str(errors.exceptions[0])
+        raise ClusterUnreachableError(replaced or "its watches ended")
+
+    def _extent(self) -> LiveExtent:
+        registered = self.registered
+        return LiveExtent(
+            namespaces=registered.namespaces,
+            cluster_resources=registered.cluster_resources,
+            freeze=False,
+        )
+
+    async def _watch_contact(self, client: KubeClient, live: LiveCluster) -> None:
+        """Probe the API server now and then, and at once where something looks wrong."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        while True:
+            try:
+                await client.probe(_VERSION, _PROBE_WITHIN)
+            except (ApplyRefusedError, ClusterUnreachableError) as error:
+                self._fail(str(error))
+            else:
+                self.contact_at = _CLOCK.now()
+                self._gate.open()
+                self._judge(live, late=loop.time() - began > _LISTED_WITHIN)
+            await self._until_next_probe()
+
+    def _judge(self, live: LiveCluster, *, late: bool) -> None:
+        """Conclude the state of an API server that answers."""
+        if not live.is_synced:
+            if late:
+                self._fail(f"not every kind could be listed yet: {live.interruption or 'it lasts'}")
+        elif not live.watched_kinds and live.unlisted():
+            self._fail(
+                "it permits the agent to list no kind at all: give the user of its Secret the "
+                "rights to get, list and watch"
+            )
+        else:
+            self._become(SessionState.SUCCESSFUL, "")
+            self._pause = _FIRST_PAUSE
+
+    async def _until_next_probe(self) -> None:
+        failed = self.state is SessionState.FAILED
+        self._suspicion.clear()
+        if failed:
+            await asyncio.sleep(self._pause * random.uniform(0.5, 1.0))  # noqa: S311  spreads load
+            self._pause = min(_LONGEST_PAUSE, self._pause * 2)
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PROBE_EVERY):
+                await self._suspicion.wait()
+
+    def _fail(self, why: str) -> None:
+        text = f"the cluster {self._name} cannot be used: {why}"
+        self._gate.close(text)
+        self._become(SessionState.FAILED, text)
+
+    def _become(self, state: SessionState, message: str) -> None:
+        before = (self.state, self.message)
+        if before == (state, message):
+            return
+        if state is not self.state:
+            self.since = _CLOCK.now()
+        self.state, self.message = state, message
+        if state is SessionState.FAILED:
+            _log.warning("cluster failed", cluster=str(self.cluster), cause=message)
+        else:
+            _log.info("cluster connected", cluster=str(self.cluster), state=state)
+        self.changes.notify()

@@ -1,0 +1,40 @@
+"""OwnSession is the cluster that the agent runs in, as a destination."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent.kube.client import KubeClient
+from agent.kube.cluster import KubeCluster
+from agent.kube.cluster_registry import OWN
+from agent.kube.index import LiveIndex
+from agent.kube.live import LiveCluster
+from agent.kube.transport import Observer
+from handlers.application.destination import DestinationCluster, RegisteredCluster
+
+
+@dataclass(slots=True, kw_only=True)
+class OwnSession:
+    """Implements the port DestinationSession; its client and watches serve the agent itself too."""
+
+    live: LiveCluster
+    writer: KubeCluster
+    client: KubeClient
+    registered: RegisteredCluster = OWN
+    may_be_own: bool = True
+
+    @property
+    def cluster(self) -> DestinationCluster:
+        return self.registered.cluster
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSources:
+    """What all sessions share."""
+
+    new_index: Callable[[], LiveIndex]
+    """Makes the empty index of a new contact."""
+    own_uid: Callable[[], str]
+    """The UID of the agent's own cluster, empty while it is not known."""
+    observe: Observer | None = None
