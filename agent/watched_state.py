@@ -16,6 +16,7 @@ from agent.bridge.identity.key_store import SECRET
 from agent.git.credentials import SECRET_TYPE, Secret
 from agent.kube.client import KubeClient
 from agent.kube.cluster import KubeCluster
+from agent.kube.cluster_registry import ClusterRegistry
 from agent.kube.clusters import ClusterSessions
 from agent.kube.health_overrides import HealthOverrides
 from agent.kube.index import LiveIndex
@@ -64,7 +65,10 @@ def watched_state(settings: Settings, client: KubeClient, metrics: AgentMetrics)
             own_uid=lambda: client.known_uid,
             observe=metrics.count_request,
         ),
-        secrets=lambda: filter(_describes_cluster, secrets.all()),
+        registry=lambda: ClusterRegistry(
+            [one for one in secrets.all() if _describes_cluster(one)],
+            settings.kube.exec_commands,
+        ),
         in_cluster_enabled=lambda: argo_settings.now.in_cluster_enabled,
     )
     watched = WatchedState(

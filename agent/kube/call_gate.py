@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable
 
 from handlers.ports import ClusterUnreachableError, DestinationUnavailableError
 
-_SUSPECT_AFTER = 3.0
-_CROWD = 16
-_SLOW = 1.0
+SUSPECT_AFTER = 3.0
+CROWD = 16
+SLOW = 1.0
 
 
 class CallGate:
@@ -40,7 +40,7 @@ class CallGate:
         """Raises DestinationUnavailableError, ClusterUnreachableError and what the call raises."""
         loop = asyncio.get_running_loop()
         self._check(loop.time())
-        timer = loop.call_later(_SUSPECT_AFTER, self._suspect)
+        timer = loop.call_later(SUSPECT_AFTER, self._suspect)
         limit = asyncio.timeout(None)
         try:
             async with limit:
@@ -57,10 +57,10 @@ class CallGate:
     def _check(self, now: float) -> None:
         if self._closed:
             raise DestinationUnavailableError(self._closed)
-        if len(self._calls) < _CROWD:
+        if len(self._calls) < CROWD:
             return
         oldest = now - next(iter(self._calls.values()))
-        if oldest > _SLOW:
+        if oldest > SLOW:
             raise ClusterUnreachableError(
                 f"the cluster {self._cluster} is slow: {len(self._calls)} requests have no answer"
                 f" yet, the oldest one for {oldest:.0f} s"

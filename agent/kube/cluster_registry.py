@@ -7,7 +7,7 @@ another name or a project.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from agent.kube.cluster_secret import (
@@ -39,15 +39,16 @@ class ClusterEntry:
 
 
 class ClusterRegistry:
-    def __init__(self, secrets: Iterable[SecretData] = ()) -> None:
+    def __init__(self, secrets: Iterable[SecretData] = (), commands: Collection[str] = ()) -> None:
+        """`commands` are those that may be run as credential plugins."""
         self.unreadable: dict[str, str] = {}
         """Why no cluster can be read from a Secret, by its `namespace/name`."""
         self._by_server: dict[str, list[ClusterEntry]] = {}
         self._by_name: dict[str, list[ClusterEntry]] = {}
         for secret in sorted(secrets, key=lambda one: (one.namespace, one.name)):
-            self._add(secret)
+            self._add(secret, commands)
 
-    def _add(self, secret: SecretData) -> None:
+    def _add(self, secret: SecretData, commands: Collection[str]) -> None:
         place = f"{secret.namespace}/{secret.name}"
         try:
             cluster = identity_of(secret)
@@ -55,7 +56,9 @@ class ClusterRegistry:
             self.unreadable[place] = str(error)
             return
         try:
-            entry = ClusterEntry(secret=place, cluster=cluster, usable=read_cluster_secret(secret))
+            entry = ClusterEntry(
+                secret=place, cluster=cluster, usable=read_cluster_secret(secret, commands)
+            )
         except ClusterSecretError as error:
             entry = ClusterEntry(secret=place, cluster=cluster, problem=str(error))
         self._by_server.setdefault(cluster.server, []).append(entry)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from agent.kube.cluster_auth import BasicAuth, BearerAuth, ClusterAuth, ClusterTls, NoAuth
+from agent.kube.exec_plugin import EXEC_VERSIONS, ExecPlugin
 from handlers.application.destination import (
     IN_CLUSTER_NAME,
     IN_CLUSTER_SERVER,
@@ -35,6 +36,8 @@ from handlers.application.destination import (
 _LARGEST_CONFIG = 256 * 1024
 _MOST_NAMESPACES = 1000
 _PROXIES = ("http", "https")
+_FORBIDDEN_ENV = ("LD_", "DYLD_", "PATH", "PYTHON", "BASH_", "ENV", "NODE_OPTIONS", "GITOPS_")
+"""Beginnings of variables with which whoever writes the Secret could run another program."""
 
 
 class ClusterSecretError(Exception):
@@ -76,13 +79,21 @@ class _TlsConfig(msgspec.Struct, frozen=True, rename="camel"):
     key_data: str = ""
 
 
+class _ExecConfig(msgspec.Struct, frozen=True, rename="camel"):
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    api_version: str = ""
+    install_hint: str = ""
+
+
 class _Config(msgspec.Struct, frozen=True, rename="camel"):
     username: str = ""
     password: str = ""
     bearer_token: str = ""
     tls_client_config: _TlsConfig = _TlsConfig()
     aws_auth_config: msgspec.Raw | None = None
-    exec_provider_config: msgspec.Raw | None = None
+    exec_provider_config: _ExecConfig | None = None
     proxy_url: str = ""
     disable_compression: bool = False
 
@@ -102,8 +113,11 @@ def identity_of(secret: SecretData) -> DestinationCluster:
     return DestinationCluster(server=server, name=name or server)
 
 
-def read_cluster_secret(secret: SecretData) -> ClusterSecret:
-    """Read the Secret; raises ClusterSecretError."""
+def read_cluster_secret(secret: SecretData, commands: Collection[str] = ()) -> ClusterSecret:
+    """Read the Secret; raises ClusterSecretError.
+
+    `commands` are those that may be run as credential plugins.
+    """
     cluster, config = identity_of(secret), _config(secret)
     namespaces = _namespaces(secret)
     whole = secret.data.get("clusterResources", "").strip().lower() == "true"
@@ -116,7 +130,7 @@ def read_cluster_secret(secret: SecretData) -> ClusterSecret:
     return ClusterSecret(
         secret=f"{secret.namespace}/{secret.name}",
         registered=registered,
-        auth=_auth(secret, config),
+        auth=_auth(secret, config, commands),
         tls=_tls(secret, config.tls_client_config),
         proxy=_proxy(secret, config.proxy_url),
     )
@@ -139,14 +153,13 @@ def _without_values(error: msgspec.ValidationError) -> str:
     return f"expected Argo CD's cluster configuration: {error}"
 
 
-def _auth(secret: SecretData, config: _Config) -> ClusterAuth:
+def _auth(secret: SecretData, config: _Config, commands: Collection[str]) -> ClusterAuth:
     """Choose by Argo CD's precedence: AWS, exec plugin, then password or token."""
-    for name, raw in (
-        ("awsAuthConfig", config.aws_auth_config),
-        ("execProviderConfig", config.exec_provider_config),
-    ):
-        if raw is not None and bytes(raw) != b"null":
-            raise _wrong(secret, f"config.{name}", "this version does not act on it yet")
+    aws = config.aws_auth_config
+    if aws is not None and bytes(aws) != b"null":
+        raise _wrong(secret, "config.awsAuthConfig", "this version does not act on it yet")
+    if config.exec_provider_config is not None:
+        return _plugin(secret, config.exec_provider_config, commands)
     if config.username or config.password:
         if config.bearer_token:
             text = "expected a user with password or a token, and not both"
@@ -157,6 +170,28 @@ def _auth(secret: SecretData, config: _Config) -> ClusterAuth:
     if not config.bearer_token.isascii() or any(it.isspace() for it in config.bearer_token):
         raise _wrong(secret, "config.bearerToken", "a token has no spaces and only ASCII letters")
     return BearerAuth(config.bearer_token)
+
+
+def _plugin(secret: SecretData, config: _ExecConfig, commands: Collection[str]) -> ClusterAuth:
+    place = "config.execProviderConfig"
+    if not any(_begins(one, (config.command, *config.args)) for one in commands):
+        text = (
+            "the command is not allowed to run as the agent; the agent's owner may name it in "
+            "GITOPS_KUBE_EXEC_COMMANDS, spelled as in the Secret, with its first arguments"
+        )
+        raise _wrong(secret, f"{place}.command", text)
+    version = config.api_version or EXEC_VERSIONS[0]
+    if version not in EXEC_VERSIONS:
+        raise _wrong(secret, f"{place}.apiVersion", f"expected one of {', '.join(EXEC_VERSIONS)}")
+    if forbidden := sorted(name for name in config.env if name.startswith(_FORBIDDEN_ENV)):
+        raise _wrong(secret, f"{place}.env", f"these variables may not be set: {forbidden}")
+    return ExecPlugin(command=config.command, args=config.args, env=config.env, api_version=version)
+
+
+def _begins(allowed: str, words: Sequence[str]) -> bool:
+    """Whether the words of a command begin with those of an entry of the allow-list."""
+    entry = allowed.split()
+    return bool(entry) and list(words[: len(entry)]) == entry
 
 
 def _tls(secret: SecretData, config: _TlsConfig) -> ClusterTls:

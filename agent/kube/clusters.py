@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
-from agent.kube.cluster_secret import ClusterSecret, SecretData
+from agent.kube.cluster_registry import ClusterRegistry
+from agent.kube.cluster_secret import ClusterSecret
 from agent.kube.cluster_session import ClusterSession
 from agent.kube.destination_users import DestinationUsers
 from agent.kube.index import LiveIndex
@@ -37,10 +38,10 @@ class ClusterSessions:
         self,
         own: OwnSession,
         sources: SessionSources,
-        secrets: Callable[[], Iterable[SecretData]],
+        registry: Callable[[], ClusterRegistry],
         in_cluster_enabled: Callable[[], bool],
     ) -> None:
-        """`secrets` are those of clusters as they are now."""
+        """`registry` reads the Secrets of clusters as they are now."""
         self.own = own
         self.changes = Subscribers[[ClusterSession]]()
         """Called when a session is opened, changes its state, or is closed."""
@@ -50,7 +51,7 @@ class ClusterSessions:
         """Called with each live object before and after, also for own writes and pods."""
         self.secrets_seen = Subscribers[[bytes]]()
         """Called with each Kubernetes Secret of each cluster."""
-        self._users = DestinationUsers(secrets, self._provide)
+        self._users = DestinationUsers(registry, self._provide)
         self.rerouted = self._users.rerouted
         """Called for each Application whose destination means something else than before."""
         self._sources = sources

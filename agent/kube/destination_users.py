@@ -7,10 +7,10 @@ change at once are read once, before the next answer.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from agent.kube.cluster_registry import OWN, ClusterRegistry
-from agent.kube.cluster_secret import ClusterSecret, SecretData
+from agent.kube.cluster_secret import ClusterSecret
 from agent.subscribers import Subscribers
 from bus.identity import AppKey
 from handlers.application.destination import (
@@ -31,14 +31,12 @@ Meaning = ClusterSecret | RegisteredCluster | DestinationUnknownError
 
 
 class DestinationUsers:
-    def __init__(
-        self, secrets: Callable[[], Iterable[SecretData]], changed: Callable[[], None]
-    ) -> None:
+    def __init__(self, read: Callable[[], ClusterRegistry], changed: Callable[[], None]) -> None:
         """`changed` is called when other clusters are in use, or a Secret is another one."""
         self.rerouted = Subscribers[[AppKey]]()
         self.outdated = False
         """Whether the Secrets have changed since they were read."""
-        self._secrets = secrets
+        self._read = read
         self._changed = changed
         self._registry = ClusterRegistry()
         self._users: dict[AppKey, Destination] = {}
@@ -104,7 +102,7 @@ class DestinationUsers:
             return
         self.outdated = False
         before = {one: self._meanings.get(one) for one in self._used}
-        self._registry = ClusterRegistry(self._secrets())
+        self._registry = self._read()
         self._meanings.clear()
         self._changed()
         other = {

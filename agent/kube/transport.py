@@ -17,7 +17,7 @@ import aiohttp
 import msgspec
 
 from agent.kube.call_gate import CallGate
-from agent.kube.connection_config import KubeConnection
+from agent.kube.connection_config import KubeConfigError, KubeConnection
 from agent.kube.errors import read_status, refusal
 from agent.kube.throttle import Throttle
 from handlers.ports import ClusterUnreachableError
@@ -177,6 +177,8 @@ def _translated(url: str) -> Iterator[None]:
         yield
     except TimeoutError as error:
         raise ClusterUnreachableError(f"{url} did not answer in time") from error
+    except KubeConfigError as error:  # a credential that cannot be renewed
+        raise ClusterUnreachableError(f"{url}: {error}") from error
     except (aiohttp.ClientError, OSError) as error:
         raise ClusterUnreachableError(f"{url}: {str(error) or type(error).__name__}") from error
 

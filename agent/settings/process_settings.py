@@ -14,7 +14,7 @@ from pydantic import (
 )
 from pydantic_settings import NoDecode
 
-from agent.settings.values import MIB, Name, PathHere, Seconds, SettingsGroup, items
+from agent.settings.values import MIB, Kinds, Name, PathHere, Seconds, SettingsGroup, items
 from bus.http.forwarded import Network
 from sandbox.client.confinement import Capability
 
@@ -28,6 +28,14 @@ class KubeSettings(SettingsGroup):
     )
     ceiling: PositiveInt = Field(
         default=64, description="Most requests open at the API server at once."
+    )
+    exec_commands: Kinds = Field(
+        default=(),
+        description=(
+            "Commands that Secrets of clusters may run as credential plugins, with commas, each"
+            " with the arguments that it has to begin with: `aws eks get-token,kubelogin`;"
+            " empty: none."
+        ),
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agent.kube.client import KubeClient, kube_client
 from agent.kube.cluster import KubeCluster
+from agent.kube.cluster_registry import ClusterRegistry
 from agent.kube.clusters import ClusterSessions
 from agent.kube.connection_config import connect
 from agent.kube.index import LiveIndex
@@ -62,7 +63,7 @@ def own_cluster(client: KubeClient, live: LiveCluster) -> ClusterSessions:
     return ClusterSessions(
         own=OwnSession(live=live, writer=KubeCluster(client, live), client=client),
         sources=SessionSources(new_index=lambda: LiveIndex("argocd"), own_uid=lambda: ""),
-        secrets=tuple,
+        registry=ClusterRegistry,
         in_cluster_enabled=lambda: True,
     )
 

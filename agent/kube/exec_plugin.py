@@ -1,0 +1,150 @@
+"""ExecPlugin runs a credential plugin of client-go's protocol, which an allow-list has to name.
+
+A Secret of a cluster names the command; without the allow-list whoever may write such a Secret
+could run any program as the agent. A plugin has no terminal, an environment of its own, a bounded
+time and a bounded output. Its answer, an ExecCredential, is kept until shortly before it expires.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from agent.kube.connection_config import AuthHeaders, KubeConfigError
+
+WITHIN = 20.0
+_LARGEST_ANSWER = 64 * 1024
+_EARLY = timedelta(seconds=60)
+_WITHOUT_EXPIRY = timedelta(minutes=5)
+_INHERITED = ("PATH", "HOME", "LANG", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR")
+"""Variables of the agent that a plugin sees; the Secret's `env` gives it others."""
+_CLOUD = ("AWS_", "AZURE_", "GOOGLE_", "CLOUDSDK_")
+"""Beginnings of the names by which clouds tell a pod who it is."""
+EXEC_VERSIONS = (
+    "client.authentication.k8s.io/v1",
+    "client.authentication.k8s.io/v1beta1",
+)
+
+
+class _Status(msgspec.Struct, frozen=True, rename="camel"):
+    token: str = ""
+    client_certificate_data: str = ""
+    expiration_timestamp: datetime | None = None
+
+
+class _Credential(msgspec.Struct, frozen=True, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+    status: _Status = _Status()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecPlugin:
+    """The auth kind `execProviderConfig`."""
+
+    command: str
+    args: tuple[str, ...] = field(default=(), repr=False)
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    api_version: str = EXEC_VERSIONS[0]
+
+    def headers(self, server: str) -> AuthHeaders:
+        return _PluginToken(self, server)
+
+    async def run(self, server: str) -> _Status:
+        """Run the plugin once; raises KubeConfigError, which quotes nothing that it printed."""
+        try:
+            async with asyncio.timeout(WITHIN):
+                answer = await self._output(server)
+        except TimeoutError as error:
+            raise self._failed(f"it did not end within {WITHIN:.0f} s") from error
+        except OSError as error:
+            raise self._failed(f"it cannot be started ({error.strerror})") from error
+        try:
+            credential = msgspec.json.decode(answer, type=_Credential)
+        except (msgspec.MsgspecError, RecursionError):
+            raise self._failed("its output is no ExecCredential in JSON") from None
+        if credential.kind != "ExecCredential" or credential.api_version != self.api_version:
+            raise self._failed(f"its output is no ExecCredential of {self.api_version}")
+        if not credential.status.token:
+            raise self._failed("its ExecCredential has no status.token; certificates are not used")
+        return credential.status
+
+    async def _output(self, server: str) -> bytes:
+        process = await asyncio.create_subprocess_exec(
+            self.command,
+            *self.args,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=self._environment(server),
+            start_new_session=True,
+        )
+        try:
+            assert process.stdout is not None
+            answer = await _bounded(process.stdout)
+            code = await process.wait() if answer is not None else 0
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+        if answer is None:
+            raise self._failed(f"its output has more than {_LARGEST_ANSWER} bytes")
+        if code:
+            raise self._failed(f"it ended with code {code}")
+        return answer
+
+    def _environment(self, server: str) -> dict[str, str]:
+        inherited = {
+            name: value
+            for name, value in os.environ.items()
+            if name in _INHERITED or name.startswith(_CLOUD)
+        }
+        spec = {"cluster": {"server": server}, "interactive": False}
+        info = {"apiVersion": self.api_version, "kind": "ExecCredential", "spec": spec}
+        told = {"KUBERNETES_EXEC_INFO": msgspec.json.encode(info).decode()}
+        return {**inherited, **self.env, **told}
+
+    def _failed(self, why: str) -> KubeConfigError:
+        return KubeConfigError(f"config.execProviderConfig, command {self.command!r}: {why}")
+
+
+async def _bounded(stream: asyncio.StreamReader) -> bytes | None:
+    """Read to the end; None where that is too much."""
+    chunks = bytearray()
+    while chunk := await stream.read(8192):
+        chunks += chunk
+        if len(chunks) > _LARGEST_ANSWER:
+            return None
+    return bytes(chunks)
+
+
+class _PluginToken:
+    """The header with the plugin's token, which is renewed before it expires, one run at a time."""
+
+    def __init__(self, plugin: ExecPlugin, server: str) -> None:
+        self._plugin = plugin
+        self._server = server
+        self._lock = asyncio.Lock()
+        self._token = ""
+        self._until = datetime.min.replace(tzinfo=UTC)
+
+    async def __call__(self) -> Mapping[str, str]:
+        if datetime.now(UTC) >= self._until:
+            async with self._lock:
+                if datetime.now(UTC) >= self._until:
+                    await self._renew()
+        return {"Authorization": f"Bearer {self._token}"}
+
+    async def _renew(self) -> None:
+        status = await self._plugin.run(self._server)
+        now = datetime.now(UTC)
+        end = status.expiration_timestamp
+        self._until = now + _WITHOUT_EXPIRY if end is None else max(now, end - _EARLY)
+        self._token = status.token
