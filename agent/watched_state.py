@@ -7,6 +7,7 @@ first list on: nothing is reported before its secrets are known.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import msgspec
@@ -17,6 +18,7 @@ from agent.git.credentials import SECRET_TYPE, Secret
 from agent.kube.client import KubeClient
 from agent.kube.cluster import KubeCluster
 from agent.kube.cluster_registry import ClusterRegistry
+from agent.kube.cluster_session import SessionState
 from agent.kube.clusters import ClusterSessions
 from agent.kube.health_overrides import HealthOverrides
 from agent.kube.index import LiveIndex
@@ -24,6 +26,7 @@ from agent.kube.live import LiveCluster, LiveExtent
 from agent.kube.own_session import OwnSession, SessionSources
 from agent.kube.rights import InstalledRights
 from agent.observe.app_info import AppInfo
+from agent.observe.cluster_info import ClusterFigures, ClusterInfo
 from agent.observe.metrics import AgentMetrics
 from agent.settings import Settings
 from agent.store.application_writes import ApplicationPatches
@@ -34,6 +37,7 @@ from agent.store.projects import Projects
 from bus.identity import AppKey
 from bus.link.kinds import APPLICATION, CLUSTER
 from handlers.application.application import Metadata
+from handlers.application.destination import DestinationCluster
 from handlers.report.known_secrets import KnownSecrets, pieces_of_secret
 
 log = structlog.get_logger()
@@ -79,7 +83,7 @@ def watched_state(settings: Settings, client: KubeClient, metrics: AgentMetrics)
         argo_settings=argo_settings,
         known_secrets=_known_secrets(settings, clusters, secrets),
     )
-    _measure(metrics, watched.known_secrets, watched.applications)
+    _measure(metrics, watched)
     _follow_scripts(overrides, argo_settings)
     _provide_sessions(watched)
     return watched
@@ -116,11 +120,35 @@ def _follow_scripts(overrides: HealthOverrides, argo_settings: ArgoSettingsWatch
     argo_settings.changes.subscribe(lambda: overrides.use(argo_settings.now.health_scripts))
 
 
-def _measure(metrics: AgentMetrics, known: KnownSecrets, applications: Applications) -> None:
+def _measure(metrics: AgentMetrics, watched: WatchedState) -> None:
     """Register the metrics that are read from a part when they are scraped."""
+    known, clusters = watched.known_secrets, watched.clusters
     metrics.known_secret_pieces.set_function(lambda: known.size)
     metrics.known_secret_pieces_refused.set_function(lambda: known.refused)
-    metrics.registry.register(AppInfo(applications))
+    metrics.registry.register(AppInfo(watched.applications))
+    metrics.registry.register(ClusterInfo(lambda: cluster_figures(clusters)))
+
+
+def cluster_figures(clusters: ClusterSessions) -> Iterator[ClusterFigures]:
+    own = clusters.own
+    yield _figures(own.cluster, own.live, connected=not own.live.interrupted)
+    for session in clusters.all():
+        connected = session.state is SessionState.SUCCESSFUL
+        live = session.live if session.is_open else None
+        yield _figures(session.cluster, live, connected=connected)
+
+
+def _figures(
+    cluster: DestinationCluster, live: LiveCluster | None, *, connected: bool
+) -> ClusterFigures:
+    return ClusterFigures(
+        server=cluster.server,
+        name=cluster.name,
+        connected=connected,
+        version=live.kube_version() if live else "",
+        kinds=live.watched_kinds if live else 0,
+        objects=len(live.index) if live else 0,
+    )
 
 
 def _known_secrets(

@@ -60,6 +60,15 @@ async def test_an_application_lives_in_another_cluster(
     await agent.until_synced("one")
     await agent.until_synced("two")
 
+    metrics = agent.parts.metrics.text().decode()
+    assert 'argocd_cluster_info{k8s_version="v1.' in metrics
+    (status,) = (
+        line
+        for line in metrics.splitlines()
+        if line.startswith("argocd_cluster_connection_status{") and second.server in line
+    )
+    assert status.endswith(" 1.0")
+
     await second.edit("two", a="by hand")
     await eventually(lambda: has_data(second, "two", a="1"), within=40, what="the drift healed")
     await agent.delete_app("one")
