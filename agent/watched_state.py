@@ -23,7 +23,7 @@ from agent.kube.clusters import ClusterSessions
 from agent.kube.health_overrides import HealthOverrides
 from agent.kube.index import LiveIndex
 from agent.kube.live import LiveCluster, LiveExtent
-from agent.kube.own_session import OwnSession, SessionSources
+from agent.kube.own_session import OwnClusterSession, SessionSources
 from agent.kube.rights import InstalledRights
 from agent.observe.app_info import AppInfo
 from agent.observe.cluster_info import ClusterFigures, ClusterInfo
@@ -89,9 +89,9 @@ def watched_state(settings: Settings, client: KubeClient, metrics: AgentMetrics)
     return watched
 
 
-def _own_session(settings: Settings, client: KubeClient, live: LiveCluster) -> OwnSession:
+def _own_session(settings: Settings, client: KubeClient, live: LiveCluster) -> OwnClusterSession:
     rights = InstalledRights(settings.rights_profile, settings.destination_namespaces)
-    return OwnSession(live=live, writer=KubeCluster(client, live, rights), client=client)
+    return OwnClusterSession(live=live, writer=KubeCluster(client, live, rights), client=client)
 
 
 def _provide_sessions(watched: WatchedState) -> None:

@@ -18,7 +18,7 @@ from agent.kube.cluster_session import ClusterSession
 from agent.kube.destination_users import DestinationUsers
 from agent.kube.index import LiveIndex
 from agent.kube.live_change import LiveChange
-from agent.kube.own_session import OwnSession, SessionSources
+from agent.kube.own_session import OwnClusterSession, SessionSources
 from agent.subscribers import Subscribers
 from bus.identity import AppKey
 from handlers.application.destination import RegisteredCluster
@@ -30,13 +30,13 @@ _DISABLED = (
     "spec.destination: the agent's own cluster is no destination, because argocd-cm says "
     'cluster.inClusterEnabled: "false"'
 )
-Session = OwnSession | ClusterSession
+Session = OwnClusterSession | ClusterSession
 
 
 class ClusterSessions:
     def __init__(
         self,
-        own: OwnSession,
+        own: OwnClusterSession,
         sources: SessionSources,
         registry: Callable[[], ClusterRegistry],
         in_cluster_enabled: Callable[[], bool],
@@ -93,7 +93,7 @@ class ClusterSessions:
             session = self.session(destination)
         except (DestinationUnavailableError, DestinationUnknownError):
             return None
-        return session if isinstance(session, OwnSession) or session.is_open else None
+        return session if isinstance(session, OwnClusterSession) or session.is_open else None
 
     def problem_of(self, secret: str) -> str:
         """Why the Secret of a cluster (`namespace/name`) is of no use; empty where it is."""

@@ -108,8 +108,8 @@ class ExecPlugin:
         }
         spec = {"cluster": {"server": server}, "interactive": False}
         info = {"apiVersion": self.api_version, "kind": "ExecCredential", "spec": spec}
-        told = {"KUBERNETES_EXEC_INFO": msgspec.json.encode(info).decode()}
-        return {**inherited, **self.env, **told}
+        variables = {"KUBERNETES_EXEC_INFO": msgspec.json.encode(info).decode()}
+        return {**inherited, **self.env, **variables}
 
     def _failed(self, why: str) -> KubeConfigError:
         return KubeConfigError(f"config.execProviderConfig, command {self.command!r}: {why}")

@@ -1,4 +1,4 @@
-"""OwnSession is the cluster that the agent runs in, as a destination."""
+"""OwnClusterSession is the cluster that the agent runs in, as a destination."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from handlers.application.destination import DestinationCluster, RegisteredClust
 
 
 @dataclass(slots=True, kw_only=True)
-class OwnSession:
+class OwnClusterSession:
     """Implements the port DestinationSession; its client and watches serve the agent itself too."""
 
     live: LiveCluster

@@ -39,7 +39,7 @@ async def second(elsewhere: BreakableControlPlane) -> AsyncIterator[SecondCluste
 
 
 @contextmanager
-def standing_still(cluster: BreakableControlPlane) -> Iterator[None]:
+def stopped(cluster: BreakableControlPlane) -> Iterator[None]:
     """The API server keeps its connections and answers nothing, as on a host that hangs."""
     pid = cluster.api_server.pid
     assert pid is not None
@@ -64,7 +64,7 @@ async def test_a_cluster_that_stands_still_delays_no_other(
     for app in ("here", *there):
         await agent.until_synced(app)
 
-    with standing_still(elsewhere):
+    with stopped(elsewhere):
         agent.commit({f"{app}/web.yaml": config_map(app, a="2") for app in (*there, "here")})
         await eventually(
             lambda: has_data(agent, "here", a="2"), within=40, what="the other cluster's push"
@@ -83,7 +83,7 @@ async def test_a_cluster_that_stands_still_delays_no_other(
     assert (await second.get(there[0]) or {})["data"] == {"a": "2"}
 
 
-async def test_a_user_without_rights_is_told_of_and_works_when_it_has_them(
+async def test_a_user_without_rights_is_reported_of_and_works_when_it_has_them(
     agent: AgentFixture, second: SecondCluster
 ) -> None:
     """And with rights in one namespace only, where the Secret says so."""
@@ -105,7 +105,7 @@ async def test_a_user_without_rights_is_told_of_and_works_when_it_has_them(
     assert "add 'default' to `namespaces`" in conditions(denied)["SyncError"]
 
 
-async def test_the_state_of_a_cluster_is_told_with_its_version_and_applications(
+async def test_the_state_of_a_cluster_is_reported_with_its_version_and_applications(
     stopped_agent: AgentFixture, second: SecondCluster, database_url: str, tmp_path: Path
 ) -> None:
     async with open_linked_agent(stopped_agent, database_url, tmp_path) as linked_agent:
@@ -114,20 +114,22 @@ async def test_the_state_of_a_cluster_is_told_with_its_version_and_applications(
         identity = {"server": second.server, "name": "prod"}
         await register(agent, "prod", token_config(second.cluster), **identity)
 
-        async def is_told(status: str, message: str) -> bool:
+        async def is_reported(status: str, message: str) -> bool:
             clusters = await linked_agent.admin.items("/clusters")
             found = next((one for one in clusters if one["name"] == "prod"), {"status": ""})
             return found["status"] == status and message in found["message"]
 
         await eventually(
-            lambda: is_told("Unknown", "has no applications"), within=40, what="an unused cluster"
+            lambda: is_reported("Unknown", "has no applications"),
+            within=40,
+            what="an unused cluster",
         )
         await agent.apply_app("web", "web", destination=second.destination(), syncPolicy=HEALING)
-        await eventually(lambda: is_told("Successful", ""), within=40, what="a used cluster")
+        await eventually(lambda: is_reported("Successful", ""), within=40, what="a used cluster")
         await agent.until_synced("web")
         await register(agent, "prod", token_config(second.cluster, "expired"), **identity)
         await eventually(
-            lambda: is_told("Failed", "Unauthorized"), within=60, what="a refused token"
+            lambda: is_reported("Failed", "Unauthorized"), within=60, what="a refused token"
         )
 
 

@@ -37,7 +37,7 @@ from agent.git.mirrors import Mirrors
 from agent.kube.cluster_session import ClusterSession
 from agent.kube.clusters import Session
 from agent.kube.index import LiveIndex
-from agent.kube.own_session import OwnSession
+from agent.kube.own_session import OwnClusterSession
 from agent.subscribers import Subscribers
 from bus.link import OBJECT_KINDS
 from bus.link.kinds import (
@@ -173,7 +173,7 @@ class StateChanges:
     def _live_changed(
         self, session: Session, before: LiveObject | None, after: LiveObject | None
     ) -> None:
-        if isinstance(session, OwnSession) or session.is_open:
+        if isinstance(session, OwnClusterSession) or session.is_open:
             index = session.live.index
             self._instances.observe(index, before, after)
             self._causes.observe(index, before, after)

@@ -15,7 +15,7 @@ from agent.kube.clusters import ClusterSessions
 from agent.kube.connection_config import connect
 from agent.kube.index import LiveIndex
 from agent.kube.live import LiveCluster, LiveExtent
-from agent.kube.own_session import OwnSession, SessionSources
+from agent.kube.own_session import OwnClusterSession, SessionSources
 from agent.kube.transport import Observer
 from bus.identity import ResourceKey
 
@@ -61,7 +61,7 @@ async def opened(
 def own_cluster(client: KubeClient, live: LiveCluster) -> ClusterSessions:
     """The sessions of an agent that knows no cluster but its own."""
     return ClusterSessions(
-        own=OwnSession(live=live, writer=KubeCluster(client, live), client=client),
+        own=OwnClusterSession(live=live, writer=KubeCluster(client, live), client=client),
         sources=SessionSources(new_index=lambda: LiveIndex("argocd"), own_uid=lambda: ""),
         registry=ClusterRegistry,
         in_cluster_enabled=lambda: True,
