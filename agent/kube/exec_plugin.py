@@ -86,13 +86,15 @@ class ExecPlugin:
             env=self._environment(server),
             start_new_session=True,
         )
+        assert process.stdout is not None
         try:
-            assert process.stdout is not None
             answer = await _bounded(process.stdout)
             code = await process.wait() if answer is not None else 0
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
+            while await process.stdout.read(8192):
+                """Empty the pipe: the end of the process is not seen before that of its output."""
             await process.wait()
         if answer is None:
             raise self._failed(f"its output has more than {_LARGEST_ANSWER} bytes")
