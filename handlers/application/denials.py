@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from bus.identity import ResourceKey
 from handlers.application.application import Application, AppProject
 from handlers.application.destination import DestinationCluster, RegisteredCluster
-from handlers.application.project import ServedKind, cluster_problem, listed, permitted
+from handlers.application.project import ServedKind, cluster_problem, denied, listed, permitted
 from handlers.application.spec import Destination
 
 NOT_PERMITTED = "is not permitted here"
@@ -113,13 +113,13 @@ def _remedies(
     if not kind.namespaced:
         if not listed(spec.cluster_resource_whitelist, kind, name):
             yield "add it to spec.clusterResourceWhitelist"
-        if listed(spec.cluster_resource_blacklist, kind, name):
+        if denied(spec.cluster_resource_blacklist, kind, name):
             yield "remove it from spec.clusterResourceBlacklist"
         return
     allow = spec.namespace_resource_whitelist
     if allow is not None and not listed(allow, kind, name):
         yield "add it to spec.namespaceResourceWhitelist"
-    elif listed(spec.namespace_resource_blacklist, kind, name):
+    elif denied(spec.namespace_resource_blacklist, kind, name):
         yield "remove it from spec.namespaceResourceBlacklist"
     else:
         where = destination.server or destination.name

@@ -98,11 +98,11 @@ def permitted(
     spec = project.spec
     if not kind.namespaced:
         allowed = listed(spec.cluster_resource_whitelist, kind, name)
-        return allowed and not listed(spec.cluster_resource_blacklist, kind, name)
+        return allowed and not denied(spec.cluster_resource_blacklist, kind, name)
     allow = spec.namespace_resource_whitelist
     if allow is not None and not listed(allow, kind, name):
         return False
-    if listed(spec.namespace_resource_blacklist, kind, name):
+    if denied(spec.namespace_resource_blacklist, kind, name):
         return False
     return destination_permitted(project, destination, cluster)
 
@@ -148,6 +148,13 @@ def listed(rules: Iterable[GroupKindRule], kind: ServedKind, name: str) -> bool:
         and (not rule.name or matches(rule.name, name))
         for rule in rules
     )
+
+
+def denied(rules: Iterable[GroupKindRule], kind: ServedKind, name: str) -> bool:
+    """As `listed`; a hook whose name is still to be generated could get any name that is denied."""
+    if name:
+        return listed(rules, kind, name)
+    return any(matches(rule.group, kind.group) and matches(rule.kind, kind.kind) for rule in rules)
 
 
 DEFAULT_PROJECT = AppProject(

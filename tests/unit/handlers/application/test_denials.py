@@ -89,3 +89,15 @@ def test_a_project_may_permit_only_its_own_clusters() -> None:
 def test_what_is_beyond_the_namespaces_of_the_cluster_is_denied() -> None:
     assert not denied({}, namespaces=("shop",))
     assert "add 'shop' to `namespaces`" in denied({}, namespaces=("blog",))[MAP]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_denied"), [("", True), ("admin-1", True), ("web", False)], ids=repr
+)
+def test_a_name_that_is_still_generated_could_be_one_that_is_denied(
+    name: str,
+    is_denied: bool,  # noqa: FBT001  a table
+) -> None:
+    """A hook with generateName gets its name at the sync."""
+    rules = {"clusterResourceBlacklist": [{"group": "*", "kind": "Role", "name": "admin-*"}]}
+    assert bool(denial(project(rules), ROLE, name=name, destination=HERE)) is is_denied
