@@ -20,6 +20,7 @@ from agent.kube.call_gate import CallGate
 from agent.kube.connection_config import KubeConfigError, KubeConnection
 from agent.kube.errors import read_status, refusal
 from agent.kube.throttle import Throttle
+from bus.redaction import without_user_info
 from handlers.ports import ClusterUnreachableError
 
 JSON = "application/json"
@@ -180,7 +181,9 @@ def _translated(url: str) -> Iterator[None]:
     except KubeConfigError as error:  # a credential that cannot be renewed
         raise ClusterUnreachableError(f"{url}: {error}") from error
     except (aiohttp.ClientError, OSError) as error:
-        raise ClusterUnreachableError(f"{url}: {str(error) or type(error).__name__}") from error
+        # A proxy's refusal quotes its URL, with the password in it: not even the cause keeps it.
+        text = without_user_info(str(error)) or type(error).__name__
+        raise ClusterUnreachableError(f"{url}: {text}") from None
 
 
 def _pause(answer: aiohttp.ClientResponse, body: bytes) -> float:

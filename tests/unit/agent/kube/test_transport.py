@@ -7,6 +7,7 @@ import contextlib
 import gc
 import socket
 import ssl
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -182,3 +183,31 @@ def _peer(of: socket.socket) -> int:
         return int(of.getpeername()[1])
     except (OSError, IndexError):
         return 0
+
+
+@asynccontextmanager
+async def refusing_proxy() -> AsyncIterator[int]:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
+        yield server.sockets[0].getsockname()[1]
+
+
+async def test_a_proxy_that_refuses_is_named_without_its_password() -> None:
+    async with refusing_proxy() as port:
+        connection = KubeConnection(
+            url="https://prod.example:6443",
+            tls=ssl.create_default_context(),
+            headers=no_headers,
+            proxy=f"http://team:hunter2-secret@127.0.0.1:{port}",
+        )
+        async with kube_client(connection) as client:
+            with pytest.raises(ClusterUnreachableError) as failed:
+                await client.get("/version")
+    assert f"http://127.0.0.1:{port}" in str(failed.value)
+    shown = "".join(traceback.format_exception(failed.value))
+    assert "hunter2" not in shown
