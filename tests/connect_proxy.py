@@ -37,6 +37,20 @@ async def connect_proxy() -> AsyncIterator[Proxy]:
 
 
 @asynccontextmanager
+async def refusing_proxy() -> AsyncIterator[int]:
+    """A proxy on this port that refuses everybody."""
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
+        yield server.sockets[0].getsockname()[1]
+
+
+@asynccontextmanager
 async def behind_tls(context: ssl.SSLContext, port: int, at: int = 0) -> AsyncIterator[int]:
     """The port where `port` of this machine is spoken to by TLS: `at`, or a free one."""
 

@@ -17,6 +17,7 @@ import aiohttp
 import msgspec
 
 from bus.identity import new_id
+from bus.redaction import without_user_info
 from cli.output import Exit
 from cli.remote.contexts import SavedLogin, ServiceContext
 from cli.remote.errors import ServiceError, error_of
@@ -183,7 +184,7 @@ def _translated(url: str) -> Iterator[None]:
     except TimeoutError as e:
         raise ServiceUnreachableError(f"{url} does not answer in time. Try again.") from e
     except aiohttp.ClientError as e:
-        raise ServiceUnreachableError(f"{url} cannot be reached: {_why(e)}") from e
+        raise ServiceUnreachableError(f"{url} cannot be reached: {_why(e)}") from None
 
 
 def _why(error: aiohttp.ClientError) -> str:
@@ -193,7 +194,7 @@ def _why(error: aiohttp.ClientError) -> str:
         case aiohttp.ClientConnectorError():
             return error.os_error.strerror or type(error.os_error).__name__
         case _:
-            return str(error) or type(error).__name__
+            return without_user_info(str(error)) or type(error).__name__
 
 
 async def _check(response: aiohttp.ClientResponse) -> None:

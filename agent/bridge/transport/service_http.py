@@ -23,6 +23,7 @@ import structlog
 
 from agent.bridge.transport.link import AgentLink, LinkLostError, LinkRefusedError
 from bus.link import MAX_FRAME, PROOF_HEADER, DownFrame, UpFrame
+from bus.redaction import without_user_info
 
 log = structlog.get_logger()
 
@@ -84,7 +85,7 @@ class ServiceHttpClient:
                 f"{self.address.url} gave an answer that this version cannot read"
             ) from error
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
-            raise LinkLostError(f"{self.address.url}: {described(error)}") from error
+            raise LinkLostError(f"{self.address.url}: {described(error)}") from None
 
 
 @asynccontextmanager
@@ -122,7 +123,8 @@ def refused(status: int, retry_after: str, body: bytes = b"") -> LinkLostError:
 
 
 def described(error: Exception) -> str:
-    return str(error) or type(error).__name__
+    """Describe a failure; the refusal of a proxy quotes its URL, whose login is left out."""
+    return without_user_info(str(error)) or type(error).__name__
 
 
 @dataclass(slots=True)
@@ -140,7 +142,7 @@ class WebSocketLink:
         except TimeoutError as error:
             raise LinkLostError(f"the link took no frame for {_SEND_SECONDS:g} s") from error
         except (aiohttp.ClientError, OSError, RuntimeError) as error:
-            raise LinkLostError(f"the link is over: {described(error)}") from error
+            raise LinkLostError(f"the link is over: {described(error)}") from None
 
     async def receive(self) -> DownFrame:
         while True:
@@ -156,7 +158,7 @@ class WebSocketLink:
         try:
             message = await self.socket.receive()
         except (aiohttp.ClientError, OSError) as error:
-            raise LinkLostError(f"the link is over: {described(error)}") from error
+            raise LinkLostError(f"the link is over: {described(error)}") from None
         if message.type is aiohttp.WSMsgType.TEXT:
             return str(message.data)
         if message.type in _ENDED:
@@ -198,7 +200,7 @@ async def websocket(
         after = error.headers.get("Retry-After", "") if error.headers else ""
         raise refused(error.status, after) from error
     except (TimeoutError, aiohttp.ClientError, OSError) as error:
-        raise LinkLostError(f"{http.address.url}: {described(error)}") from error
+        raise LinkLostError(f"{http.address.url}: {described(error)}") from None
     try:
         yield WebSocketLink(socket)
     finally:

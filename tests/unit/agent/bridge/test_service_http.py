@@ -1,6 +1,7 @@
 """The way out: a private authority, a client certificate, a proxy with CONNECT."""
 
 import ssl
+import traceback
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from playground.certificates import (
     make_client_pair,
     make_serving_pair,
 )
-from tests.connect_proxy import connect_proxy
+from tests.connect_proxy import connect_proxy, refusing_proxy
 from tests.unit.agent.bridge.fake_service import FakeService
 
 HELLO = Hello(account="a", agent="b", instance="i", epoch="e", protocol=PROTOCOL, version="1")
@@ -98,6 +99,23 @@ async def test_the_link_goes_through_the_proxy_of_the_environment(
             assert (await greeted(http)).fence == 1
             await http.post("/challenge", HELLO, Challenge)
     assert set(proxy.asked) == {f"CONNECT localhost:{fake_service.port} HTTP/1.1"}
+
+
+async def test_a_proxy_that_refuses_is_named_without_its_password(
+    fake_service: FakeService,
+    authority: Authority,
+    client: KeyPair,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with refusing_proxy() as port:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://team:hunter2-secret@127.0.0.1:{port}")
+        monkeypatch.setenv("NO_PROXY", "")
+        monkeypatch.setenv("no_proxy", "")
+        async with open_service_http(address(fake_service, authority, client)) as http:
+            for refused in (http.post("/challenge", HELLO, Challenge), greeted(http)):
+                with pytest.raises(LinkLostError, match="407") as failed:
+                    await refused
+                assert "hunter2" not in "".join(traceback.format_exception(failed.value))
 
 
 async def test_a_refusal_says_the_services_words_and_is_not_tried_at_once() -> None:

@@ -22,6 +22,7 @@ from agent.kube.transport import RequestSeen
 from agent.kube.watch import KindWatch, WatchTarget
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError
 from playground.certificates import make_authority, serving
+from tests.connect_proxy import refusing_proxy
 from tests.unit.agent.kube.kube_fixture import until
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -183,18 +184,6 @@ def _peer(of: socket.socket) -> int:
         return int(of.getpeername()[1])
     except (OSError, IndexError):
         return 0
-
-
-@asynccontextmanager
-async def refusing_proxy() -> AsyncIterator[int]:
-    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
-        await writer.drain()
-        writer.close()
-
-    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
-        yield server.sockets[0].getsockname()[1]
 
 
 async def test_a_proxy_that_refuses_is_named_without_its_password() -> None:
