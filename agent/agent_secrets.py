@@ -24,6 +24,7 @@ import structlog
 
 from agent.kube.client import KubeClient
 from agent.kube.errors import ConflictError, NotFoundError
+from agent.settings import Settings
 from bus.jetstream.authorization import authorization, new_seed, users_of
 from bus.logins import BusLogin
 from bus.signature import KEY_BYTES
@@ -42,6 +43,13 @@ _AGAIN_SECONDS = 2.0
 Data = Mapping[str, str]
 Complete = Callable[[Data], Data]
 """(what a Secret holds) -> what it should hold."""
+
+
+def own_secrets(settings: Settings) -> frozenset[str]:
+    """Name the Secrets that the agent makes for itself with these settings."""
+    logins = settings.nats.logins_secret
+    named = (AGENT_KEYS, logins, logins and logins + SUBSCRIBER_SUFFIX)
+    return frozenset(name for name in (*named, settings.redis.password_secret) if name)
 
 
 class AgentSecretError(Exception):

@@ -14,6 +14,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
+from agent.agent_secrets import own_secrets
+from agent.bridge.identity.key_store import SECRET as LINK_KEYS
 from agent.bridge.tasks.task_traces import TaskTraces
 from agent.connections import Connections, open_connections
 from agent.git.credentials import SecretCredentials
@@ -159,6 +161,7 @@ class _Opened:
             clusters=watched.clusters,
             policy=lambda: watched.policy.now,
             control_namespace=settings.namespace,
+            own_secrets=frozenset({LINK_KEYS, *own_secrets(settings)}),
             control_kinds=frozenset(settings.control_namespace_kinds),
         )
 

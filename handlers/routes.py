@@ -75,7 +75,7 @@ class Handlers:
     fail_on_render_error: FailOnRenderErrorHandler
     """Ends an operation whose manifests cannot be rendered."""
     delete: DeleteHandler
-    """Deletes what an Application deployed, the highest wave first, then its finalizer."""
+    """Deletes an Application: PreDelete hooks, objects by waves, PostDelete hooks, finalizers."""
     sync_command: SyncCommandHandler
     """Writes the sync that a person or the service orders into the Application."""
     refresh_command: RefreshCommandHandler

@@ -31,14 +31,6 @@ from handlers.manifest.tracking import TRACKING_ID, TrackingId, app_of
 from handlers.ports import Clusters, DestinationSession
 
 _DEEPEST = 20
-_OUT_OF_REACH = frozenset(
-    {
-        ResourceKey("", "ConfigMap", "", CONFIG_MAP),
-        ResourceKey("", "Secret", "", "gitops-agent-link"),
-    }
-)
-"""Objects of the control namespace that Git must not write, whatever the settings say."""
-
 _WHY_HELD = " (the application, its project or what deploys it came or was changed over the link)"
 
 
@@ -55,8 +47,13 @@ class Governance:
     clusters: Clusters
     policy: Callable[[], ControlPlanePolicy]
     control_namespace: str
+    own_secrets: frozenset[str]
+    """Secrets of the control namespace that hold the agent's own keys and logins."""
     control_kinds: frozenset[str] = frozenset()
-    """Kinds that applications may bring into the control namespace; `*` is all."""
+    """Kinds that applications may bring into the control namespace; `*` is all.
+
+    The owner's policy and the agent's own Secrets are none of them, whatever it says.
+    """
 
     # --- governed ---------------------------------------------------------------------------------
 
@@ -139,7 +136,8 @@ class Governance:
         return key.namespace == self.control_namespace or is_namespace
 
     def _may_come(self, key: ResourceKey) -> bool:
-        if ResourceKey(key.group, key.kind, "", key.name) in _OUT_OF_REACH:
+        is_policy = (key.group, key.kind, key.name) == ("", "ConfigMap", CONFIG_MAP)
+        if is_policy or ((key.group, key.kind) == ("", "Secret") and key.name in self.own_secrets):
             return False
         return bool({"*", key.kind} & self.control_kinds)
 

@@ -10,15 +10,18 @@ const words = (title: string, advice: string, bad = true): Words => ({ title, ad
 
 const WORDS: Record<string, Words> = {
   ComparisonError: words(
-    "The source cannot be rendered or compared.",
-    "Read the message, correct the source in Git, then refresh.",
+    "The source cannot be rendered or compared, or the destination cluster cannot be reached.",
+    "Read the message: correct the source in Git, or the cluster's Secret; it is tried again automatically.",
   ),
   InvalidSpecError: words("The Application spec is invalid.", "Correct the spec."),
   SyncError: words(
     "The last automatic sync failed and will not be retried for this commit.",
     "Push a fix, or sync by hand.",
   ),
-  DeletionError: words("The deletion does not finish.", "Find the object that keeps a finalizer."),
+  DeletionError: words(
+    "The deletion does not finish.",
+    "Read the message: it names the hook, the object or the cluster that the deletion waits for.",
+  ),
   UnknownError: words(
     "Something unexpected happened.",
     "Refresh; if it stays, the message is for the maintainers.",

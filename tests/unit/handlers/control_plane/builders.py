@@ -45,6 +45,7 @@ def governance(
         clusters=clusters or cluster_of_kinds(served),
         policy=lambda: policy,
         control_namespace="argocd",
+        own_secrets=frozenset({"gitops-agent-link", "gitops-agent-keys"}),
         control_kinds=frozenset(control_kinds),
     )
 

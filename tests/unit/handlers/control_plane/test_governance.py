@@ -22,6 +22,7 @@ OUTSIDE = ResourceKey("", "ConfigMap", "kube-system", "pwned")
 CLUSTER_ROLE = ResourceKey("rbac.authorization.k8s.io", "ClusterRole", "", "pwned")
 POLICY = ResourceKey("", "ConfigMap", "argocd", "gitops-agent-limits")
 KEYS = ResourceKey("", "Secret", "argocd", "gitops-agent-link")
+COMMAND_KEY = ResourceKey("", "Secret", "argocd", "gitops-agent-keys")
 CONTROL = ResourceKey("", "Namespace", "", "argocd")
 CHILD = ResourceKey("argoproj.io", "Application", "argocd", "child")
 PROJECT = ResourceKey("argoproj.io", "AppProject", "argocd", "team")
@@ -89,7 +90,7 @@ def test_the_agents_own_namespace_is_no_destination(key: ResourceKey, mark: dict
     assert "GITOPS_CONTROL_NAMESPACE_KINDS" in found[key]
 
 
-@pytest.mark.parametrize("key", [POLICY, KEYS])
+@pytest.mark.parametrize("key", [POLICY, KEYS, COMMAND_KEY])
 def test_policy_and_keys_are_out_of_reach_of_git_whatever_is_set(key: ResourceKey) -> None:
     app = application()
     assert governance(EVERYTHING, apps=(app,), control_kinds=("*",)).denials(app, (key,))
