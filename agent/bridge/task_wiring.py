@@ -23,6 +23,7 @@ from agent.bridge.tasks.executors.deletion_confirmation import ConfirmDeletionEx
 from agent.bridge.tasks.executors.desired_state import DesiredState, ManifestsExecutor
 from agent.bridge.tasks.executors.diff import DiffExecutor
 from agent.bridge.tasks.executors.events import EventsExecutor, EventStreamExecutor, ObjectEvents
+from agent.bridge.tasks.executors.known_clusters import KnownClusters
 from agent.bridge.tasks.executors.live import LiveExecutor, TreeExecutor
 from agent.bridge.tasks.executors.logs import LogsExecutor
 from agent.bridge.tasks.executors.operations import SyncOperations
@@ -126,15 +127,18 @@ class TaskWiring:
         )
 
     def _writes(self) -> Executors:
-        cluster = self.sources.cluster
-        writer = ObjectWriter(
-            cluster=cluster, governance=self.sources.governance, redaction=self.redaction
-        )
+        cluster, governance = self.sources.cluster, self.sources.governance
+        writer = ObjectWriter(cluster=cluster, governance=governance, redaction=self.redaction)
         connections = ConnectionWriter(
             client=cluster.client,
             secrets=cluster.secrets,
             keys=self.keys,
             trust=TrustWriter(cluster.client, cluster.namespace),
+            clusters=lambda: KnownClusters(
+                secrets=cluster.secrets.all(),
+                destinations={it.key: it.spec.destination for it in cluster.applications.all()},
+                policy=governance.policy(),
+            ),
             namespace=cluster.namespace,
         )
         return dict(

@@ -8,6 +8,7 @@ from nacl.public import PublicKey, SealedBox
 
 from bus.link import LinkTask, TaskKind
 from tests.flows.agent_fixture import AgentFixture
+from tests.flows.fake_service_link import allow
 from tests.support import eventually
 from tests.unit.agent.bridge.fake_service import FakeService
 
@@ -29,6 +30,7 @@ def sealed(fake_service: FakeService, **fields: str) -> str:
 async def test_a_cluster_is_made_changed_and_deleted(
     linked_agent: AgentFixture, fake_service: FakeService
 ) -> None:
+    await allow(linked_agent, clusters="https://*.example.test:6443")
     canary = "t0ken-" + uuid.uuid4().hex
     config = json.dumps({"bearerToken": canary})
     async with linked_agent.running():
@@ -45,8 +47,15 @@ async def test_a_cluster_is_made_changed_and_deleted(
         reported = await eventually(
             lambda: fake_service.state("Cluster", f"{linked_agent.namespace}/{name}")
         )
-        again = await fake_service.do(task(TaskKind.PUT, SERVER, name="prod-two", spec=spec))
-        renamed = await linked_agent.api.get(path)
+        again = await fake_service.do(
+            task(TaskKind.PUT, SERVER, name="prod-2", spec={**spec, "depth": 1})
+        )
+        changed = await linked_agent.api.get(path)
+        renamed = await fake_service.do(task(TaskKind.PUT, SERVER, name="prod-two", spec=spec))
+        elsewhere = {"server": "https://prod-3.example.test:6443"}
+        taken = await fake_service.do(task(TaskKind.PUT, "x", name="prod-2", spec=elsewhere))
+        beyond = {"server": "https://evil.test"}
+        not_named = await fake_service.do(task(TaskKind.PUT, "x", name="evil", spec=beyond))
         gone = await fake_service.do(task(TaskKind.DELETE, f"{linked_agent.namespace}/{name}"))
         kept = await linked_agent.api.exists(path)
     assert stored["metadata"]["labels"]["argocd.argoproj.io/secret-type"] == "cluster"
@@ -54,14 +63,59 @@ async def test_a_cluster_is_made_changed_and_deleted(
     assert json.loads(base64.b64decode(stored["data"]["config"])) == {"bearerToken": canary}
     assert (reported["spec"]["server"], reported["spec"]["hasCredential"]) == (SERVER, True)
     assert (again.code, again.body["name"], gone.code, kept) == ("ok", name, "ok", False)
-    assert base64.b64decode(renamed["data"]["name"]).decode() == "prod-two"
-    assert renamed["data"]["config"] == stored["data"]["config"]
+    assert base64.b64decode(changed["data"]["depth"]).decode() == "1"
+    assert changed["data"]["config"] == stored["data"]["config"]
+    assert [one.code for one in (renamed, taken, not_named)] == [
+        "not_allowed",
+        "conflict",
+        "not_allowed",
+    ]
     assert not [frame for frame in fake_service.raw if canary in frame]
+
+
+async def test_no_write_over_the_link_leads_an_application_to_another_cluster(
+    linked_agent: AgentFixture, fake_service: FakeService
+) -> None:
+    agent = linked_agent
+    await allow(agent, clusters="*")
+    path = f"/api/v1/namespaces/{agent.namespace}/secrets"
+    labels = {"argocd.argoproj.io/secret-type": "cluster"}
+    await agent.api.create(
+        path,
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "prod", "labels": labels},
+            "stringData": {"server": SERVER, "name": "prod"},
+        },
+    )
+    async with agent.running():
+        await fake_service.connected()
+        await agent.apply_app("web", "web", destination={"name": "prod", "namespace": "web"})
+        await eventually(lambda: agent.known("web"))
+        await eventually(lambda: fake_service.state("Cluster", f"{agent.namespace}/prod"))
+        evil = "https://evil.example.test"
+        tried = [
+            await fake_service.do(
+                task(TaskKind.PUT, SERVER, name="prod-old", spec={"server": SERVER})
+            ),
+            await fake_service.do(task(TaskKind.PUT, evil, name="prod", spec={"server": evil})),
+        ]
+        await agent.api.delete(f"{path}/prod")
+        await eventually(lambda: not fake_service.state("Cluster", f"{agent.namespace}/prod"))
+        tried.append(
+            await fake_service.do(task(TaskKind.PUT, evil, name="prod", spec={"server": evil}))
+        )
+        held = await agent.api.get(path)
+    assert [one.code for one in tried] == ["not_allowed", "conflict", "not_allowed"], tried
+    assert f"{agent.namespace}/web" in tried[-1].message
+    assert not [one for one in held["items"] if "server" in one.get("data", {})]
 
 
 async def test_a_box_for_another_server_changes_nothing(
     linked_agent: AgentFixture, fake_service: FakeService
 ) -> None:
+    await allow(linked_agent, clusters="*")
     async with linked_agent.running():
         await fake_service.connected()
         box = sealed(fake_service, server="https://elsewhere.example.test", config="{}")

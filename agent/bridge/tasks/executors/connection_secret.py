@@ -4,12 +4,14 @@ Kind, address and project identify a connection; a change of any of them is anot
 begins without a credential. A new credential replaces the existing one as a whole, so that no field
 of the old one is used with the new. Settings of how the address is reached (`proxy`, `insecure`)
 belong to the owner of the cluster, who sets them in the Secret: a write over the link may repeat
-them and may not change them.
+them and may not change them. So does the name of a cluster, which Applications may have as their
+destination.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -91,16 +93,36 @@ def written(
 ) -> dict[str, str]:
     """The new data of the Secret; `live` is its present data. Raises TaskFailedError."""
     _check_settings(live, args.spec)
+    if live and identity.kind == CLUSTER.name:
+        _check_name(live, args.name)
     kept = {name: value for name, value in live.items() if not (credential and name in FIELDS)}
     address_field = "server" if identity.kind == CLUSTER.name else "url"
     identifying = {
         address_field: live.get(address_field, identity.address),
         "project": identity.project,
     }
-    shown = {"name": args.name, "type": args.type}
+    shown = {"name": args.name.strip(), "type": args.type}
     settings = {name: _text(args.spec[name]) for name in _SPEC & args.spec.keys()}
     whole = {**kept, **_non_empty(shown), **_non_empty(settings), **credential, **identifying}
     return {name: value for name, value in whole.items() if value}
+
+
+def cluster_name(data: Mapping[str, str]) -> str:
+    """The name that the cluster of a Secret with this data has for Applications."""
+    server = data.get("server", "").strip()
+    with suppress(DestinationError):
+        server = canonical_server(server)
+    return data.get("name", "").strip() or server
+
+
+def _check_name(live: Mapping[str, str], name: str) -> None:
+    current = cluster_name(live)
+    if name.strip() not in ("", current):
+        text = (
+            f"name: the cluster is named {current!r}, and Applications find it by its name:"
+            " only its owner changes it, in the Secret itself"
+        )
+        raise TaskFailedError("not_allowed", text)
 
 
 def _check_settings(live: Mapping[str, str], spec: Mapping[str, Any]) -> None:

@@ -27,6 +27,7 @@ from agent.bridge.tasks.executors.connection_secret import (
     covers,
     written,
 )
+from agent.bridge.tasks.executors.known_clusters import KnownClusters
 from agent.bridge.tasks.executors.trust_changes import TrustWriter
 from agent.bridge.tasks.task_context import TaskFailedError
 from agent.git.credentials import SECRET_TYPE
@@ -35,6 +36,7 @@ from agent.kube.errors import NotFoundError
 from agent.store.argo_secrets import ArgoSecrets
 from bus.identity import token_of
 from bus.link import PutArguments, SecretRef
+from bus.link.kinds import CLUSTER
 from bus.metadata_keys import CREDENTIAL, CREDENTIAL_URLS
 from handlers.manifest import access
 
@@ -47,6 +49,8 @@ class ConnectionWriter:
     secrets: ArgoSecrets
     keys: Callable[[], LinkKeys]
     trust: TrustWriter
+    clusters: Callable[[], KnownClusters]
+    """What puts and deletions of clusters are held against."""
     namespace: str
     """The control namespace."""
 
@@ -63,11 +67,16 @@ class ConnectionWriter:
 
     async def _put_secret(self, args: PutArguments) -> object:
         identity = ConnectionIdentity.of(args)
+        is_cluster = args.kind == CLUSTER.name
+        if is_cluster:
+            self.clusters().check_server(identity.address)
         credential = await self._credential(args, identity)
         known = self._known(identity)
         name = known or f"{TYPES[args.kind]}-{token_of(identity.text)}"
         live = await self._live(name)
         if live is None:
+            if is_cluster:
+                self.clusters().check_new(identity.address, args.name)
             body = _secret(name, identity, written({}, args, identity, credential))
             await self.client.create(self._secrets, orjson.dumps(body))
         else:

@@ -1,0 +1,105 @@
+"""What a control plane may not do with the Secrets of clusters, as a function of what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from agent.bridge.tasks.executors.connection_secret import ConnectionIdentity, written
+from agent.bridge.tasks.executors.known_clusters import KnownClusters
+from agent.bridge.tasks.task_context import TaskFailedError
+from agent.git.credentials import SECRET_TYPE, Secret
+from bus.identity import AppKey
+from bus.link import PutArguments
+from handlers.application.spec import Destination
+from handlers.control_plane.policy import ControlPlanePolicy
+
+PROD = "https://prod.example.test:6443"
+EVIL = "https://evil.example.test"
+SHOP = AppKey("argocd", "shop")
+
+
+def secret(data: dict[str, str], kind: str = "cluster") -> Secret:
+    labels = {SECRET_TYPE: kind}
+    return Secret(namespace="argocd", name="cluster-prod", labels=labels, data=data)
+
+
+def known(
+    *secrets: Secret, clusters: tuple[str, ...] = ("*",), **destination: str
+) -> KnownClusters:
+    """`destination` is that of the Application argocd/shop."""
+    return KnownClusters(
+        secrets=secrets,
+        destinations={SHOP: Destination(**destination)} if destination else {},
+        policy=ControlPlanePolicy(clusters=clusters),
+    )
+
+
+def refusal(check: Callable[[], object]) -> str:
+    with pytest.raises(TaskFailedError) as error:
+        check()
+    assert error.value.code in ("not_allowed", "conflict")
+    return str(error.value)
+
+
+def changed(live: dict[str, str], name: str) -> dict[str, str]:
+    args = PutArguments(kind="Cluster", name=name, spec={"server": PROD})
+    return written(live, args, ConnectionIdentity.of(args), {})
+
+
+@pytest.mark.parametrize(
+    ("live", "name"),
+    [
+        ({"server": PROD, "name": "prod"}, "prod-old"),
+        ({"server": PROD, "name": "prod"}, PROD),
+        ({"server": PROD}, "prod"),
+    ],
+)
+def test_a_cluster_keeps_its_name(live: dict[str, str], name: str) -> None:
+    message = refusal(lambda: changed(live, name))
+    assert live.get("name", PROD) in message
+    assert "its owner" in message
+
+
+@pytest.mark.parametrize("name", ["", "prod", " prod "])
+def test_a_put_may_repeat_the_name_of_a_cluster(name: str) -> None:
+    live = {"server": PROD, "name": "prod", "config": "{}"}
+    assert changed(live, name) == live
+
+
+@pytest.mark.parametrize("name", ["prod", " prod "])
+def test_no_new_cluster_takes_a_name_that_an_application_uses(name: str) -> None:
+    message = refusal(lambda: known(name="prod").check_new(EVIL, name))
+    assert "argocd/shop" in message
+    assert "prod" in message
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        ({"server": PROD, "name": "prod"}, "prod"),
+        ({"server": "HTTPS://prod.example.test:6443/"}, PROD),
+        ({"server": "no address", "name": "prod"}, "prod"),
+    ],
+)
+def test_no_new_cluster_takes_the_name_of_another_one(data: dict[str, str], name: str) -> None:
+    assert "cluster-prod" in refusal(lambda: known(secret(data)).check_new(EVIL, name))
+
+
+def test_no_new_cluster_takes_the_name_of_the_agents_own() -> None:
+    assert "in-cluster" in refusal(lambda: known().check_new(EVIL, "in-cluster"))
+
+
+def test_a_cluster_whose_name_and_server_are_new_is_taken() -> None:
+    other = secret({"name": "staging", "url": EVIL}, kind="repository")
+    prod = secret({"server": PROD, "name": "prod"})
+    known(other, prod, name="prod").check_new(EVIL, "staging")
+
+
+def test_no_server_outside_the_policy_is_put() -> None:
+    here = known(clusters=("in-cluster", "https://prod.*"))
+    here.check_server(PROD)
+    message = refusal(lambda: here.check_server(EVIL))
+    assert EVIL in message
+    assert "gitops-agent-limits" in message
