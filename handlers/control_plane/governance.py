@@ -144,9 +144,14 @@ class Governance:
     # --- the mark -----------------------------------------------------------------------------
 
     def sent(self, app: Application, key: ResourceKey, manifest: Manifest) -> Manifest:
-        """The manifest to apply: Applications and AppProjects keep or inherit the mark."""
+        """The manifest to apply: Applications and AppProjects keep or inherit the mark.
+
+        Their status is the agent's own record: what Git has of it is left out.
+        """
         if not is_ours(key):
             return manifest
+        if "status" in manifest:
+            manifest = {name: value for name, value in manifest.items() if name != "status"}
         return marked(manifest) if self.governs(app) or self._has_mark(key) else manifest
 
     def _has_mark(self, key: ResourceKey) -> bool:

@@ -1,8 +1,9 @@
 """The hooks of an operation as the cluster has them: how they go, and what is in their way. Pure.
 
-A hook that runs is judged by the live object. Only an object that carries the mark of this very try
-counts: a hook of an earlier sync has the same name, and must neither end a hook nor be taken for
-one. The health decides:
+A hook that runs is judged by the live object. Only an object of this application that carries the
+mark of this very try counts: a hook of an earlier sync has the same name, and must neither end a
+hook nor be taken for one. A result alone proves nothing: the hook may have been denied, and who may
+write the Application may write its results. The health decides:
 
     none, Healthy, Missing    Succeeded
     Progressing, Suspended    Running
@@ -22,7 +23,8 @@ from bus.status import HealthStatus, OperationPhase, ResultStatus
 from handlers.application.status import OperationState, ResourceResult
 from handlers.manifest.access import annotation
 from handlers.manifest.hooks import HOOK_RUN, HookDeletePolicy, hook_of, is_held
-from handlers.manifest.tracking import TRACKING_ID
+from handlers.manifest.kinds import CUSTOM_RESOURCE_DEFINITION, GroupKind
+from handlers.manifest.tracking import TRACKING_ID, belongs_to
 from handlers.ports import LiveObject
 from handlers.sync.hook_tasks import HookRun
 from handlers.sync.operation_results import key_of, running_hooks
@@ -67,16 +69,17 @@ def phase_of(health: HealthStatus | None) -> OperationPhase:
     return _PHASES[health]
 
 
-def judged(state: OperationState, get: Get) -> tuple[ResourceResult, ...]:
+def judged(state: OperationState, get: Get, identity: str) -> tuple[ResourceResult, ...]:
     """Judge the hooks that run, and return the results that differ from those known."""
     run = HookRun.of(state)
     before = running_hooks(state.sync_result.resources if state.sync_result else ())
-    after = ((one, _judged(one, _own(one, run, get))) for one in before)
+    after = ((one, _judged(one, _own(one, run, get, identity))) for one in before)
     return tuple(new for one, new in after if new != one)
 
 
-def live_hooks(state: OperationState, get: Get) -> tuple[LiveHook, ...]:
-    return tuple(_live_hooks(state, get))
+def live_hooks(state: OperationState, get: Get, identity: str) -> tuple[LiveHook, ...]:
+    """Return the hooks of the application `identity` that this try applied."""
+    return tuple(_live_hooks(state, get, identity))
 
 
 def left_over(
@@ -104,10 +107,10 @@ def _is_same(task: SyncTask, live: LiveObject) -> bool:
     return live.tracking == annotation(task.manifest, TRACKING_ID)
 
 
-def _live_hooks(state: OperationState, get: Get) -> Iterator[LiveHook]:
+def _live_hooks(state: OperationState, get: Get, identity: str) -> Iterator[LiveHook]:
     run = HookRun.of(state)
     for one in state.sync_result.resources if state.sync_result else ():
-        live = _own(one, run, get) if one.hook_type and one.hook_phase else None
+        live = _own(one, run, get, identity) if one.hook_type and one.hook_phase else None
         if live is not None:
             hook = hook_of(live.manifest)
             policies = hook.delete_policies if hook else ()
@@ -115,13 +118,18 @@ def _live_hooks(state: OperationState, get: Get) -> Iterator[LiveHook]:
             yield LiveHook(result=one, live=live, held=held, policies=policies)
 
 
-def _own(one: ResourceResult, run: HookRun, get: Get) -> LiveObject | None:
+def _own(one: ResourceResult, run: HookRun, get: Get, identity: str) -> LiveObject | None:
     """The object of the result; one without any mark is of an operation that Argo CD began."""
-    live = get(key_of(one))
+    live = get(key_of(one)) if one.status != ResultStatus.SYNC_FAILED else None
     if live is None or not live.body:
         return None
-    mark = annotation(live.manifest, HOOK_RUN)
-    return live if mark in ("", run.mark(one.sync_phase)) else None
+    manifest = live.manifest
+    mark = annotation(manifest, HOOK_RUN)
+    is_marked = mark == run.mark(one.sync_phase)
+    if GroupKind.of(manifest) == CUSTOM_RESOURCE_DEFINITION:
+        return live if is_marked else None  # never stamped with the application
+    of_argo = not (mark or run.operation)
+    return live if (is_marked or of_argo) and belongs_to(manifest, identity) else None
 
 
 def _judged(one: ResourceResult, live: LiveObject | None) -> ResourceResult:

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from datetime import datetime
 
 import msgspec
+from msgspec.structs import replace
 
 from bus.identity import ResourceKey
 from bus.status import OperationPhase
@@ -56,6 +57,17 @@ class CleanHooks(msgspec.Struct, frozen=True, kw_only=True):
     results: Results = ()
     before_creation: bool = False
     """Whether it clears the way for a hook of this operation."""
+
+    @property
+    def touched(self) -> tuple[LiveObject, ...]:
+        return (*self.release, *self.delete)
+
+    def without(self, keys: Container[ResourceKey]) -> CleanHooks:
+        return replace(
+            self,
+            release=tuple(one for one in self.release if one.key not in keys),
+            delete=tuple(one for one in self.delete if one.key not in keys),
+        )
 
 
 class Wait(msgspec.Struct, frozen=True):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from bus.identity import ResourceKey
 from handlers.application.deletion_approval import approved_since, remedy
+from handlers.application.denials import denials
 from handlers.application.sync_windows import windows_of
 from handlers.comparison.comparison import Comparison, PairState
 from handlers.control_plane.governance import Governance, is_from_control_plane
-from handlers.ports import Apps, Clock, Clusters, LiveState
+from handlers.manifest.tracking import app_identity
+from handlers.ports import Apps, Clock, Clusters, LiveObject, LiveState
 from handlers.sync.destination_namespace import (
     DestinationNamespace,
     destination_namespace,
@@ -45,15 +47,32 @@ class OperationPlanner:
         """
         live = self.clusters.of(run.app.spec.destination).live
         comparison = self._permitted(run)
+        identity = self._identity(run)
         approved = approved_since(run.app, run.state.started_at)
         work = work_of(comparison, run.sync, run.options, prunes_approved=approved)
         work = work.plus(namespace_work(self._namespace(run, live), run.comparison, run.options))
         hooks = hook_work(comparison, run.state)
-        ended = () if run.sync.dry_run else judged(run.state, live.get)
+        ended = () if run.sync.dry_run else judged(run.state, live.get, identity)
         if settled := (*work.settled, *hooks.settled, *ended):
             run = replace(run, state=with_results(run.state, settled))
         tasks = (*work.tasks, *hooks.tasks)
         return run, self._view(run, tasks, live)
+
+    def denied(self, run: StepRun, lives: Iterable[LiveObject]) -> dict[ResourceKey, str]:
+        """The objects that the operation may not remove: by project as it is now, and by policy.
+
+        Raises DestinationUnknownError, DestinationUnavailableError.
+        """
+        keys = tuple(one.key for one in lives)
+        app, governance = run.app, self.governance
+        from_link = is_from_control_plane(run.state.operation)
+        by_owner = governance.control_plane_denials if from_link else governance.denials
+        registered = self.clusters.of(app.spec.destination).registered
+        by_project = denials(app, self.apps.project(app.spec.project), keys, registered)
+        return {**by_project, **by_owner(app, keys)}
+
+    def _identity(self, run: StepRun) -> str:
+        return app_identity(run.app.key, self.governance.control_namespace)
 
     def _view(self, run: StepRun, tasks: tuple[SyncTask, ...], live: LiveState) -> OperationView:
         steps = plan(tasks)
@@ -65,7 +84,7 @@ class OperationPlanner:
         return OperationView(
             steps=steps,
             on_failure=failure_step(tasks),
-            hooks=live_hooks(run.state, get),
+            hooks=live_hooks(run.state, get, self._identity(run)),
             left_over=left_over(tasks, run.state, get),
             progress=progress,
             now=now,

@@ -20,6 +20,7 @@ from bus.status import OperationPhase
 from handlers.application import history
 from handlers.application.status import ApplicationStatus, OperationState
 from handlers.comparison.reader import ComparisonReader
+from handlers.control_plane.governance import named
 from handlers.health.cause import health_fact
 from handlers.ports import (
     Apps,
@@ -163,7 +164,11 @@ class StepHandler:
         run = await self._write(run, self._status(run, run.state))
         propagation = run.options.prune_propagation.value
         cleaner = HookCleaner(writer=self._session(run).writer)
+        denied = self.planner.denied(run, move.touched)
+        move = move.without(denied)
         refused = await cleaner.clean(move.release, move.delete, propagation)
+        if refused is None and denied:
+            return await self._finish(run, not_cleaned(run.state, named(denied)))
         if refused is None:
             return run
         if not refused.permanent:

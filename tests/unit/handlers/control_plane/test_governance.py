@@ -122,6 +122,14 @@ def test_git_does_not_take_a_mark_away() -> None:
     assert governance({}, apps=(person, child())).sent(person, CHILD, body) is body
 
 
+def test_git_writes_no_status_of_an_application() -> None:
+    status = {"operationState": {"phase": "Terminating"}}
+    body = {"kind": "Application", "metadata": {"name": "child"}, "spec": {}, "status": status}
+    sent = governance({}, apps=()).sent(child(), CHILD, body)
+    assert sent == {name: value for name, value in body.items() if name != "status"}
+    assert governance({}, apps=()).sent(child(), INSIDE, body) is body
+
+
 def test_a_namespace_is_made_for_the_control_plane_only_where_it_may_write() -> None:
     app, op = application(), Operation(info=({"name": FROM_CONTROL_PLANE, "value": "true"},))
     held = governance({"namespaces": "shop"}, apps=(app,))

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from bus.identity import ResourceKey
 from bus.status import HealthStatus, OperationPhase, ResultStatus
-from handlers.application.spec import Operation
+from handlers.application.spec import Operation, SyncOperation
 from handlers.application.status import OperationState
 from handlers.manifest.hooks import HOOK_FINALIZER, HOOK_RUN
 from handlers.ports import LiveObject
@@ -44,12 +44,12 @@ class Simulation:
     def move(self) -> Move:
         """Look at the cluster as the planner does."""
         get = self.cluster.get
-        self.state = with_results(self.state, judged(self.state, get))
+        self.state = with_results(self.state, judged(self.state, get, "web"))
         tasks = (*self.plain, *hook_work(self.hooks, self.state).tasks)
         view = OperationView(
             steps=plan(tasks),
             on_failure=failure_step(tasks),
-            hooks=live_hooks(self.state, get),
+            hooks=live_hooks(self.state, get, "web"),
             left_over=left_over(tasks, self.state, get),
             progress=self.progress,
             now=NOW,
@@ -282,3 +282,63 @@ def test_a_termination_whose_hooks_may_not_be_touched_says_so() -> None:
     state = replace(begun(application(), Operation(), REVISION, NOW), phase="Terminating")
     end = finished(state, not_cleaned(state, "forbidden"), NOW)
     assert (end.phase, end.message) == ("Error", "Operation termination had errors: forbidden")
+
+
+def foreign(app: str) -> LiveObject:
+    """A hook of `app` that Argo CD has applied: it has no mark of a try."""
+    written = manifest("pre", hook="PreSync", hook_delete_policy="HookFailed")
+    written["metadata"]["finalizers"] = [HOOK_FINALIZER]
+    return live(written, app=app)
+
+
+def test_a_hook_that_is_denied_touches_nothing_of_its_name() -> None:
+    run = Simulation(PRE)
+    run.hooks = comparison((PRE,), denied={key("pre"): "not permitted"})
+    for app in ("other", "web"):
+        run.cluster[key("pre")] = foreign(app)
+        run.state = with_results(run.state, hook_work(run.hooks, run.state).settled)
+        assert run.phases() == {"pre": "Failed"}
+        assert isinstance(end := run.move(), Finish), end
+        assert end.final
+
+
+def with_forged_hook(run: Simulation, name: str) -> None:
+    """Write a status as who may write the Application can: it ends, and this is its hook."""
+    task = hook_work(comparison((manifest(name, hook="PreSync"),)), run.state).tasks[0]
+    forged = with_results(run.state, [result(task, ResultStatus.SYNCED, "created")])
+    run.state = replace(forged, phase=OperationPhase.TERMINATING)
+
+
+@pytest.mark.parametrize("has_operation_id", [True, False])
+def test_a_forged_result_makes_no_object_of_another_application_a_hook(
+    *, has_operation_id: bool
+) -> None:
+    run = Simulation()
+    if not has_operation_id:
+        run.state = replace(run.state, operation=Operation(sync=SyncOperation()))
+    with_forged_hook(run, "pre")
+    definition = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    body = msgspec.json.encode({**manifest("pre"), **definition})
+    for one in (foreign("other"), replace(foreign(""), body=body, tracking="")):
+        run.cluster[key("pre")] = one
+        assert run.move() == Finish(OperationPhase.FAILED, TERMINATED)
+
+
+def test_a_mark_that_was_copied_makes_no_object_of_another_application_a_hook() -> None:
+    run = Simulation(PRE)
+    run.apply()
+    run.cluster[key("pre")] = live(run.cluster[key("pre")].manifest, app="other")
+    run.move()
+    assert run.phases() == {"pre": "Error"}
+
+
+def test_a_hook_that_argo_cd_applied_is_let_go_by_the_operation_that_argo_cd_began() -> None:
+    run = Simulation()
+    with_forged_hook(run, "pre")
+    run.cluster[key("pre")] = foreign("web")
+    assert run.move() == Finish(OperationPhase.FAILED, TERMINATED)
+    run = Simulation()
+    run.state = replace(run.state, operation=Operation(sync=SyncOperation()))
+    with_forged_hook(run, "pre")
+    run.cluster[key("pre")] = foreign("web")
+    assert run.clean() == (["pre"], ["pre"])
