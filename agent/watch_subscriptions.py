@@ -20,9 +20,10 @@ from agent.ingress.watch_asks import (
     is_released,
     is_sharing,
 )
-from agent.kube.cluster_session import ClusterSession, SessionState
+from agent.kube.cluster_session import ClusterSession
 from agent.kube.clusters import ClusterSessions, Session
 from agent.kube.live_change import LiveChange
+from agent.kube.session_state import SessionState
 from agent.observe.metrics import AgentMetrics
 from agent.store.applications import Applications
 from agent.store.config_maps import ArgoSettingsWatch, PolicyWatch

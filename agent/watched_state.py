@@ -18,13 +18,13 @@ from agent.git.credentials import SECRET_TYPE, Secret
 from agent.kube.client import KubeClient
 from agent.kube.cluster import KubeCluster
 from agent.kube.cluster_registry import ClusterRegistry
-from agent.kube.cluster_session import SessionState
 from agent.kube.clusters import ClusterSessions
 from agent.kube.health_overrides import HealthOverrides
 from agent.kube.index import LiveIndex
 from agent.kube.live import LiveCluster, LiveExtent
 from agent.kube.own_session import OwnClusterSession, SessionSources
 from agent.kube.rights import InstalledRights
+from agent.kube.session_state import SessionState
 from agent.observe.app_info import AppInfo
 from agent.observe.cluster_info import ClusterFigures, ClusterInfo
 from agent.observe.metrics import AgentMetrics

@@ -7,13 +7,10 @@ transport's. What is nested too deeply is cut in answers, and refused where one 
 
 from __future__ import annotations
 
-import asyncio
-import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 from urllib.parse import quote
-from weakref import WeakSet
 
 import aiohttp
 import msgspec
@@ -28,17 +25,17 @@ from agent.kube.errors import (
     NotFoundError,
 )
 from agent.kube.nesting import CUT, bounded, is_nested_too_deeply
+from agent.kube.sockets import Sockets
 from agent.kube.throttle import Limit, Throttle
 from agent.kube.transport import JSON, KubeRequest, Observer, Query, Transport
 from handlers.application.application import read_metadata
+from handlers.ports import ClusterUnreachableError
 
 _APPLY_PATCH = "application/apply-patch+yaml"
 _JSON_PATCH = "application/json-patch+json"
 _MERGE_PATCH = "application/merge-patch+json"
 _LEVELS_OF_A_LIST = 2
 _KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
-_CLOSED_WITHIN = 5.0
-_TURN = 0.005
 
 
 class ApplyQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +86,11 @@ class KubeClient:
             found = read_metadata(await self.get(_KUBE_SYSTEM)).uid
         except (ForbiddenError, NotFoundError):
             return ""
+        except msgspec.MsgspecError as error:
+            raise ClusterUnreachableError(
+                f"no API server answers at {self.url}: what it says of the namespace kube-system "
+                f"cannot be read ({error}). Check the address: it may be that of a proxy"
+            ) from error
         if self._cluster_uid not in ("", found):
             raise ClusterReplacedError(
                 f"another cluster answers at {self.url}: its kube-system has the UID {found}, "
@@ -209,7 +211,7 @@ async def kube_client(
     gate: CallGate | None = None,
 ) -> AsyncIterator[KubeClient]:
     """Open a client with at most `ceiling` concurrent requests besides watches."""
-    sockets = _Sockets()
+    sockets = Sockets()
     connector = aiohttp.TCPConnector(limit=0, ssl=connection.tls, socket_factory=sockets.create)
     async with (
         sockets,
@@ -221,29 +223,3 @@ async def kube_client(
         ) as session,
     ):
         yield KubeClient(Transport(session, connection, Throttle(Limit(ceiling)), observe, gate))
-
-
-class _Sockets:
-    """The sockets of one client, waited for at its end.
-
-    A connection that is cancelled while it opens is closed some turns of the event loop later, and
-    nothing of aiohttp or asyncio waits for that: a loop that ends at once would leave it open.
-    """
-
-    def __init__(self) -> None:
-        self._created: WeakSet[socket.socket] = WeakSet()
-
-    def create(self, address: aiohttp.AddrInfoType) -> socket.socket:
-        created = socket.socket(*address[:3])
-        self._created.add(created)
-        return created
-
-    async def __aenter__(self) -> None:
-        """Nothing is open yet."""
-
-    async def __aexit__(self, *_: object) -> None:
-        turns = int(_CLOSED_WITHIN / _TURN)
-        for _turn in range(turns):
-            if all(it.fileno() < 0 for it in self._created):
-                return
-            await asyncio.sleep(_TURN)

@@ -16,7 +16,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
 import structlog
 
@@ -31,6 +30,7 @@ from agent.kube.errors import ClusterReplacedError
 from agent.kube.index import LiveIndex
 from agent.kube.live import LiveCluster, LiveExtent
 from agent.kube.own_session import SessionSources
+from agent.kube.session_state import UNFORESEEN, SessionState, first_of, unforeseen
 from agent.subscribers import Subscribers
 from handlers.application.destination import DestinationCluster, RegisteredCluster
 from handlers.ports import (
@@ -47,12 +47,6 @@ _PROBE_EVERY, _PROBE_WITHIN = 20.0, 5.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 _LISTED_WITHIN = 30.0
 _CEILING = 32
-
-
-class SessionState(StrEnum):
-    CONNECTING = "connecting"
-    SUCCESSFUL = "successful"
-    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,14 +138,23 @@ class ClusterSession:
     # --- its life ---
 
     async def run(self) -> None:
-        """Run until cancelled."""
+        """Run until cancelled; no answer of the cluster ends it."""
         while True:
-            try:
-                await self._connect()
-            except (KubeConfigError, ApplyRefusedError, ClusterUnreachableError) as error:
-                self._fail(str(error))
+            # In a task of its own: where a cancellation meets a failure, a TaskGroup tells only
+            # of the failure, and this one has none.
+            async with asyncio.TaskGroup() as attempts:
+                attempts.create_task(self._attempt(), name=f"contact with {self.cluster}")
             await asyncio.sleep(self._pause * random.uniform(0.5, 1.0))  # noqa: S311  spreads load
             self._pause = min(_LONGEST_PAUSE, self._pause * 2)
+
+    async def _attempt(self) -> None:
+        try:
+            await self._connect()
+        except (KubeConfigError, ApplyRefusedError, ClusterUnreachableError) as error:
+            self._fail(str(error))
+        except UNFORESEEN as error:
+            _log.exception("contact broke", cluster=str(self.cluster))
+            self._fail(unforeseen(error))
 
     async def _connect(self) -> None:
         secret, sources = self.secret, self._sources
@@ -179,7 +182,7 @@ class ClusterSession:
                 tasks.create_task(live.run(), name=f"live state of {self.cluster}")
                 tasks.create_task(self._watch_contact(client, live), name=f"contact {self.cluster}")
         except* ClusterReplacedError as errors:
-            replaced = str(errors.exceptions[0])
+            replaced = str(first_of(errors))
         raise ClusterUnreachableError(replaced or "its watches ended")
 
     def _extent(self) -> LiveExtent:

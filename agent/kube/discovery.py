@@ -70,14 +70,14 @@ def aggregated_kinds(document: Mapping[str, Any]) -> Iterator[KindInfo]:
                     kind=text(resource, "responseKind", "kind"),
                     plural=text(resource, "resource"),
                     namespaced=text(resource, "scope") == "Namespaced",
-                    verbs=_words(resource),
+                    verbs=_texts(resource, "verbs"),
                 )
 
 
 def group_versions(document: Mapping[str, Any]) -> tuple[str, ...]:
     """Read the versions (`v1`, `apps/v1`) of an APIVersions or APIGroupList, preferred first."""
     if document.get("kind") == "APIVersions":
-        return tuple(word for word in document.get("versions", ()) if isinstance(word, str))
+        return _texts(document, "versions")
     found: dict[str, None] = {}
     for group in items(document, "groups"):
         found[text(group, "preferredVersion", "groupVersion")] = None
@@ -97,7 +97,7 @@ def listed_kinds(document: Mapping[str, Any]) -> Iterator[KindInfo]:
                 kind=text(resource, "kind"),
                 plural=plural,
                 namespaced=resource.get("namespaced") is True,
-                verbs=_words(resource),
+                verbs=_texts(resource, "verbs"),
             )
 
 
@@ -124,8 +124,9 @@ def _document(body: bytes) -> Mapping[str, Any]:
         raise ClusterUnreachableError("discovery: the answer is no JSON") from error
 
 
-def _words(resource: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(word for word in resource.get("verbs") or () if isinstance(word, str))
+def _texts(document: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    found = document.get(name)
+    return tuple(word for word in found if isinstance(word, str)) if type(found) is list else ()
 
 
 def collection_path(kind: KindInfo, namespace: str = "", *, version: str = "") -> str:

@@ -81,7 +81,7 @@ def read_status(body: bytes) -> ApiStatus:
     """Read a Status; another text (a proxy's page) becomes one, shortened as its message."""
     try:
         return msgspec.json.decode(body, type=ApiStatus)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return ApiStatus(message=body[:200].decode(errors="replace").strip())
 
 

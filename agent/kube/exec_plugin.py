@@ -66,6 +66,11 @@ class ExecPlugin:
             raise self._failed(f"it did not end within {WITHIN:.0f} s") from error
         except OSError as error:
             raise self._failed(f"it cannot be started ({error.strerror})") from error
+        except ValueError:
+            raise self._failed(
+                "it cannot be started, because its args or env hold a NUL or another character "
+                "that no program can be given"
+            ) from None
         try:
             credential = msgspec.json.decode(answer, type=_Credential)
         except (msgspec.MsgspecError, RecursionError):
@@ -74,6 +79,12 @@ class ExecPlugin:
             raise self._failed(f"its output is no ExecCredential of {self.api_version}")
         if not credential.status.token:
             raise self._failed("its ExecCredential has no status.token; certificates are not used")
+        end = credential.status.expiration_timestamp
+        if end is not None and end.tzinfo is None:
+            raise self._failed(
+                "its status.expirationTimestamp has no time zone; expected RFC 3339, as in "
+                "2030-01-31T12:00:00Z"
+            )
         return credential.status
 
     async def _output(self, server: str) -> bytes:
@@ -148,5 +159,5 @@ class _PluginToken:
         status = await self._plugin.run(self._server)
         now = datetime.now(UTC)
         end = status.expiration_timestamp
-        self._until = now + _WITHOUT_EXPIRY if end is None else max(now, end - _EARLY)
+        self._until = now + _WITHOUT_EXPIRY if end is None else max(now + _EARLY, end) - _EARLY
         self._token = status.token

@@ -6,6 +6,9 @@ import msgspec
 
 from handlers.ports import LiveObject
 
+_MOST_DIGITS = 40
+"""Of a resource version: 128 bits. No API server counts as far as 64."""
+
 
 class LiveChange(msgspec.Struct, frozen=True, kw_only=True):
     """A change of one object; `before` is None for a new one, `after` for a deleted one."""
@@ -42,5 +45,6 @@ def is_no_news(before: LiveObject, live: LiveObject) -> bool:
 
 
 def version_number(resource_version: str) -> int:
-    """Resource versions of one cluster are numbers that grow (KEP-5504)."""
-    return int(resource_version) if resource_version.isdecimal() else 0
+    """Resource versions of one cluster are numbers that grow (KEP-5504); 0 for what is none."""
+    is_number = resource_version.isascii() and resource_version.isdecimal()
+    return int(resource_version) if is_number and len(resource_version) <= _MOST_DIGITS else 0

@@ -191,7 +191,9 @@ def _pause(answer: aiohttp.ClientResponse, body: bytes) -> float:
     if answer.status != 429:
         return 0.0
     header = answer.headers.get("Retry-After", "")
-    return float(header) if header.isdigit() else read_status(body).details.retry_after or 1.0
+    if header.isascii() and header.isdecimal():
+        return float(header)
+    return read_status(body).details.retry_after or 1.0
 
 
 class LineTooLongError(Exception):

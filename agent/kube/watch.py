@@ -26,6 +26,7 @@ import structlog
 from agent.kube.client import KubeClient
 from agent.kube.errors import ForbiddenError, GoneError, NotFoundError, refusal
 from agent.kube.list_watch import EventType, pages, read_event
+from agent.kube.live_change import version_number
 from agent.kube.transport import Lines, LineTooLongError, Query
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError
 
@@ -55,11 +56,6 @@ class Sink(Protocol):
     def end_list(self, resource_version: str) -> None:
         """End the list: objects that were not in it are deleted."""
         ...
-
-
-def number_of(resource_version: str) -> int:
-    """Resource versions of one cluster are numbers that grow (KEP-5504)."""
-    return int(resource_version) if resource_version.isdecimal() else 0
 
 
 class WatchState(StrEnum):
@@ -114,7 +110,7 @@ class KindWatch:
             except NotFoundError as error:
                 self._version = ""
                 self._become(WatchState.ABSENT, error.message)
-            except (LineTooLongError, msgspec.MsgspecError) as error:
+            except (LineTooLongError, msgspec.MsgspecError, ValueError) as error:
                 self._become(WatchState.FAILING, f"not the words of an API server: {error}")
             except (ApplyRefusedError, ClusterUnreachableError) as error:
                 self._become(WatchState.FAILING, str(error))
@@ -137,7 +133,9 @@ class KindWatch:
         """Tell whether the server's newest version is older than one that it sent before."""
         query = {**self._subject.query, "limit": "1"}
         async for page in pages(self._client, self._subject.path, query, size=1):
-            return 0 < number_of(page.metadata.resource_version) < number_of(self._version)
+            return (
+                0 < version_number(page.metadata.resource_version) < version_number(self._version)
+            )
         return False
 
     async def _list(self) -> str:

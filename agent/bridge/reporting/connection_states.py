@@ -9,9 +9,9 @@ from typing import TypedDict
 from agent.git.credentials import SECRET_TYPE, Secret, problem_of
 from agent.git.fetch_outcomes import FetchOutcomes
 from agent.kube.cluster_secret import identity_of
-from agent.kube.cluster_session import SessionState
 from agent.kube.clusters import ClusterSessions, Session
 from agent.kube.live import LiveCluster
+from agent.kube.session_state import SessionState
 from agent.store.argo_secrets import ArgoSecrets
 from bus.link.kinds import CLUSTER
 from handlers.application.destination import (

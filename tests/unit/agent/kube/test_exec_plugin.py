@@ -65,6 +65,10 @@ FAILING = {
     "no JSON": ("echo secret-text", "no ExecCredential in JSON"),
     "another kind": ('echo \'{"kind": "secret-text"}\'', "no ExecCredential of"),
     "no token": (f"echo '{answer()}'", "no status.token"),
+    "no time zone": (
+        f"echo '{answer(token='secret-text', expirationTimestamp='2999-01-01T00:00:00')}'",
+        "expirationTimestamp has no time zone",
+    ),
     "too much": ("yes secret-text", "more than 65536 bytes"),
 }
 
@@ -77,6 +81,21 @@ async def test_a_plugin_that_misbehaves_is_named_and_not_quoted(
         await plugin(tmp_path, script).run(SERVER)
     assert why in str(error.value)
     assert "secret-text" not in str(error.value)
+
+
+@pytest.mark.parametrize("config", [{"args": ("secret-text\0",)}, {"env": {"A": "secret-text\0"}}])
+async def test_what_no_program_can_be_given_is_named_and_not_quoted(
+    config: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(KubeConfigError, match="args or env hold a NUL") as error:
+        await plugin(tmp_path, "true", **config).run(SERVER)
+    assert "secret-text" not in str(error.value)
+
+
+async def test_a_token_that_expired_in_the_year_1_is_renewed(tmp_path: Path) -> None:
+    token = answer(token="t0", expirationTimestamp="0001-01-01T00:00:00Z")
+    headers = plugin(tmp_path, f"echo '{token}'").headers(SERVER)
+    assert [await headers() for _ in range(2)] == [{"Authorization": "Bearer t0"}] * 2
 
 
 async def test_a_plugin_that_hangs_is_ended_with_its_children(

@@ -59,6 +59,19 @@ async def test_a_429_is_tried_again_when_the_server_asks_for_it() -> None:
     assert [(it.verb, it.code) for it in seen] == [("get", 429), ("get", 429), ("get", 200)]
 
 
+async def test_a_pause_that_is_no_number_is_not_read() -> None:
+    """Python calls a superscript a digit, and cannot read it."""
+    answers = iter([429, 200])
+
+    async def busy(_: web.Request) -> web.Response:
+        status = {"details": {"retryAfterSeconds": 0.001}}
+        headers = {"Retry-After": "\N{SUPERSCRIPT TWO}"}
+        return web.json_response(status, status=next(answers), headers=headers)
+
+    async with answered(busy) as client:
+        await client.get("/x")
+
+
 async def test_a_429_without_end_is_refused_for_now() -> None:
     async def busy(_: web.Request) -> web.Response:
         return web.Response(status=429, headers={"Retry-After": "3600"})
