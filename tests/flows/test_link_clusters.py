@@ -73,7 +73,7 @@ async def test_a_cluster_is_made_changed_and_deleted(
     assert not [frame for frame in fake_service.raw if canary in frame]
 
 
-async def test_no_write_over_the_link_leads_an_application_to_another_cluster(
+async def test_no_write_over_the_link_moves_a_cluster_away_from_its_applications(
     linked_agent: AgentFixture, fake_service: FakeService
 ) -> None:
     agent = linked_agent
@@ -101,6 +101,7 @@ async def test_no_write_over_the_link_leads_an_application_to_another_cluster(
             ),
             await fake_service.do(task(TaskKind.PUT, evil, name="prod", spec={"server": evil})),
         ]
+        disabling = await disabled(fake_service, agent.namespace)
         await agent.api.delete(f"{path}/prod")
         await eventually(lambda: not fake_service.state("Cluster", f"{agent.namespace}/prod"))
         tried.append(
@@ -109,7 +110,21 @@ async def test_no_write_over_the_link_leads_an_application_to_another_cluster(
         held = await agent.api.get(path)
     assert [one.code for one in tried] == ["not_allowed", "conflict", "not_allowed"], tried
     assert f"{agent.namespace}/web" in tried[-1].message
+    assert disabling == ["not_allowed", "conflict", "not_allowed"]
     assert not [one for one in held["items"] if "server" in one.get("data", {})]
+
+
+async def disabled(fake_service: FakeService, namespace: str) -> list[str]:
+    """The answers to what would make the cluster of the Secret `prod`, or the own one, unknown."""
+    own = {"server": "https://kubernetes.default.svc"}
+    tried = [
+        await fake_service.do(task(TaskKind.DELETE, f"{namespace}/prod")),
+        await fake_service.do(
+            task(TaskKind.PUT, SERVER, name="other", project="x", spec={"server": SERVER})
+        ),
+        await fake_service.do(task(TaskKind.PUT, "x", name="own", project="x", spec=own)),
+    ]
+    return [one.code for one in tried]
 
 
 async def test_a_box_for_another_server_changes_nothing(

@@ -82,14 +82,20 @@ def opened(
 
 
 def _check_config(text: str) -> None:
-    """The config of a cluster may hold a login, certificates and keys."""
-    try:
-        msgspec.json.decode(text, type=_Config)
-    except msgspec.MsgspecError:
+    if not is_login(text):
         raise SealedBoxError(
             "config holds more than username, password, bearerToken and tlsClientConfig with"
             " serverName, caData, certData, keyData: its other fields are the cluster owner's"
-        ) from None
+        )
+
+
+def is_login(config: str) -> bool:
+    """Whether the config of a cluster holds a login, certificates and keys, and nothing else."""
+    try:
+        msgspec.json.decode(config, type=_Config)
+    except msgspec.MsgspecError:
+        return False
+    return True
 
 
 def _plain(sealed: str, key: PrivateKey) -> bytes:

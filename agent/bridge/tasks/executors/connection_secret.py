@@ -11,12 +11,11 @@ destination.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 import msgspec
 
-from agent.bridge.identity.sealed_box import FIELDS
+from agent.bridge.identity.sealed_box import FIELDS, is_login
 from agent.bridge.tasks.task_context import TaskFailedError
 from agent.git.credentials import SECRET_TYPE
 from bus.link import OBJECT_KINDS, PutArguments
@@ -43,8 +42,12 @@ class ConnectionIdentity(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """All of it in one text, of which the name of a new Secret is made."""
-        return f"{self.project} {self.address}" if self.project else self.address
+        """All of it in one text, of which the name of a new Secret is made.
+
+        A cluster has one Secret for all projects, so that two puts at once make one.
+        """
+        of_project = self.project and self.kind != CLUSTER.name
+        return f"{self.project} {self.address}" if of_project else self.address
 
     @classmethod
     def of(cls, args: PutArguments) -> ConnectionIdentity:
@@ -110,9 +113,23 @@ def written(
 def cluster_name(data: Mapping[str, str]) -> str:
     """The name that the cluster of a Secret with this data has for Applications."""
     server = data.get("server", "").strip()
-    with suppress(DestinationError):
-        server = canonical_server(server)
-    return data.get("name", "").strip() or server
+    return data.get("name", "").strip() or canonical_or_empty(server) or server
+
+
+def canonical_or_empty(server: str) -> str:
+    """The canonical address of a cluster; empty where the text is none."""
+    try:
+        return canonical_server(server.strip())
+    except DestinationError:
+        return ""
+
+
+def fields_of_owner(data: Mapping[str, str]) -> list[str]:
+    """Fields of a cluster's Secret that its owner has set, or that could be the owner's."""
+    written_over_link = FIELDS | _SPEC | {"server", "name", "type"}
+    found = sorted(name for name, value in data.items() if value and name not in written_over_link)
+    config = data.get("config", "")
+    return found if not config or is_login(config) else [*found, "config"]
 
 
 def _check_name(live: Mapping[str, str], name: str) -> None:

@@ -38,6 +38,7 @@ from bus.identity import token_of
 from bus.link import PutArguments, SecretRef
 from bus.link.kinds import CLUSTER
 from bus.metadata_keys import CREDENTIAL, CREDENTIAL_URLS
+from handlers.control_plane.governance import GOVERNED, marked
 from handlers.manifest import access
 
 _NAME = re.compile(r"[A-Za-z0-9.:_-]{1,253}")
@@ -78,7 +79,8 @@ class ConnectionWriter:
             if is_cluster:
                 self.clusters().check_new(identity.address, args.name)
             body = _secret(name, identity, written({}, args, identity, credential))
-            await self.client.create(self._secrets, orjson.dumps(body))
+            created = marked(body) if is_cluster else body
+            await self.client.create(self._secrets, orjson.dumps(created))
         else:
             body = _changed(live, args, identity, credential)
             await self.client.replace(f"{self._secrets}/{name}", orjson.dumps(body))
@@ -100,7 +102,23 @@ class ConnectionWriter:
             return {"deleted": True}
         if found[0].labels.get(SECRET_TYPE) != secret_type:
             raise TaskFailedError("not_allowed", f"Secret {name} does not describe a {kind}")
+        if kind == CLUSTER.name:
+            return await self._delete_cluster(name)
         await self.client.delete(f"{self._secrets}/{name}")
+        return {"deleted": True}
+
+    async def _delete_cluster(self, name: str) -> object:
+        """Judge the Secret as the API server has it, and delete what was judged."""
+        live = await self._live(name)
+        if live is None:
+            return {"deleted": True}
+        over_link = GOVERNED in access.annotations(live)
+        self.clusters().check_deletion(name, _decoded(live), over_link=over_link)
+        await self.client.delete(
+            f"{self._secrets}/{name}",
+            uid=access.uid(live),
+            resource_version=access.resource_version(live),
+        )
         return {"deleted": True}
 
     async def _credential(

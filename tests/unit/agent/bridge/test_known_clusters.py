@@ -26,12 +26,12 @@ def secret(data: dict[str, str], kind: str = "cluster") -> Secret:
 
 
 def known(
-    *secrets: Secret, clusters: tuple[str, ...] = ("*",), **destination: str
+    *secrets: Secret, clusters: tuple[str, ...] = ("*",), destination: Destination | None = None
 ) -> KnownClusters:
     """`destination` is that of the Application argocd/shop."""
     return KnownClusters(
         secrets=secrets,
-        destinations={SHOP: Destination(**destination)} if destination else {},
+        destinations={SHOP: destination} if destination else {},
         policy=ControlPlanePolicy(clusters=clusters),
     )
 
@@ -70,7 +70,7 @@ def test_a_put_may_repeat_the_name_of_a_cluster(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["prod", " prod "])
 def test_no_new_cluster_takes_a_name_that_an_application_uses(name: str) -> None:
-    message = refusal(lambda: known(name="prod").check_new(EVIL, name))
+    message = refusal(lambda: known(destination=Destination(name="prod")).check_new(EVIL, name))
     assert "argocd/shop" in message
     assert "prod" in message
 
@@ -94,7 +94,69 @@ def test_no_new_cluster_takes_the_name_of_the_agents_own() -> None:
 def test_a_cluster_whose_name_and_server_are_new_is_taken() -> None:
     other = secret({"name": "staging", "url": EVIL}, kind="repository")
     prod = secret({"server": PROD, "name": "prod"})
-    known(other, prod, name="prod").check_new(EVIL, "staging")
+    known(other, prod, destination=Destination(name="prod")).check_new(EVIL, "staging")
+
+
+@pytest.mark.parametrize("name", ["", "prod-2"])
+def test_a_server_has_one_secret(name: str) -> None:
+    there = secret({"server": "HTTPS://prod.example.test:6443/", "name": "prod", "project": "shop"})
+    message = refusal(lambda: known(there).check_new(PROD, name))
+    assert "cluster-prod" in message
+    assert PROD in message
+
+
+def test_two_puts_of_a_server_for_two_projects_are_about_one_secret() -> None:
+    names = {
+        ConnectionIdentity.of(
+            PutArguments(kind="Cluster", project=project, spec={"server": PROD})
+        ).text
+        for project in ("", "shop", "blog")
+    }
+    assert names == {PROD}
+
+
+def test_the_agents_own_cluster_is_not_put() -> None:
+    assert "own cluster" in refusal(lambda: known().check_server("https://kubernetes.default.svc"))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("namespaces", "shop"),
+        ("clusterResources", "false"),
+        ("project", "shop"),
+        ("shard", "1"),
+        ("config", '{"execProviderConfig": {"command": "login"}}'),
+        ("config", '{"proxyUrl": "http://proxy.test"}'),
+        ("config", "no JSON"),
+    ],
+)
+def test_a_secret_with_fields_of_its_owner_is_not_deleted(field: str, value: str) -> None:
+    data = {"server": PROD, "name": "prod", field: value}
+    check = known().check_deletion
+    assert field in refusal(lambda: check("cluster-prod", data, over_link=True))
+
+
+def test_a_secret_that_was_not_made_over_the_link_is_not_deleted() -> None:
+    check = known().check_deletion
+    message = refusal(lambda: check("cluster-prod", {"server": PROD}, over_link=False))
+    assert "not made over the link" in message
+
+
+@pytest.mark.parametrize(
+    "destination",
+    [{"name": "prod"}, {"server": PROD}, {"server": "HTTPS://prod.example.test:6443/"}],
+)
+def test_a_secret_that_an_application_uses_is_not_deleted(destination: dict[str, str]) -> None:
+    data = {"server": PROD, "name": "prod"}
+    check = known(destination=Destination(**destination)).check_deletion
+    assert "argocd/shop" in refusal(lambda: check("cluster-prod", data, over_link=True))
+
+
+def test_a_secret_of_the_link_that_nobody_uses_is_deleted() -> None:
+    login = {"config": '{"bearerToken": "x", "tlsClientConfig": {"insecure": false}}'}
+    data = {"server": PROD, "name": "prod", "depth": "1", "project": "", **login}
+    known(destination=Destination(server=EVIL)).check_deletion("cluster-prod", data, over_link=True)
 
 
 def test_no_server_outside_the_policy_is_put() -> None:
