@@ -117,6 +117,7 @@ class Applier:
                 manifest=self.governance.sent(request.app, task.key, sent(task.manifest)),
                 options=options,
                 dry_run=request.dry_run,
+                yields=task.yields,
             )
         )
         if sending.is_pending:

@@ -3,7 +3,9 @@
 It comes before everything else, and is not tracked, so it is neither compared nor pruned. With
 `managedNamespaceMetadata` it is applied at each sync with exactly the labels and annotations that
 are listed, so that we own these alone: a key that is taken off the list goes, and what others wrote
-stays. A Namespace that is part of an application has its metadata in Git and is left alone.
+stays, also where it conflicts. A Namespace that is part of an application has its metadata in Git
+and is left alone. Who may create a Namespace may not lower its Pod security: labels of that domain
+need a project that permits Namespaces.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from handlers.sync.operation_results import result
 from handlers.sync.sync_plan import SyncAction, SyncPhase, SyncTask
 from handlers.sync.sync_work import SyncWork
 
+_POD_SECURITY = "pod-security.kubernetes.io/"
+
 
 class DestinationNamespace(msgspec.Struct, frozen=True, kw_only=True):
     name: str
@@ -34,6 +38,8 @@ class DestinationNamespace(msgspec.Struct, frozen=True, kw_only=True):
     may_write: bool = True
     """Whether the policy of the cluster's owner lets the operation write the Namespace."""
     metadata: ManagedNamespaceMetadata | None = None
+    denied: str = ""
+    """Why the metadata may not be written; empty where it may."""
 
     @property
     def owner(self) -> str:
@@ -42,8 +48,13 @@ class DestinationNamespace(msgspec.Struct, frozen=True, kw_only=True):
         return tracked.app if tracked else ""
 
 
+def sets_pod_security(metadata: ManagedNamespaceMetadata) -> bool:
+    """Whether a label decides which Pods the Namespace admits."""
+    return any(key.startswith(_POD_SECURITY) for key in metadata.labels)
+
+
 def destination_namespace(
-    app: Application, options: SyncOptions, live: LiveState, *, may_write: bool
+    app: Application, options: SyncOptions, live: LiveState, *, may_write: bool, denied: str = ""
 ) -> DestinationNamespace:
     name = app.spec.destination.namespace
     return DestinationNamespace(
@@ -51,6 +62,7 @@ def destination_namespace(
         live=live.get(namespace_key(name)),
         may_write=may_write,
         metadata=namespace_metadata(app, options),
+        denied=denied,
     )
 
 
@@ -71,7 +83,7 @@ def namespace_task(
     space: DestinationNamespace, comparison: Comparison, options: SyncOptions
 ) -> Iterator[SyncTask]:
     """Make the task that creates the Namespace or applies its metadata, if either is due."""
-    if not _is_due(space, comparison, options) or space.owner:
+    if not _is_due(space, comparison, options) or space.owner or space.denied:
         return
     if space.live is not None and space.metadata is None:
         return
@@ -81,9 +93,11 @@ def namespace_task(
 def _left_alone(
     space: DestinationNamespace, comparison: Comparison, options: SyncOptions
 ) -> Iterator[ResourceResult]:
-    """Say that the metadata is not applied, because an application has the Namespace in Git."""
+    """Say why the metadata is not applied: another application's Namespace, or not permitted."""
     due = _is_due(space, comparison, options) and space.metadata is not None
-    if due and space.owner:
+    if due and space.denied:
+        yield result(_task(space), ResultStatus.SYNC_FAILED, space.denied)
+    elif due and space.owner:
         message = (
             f"left as it is: the Namespace is part of the application {space.owner!r}, which has"
             " its labels and annotations in Git"
@@ -104,6 +118,7 @@ def _task(space: DestinationNamespace) -> SyncTask:
         version="v1",
         manifest=_manifest(space),
         phase=SyncPhase.PRE_SYNC,
+        yields=True,
     )
 
 

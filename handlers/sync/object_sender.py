@@ -50,13 +50,15 @@ class ObjectToSend(msgspec.Struct, frozen=True, kw_only=True):
     manifest: Manifest
     options: SyncOptions
     dry_run: bool = False
+    yields: bool = False
+    """Neither takes fields of other managers over nor replaces the object."""
 
     @property
     def how(self) -> ApplyOptions:
         return ApplyOptions(
             dry_run=self.dry_run,
             force_conflicts=False,
-            replace=self.options.replace,
+            replace=self.options.replace and not self.yields,
             validate=self.options.validate,
             take_over=self.options.takes_over,
             earlier_manager=self.options.earlier_manager,
@@ -101,7 +103,7 @@ class ObjectSender:
             await self.cluster.apply(it.manifest, it.how)
         except ApplyRefusedError as error:
             # A conflict about a replace is about the resource version: force would not help.
-            if error.code != _CONFLICT or not error.permanent or it.options.replace:
+            if error.code != _CONFLICT or not error.permanent or it.how.replace or it.yields:
                 raise
             await self.cluster.apply(it.manifest, replace(it.how, force_conflicts=True))
             return f", took fields over: {error.message}"

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from bus.identity import ResourceKey
 from handlers.application.deletion_approval import approved_since, remedy
 from handlers.application.denials import denials
+from handlers.application.policy import namespace_metadata
 from handlers.application.sync_windows import windows_of
 from handlers.comparison.comparison import Comparison, PairState
 from handlers.control_plane.governance import Governance, is_from_control_plane
@@ -18,7 +19,9 @@ from handlers.ports import Apps, Clock, Clusters, LiveObject, LiveState
 from handlers.sync.destination_namespace import (
     DestinationNamespace,
     destination_namespace,
+    namespace_key,
     namespace_work,
+    sets_pod_security,
 )
 from handlers.sync.hook_tasks import hook_work
 from handlers.sync.live_hooks import judged, left_over, live_hooks
@@ -95,7 +98,23 @@ class OperationPlanner:
     def _namespace(self, run: StepRun, live: LiveState) -> DestinationNamespace:
         space = run.app.spec.destination.namespace
         may = self.governance.creates_namespace(run.app, run.state.operation, space)
-        return destination_namespace(run.app, run.options, live, may_write=may)
+        denied = self._denied_metadata(run) if may else ""
+        return destination_namespace(run.app, run.options, live, may_write=may, denied=denied)
+
+    def _denied_metadata(self, run: StepRun) -> str:
+        """Why labels and annotations of the Namespace may not be written; empty where they may."""
+        metadata = namespace_metadata(run.app, run.options)
+        if metadata is None:
+            return ""
+        destination = run.app.spec.destination
+        key = namespace_key(destination.namespace)
+        held = is_from_control_plane(run.state.operation)
+        judge = self.governance.control_plane_denials if held else self.governance.denials
+        found = judge(run.app, (key,))
+        if sets_pod_security(metadata):
+            project = self.apps.project(run.app.spec.project)
+            found |= denials(run.app, project, (key,), self.clusters.registered(destination))
+        return found.get(key, "")
 
     def _blocked(self, run: StepRun) -> str:
         """Why a sync window forbids the next act; the window timer asks for the step after it."""

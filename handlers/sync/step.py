@@ -18,6 +18,7 @@ from bus.events import Event, RefreshApp, StepOperation
 from bus.route import Retry
 from bus.status import OperationPhase
 from handlers.application import history
+from handlers.application.policy import namespace_differs
 from handlers.application.status import ApplicationStatus, OperationState
 from handlers.comparison.reader import ComparisonReader
 from handlers.control_plane.governance import named
@@ -224,7 +225,9 @@ class StepHandler:
         failed = state.phase in (OperationPhase.FAILED, OperationPhase.ERROR)
         error = state.message if failed else ""
         project = self.apps.project(run.app.spec.project)
-        status = observed(run.app, project, run.comparison, self.clock.now(), error)
+        known = replace(run.app, status=replace(run.app.status, operation_state=state))
+        comparison = replace(run.comparison, namespace_differs=namespace_differs(known))
+        status = observed(run.app, project, comparison, self.clock.now(), error)
         status = replace(status, operation_state=state)
         if state.phase == OperationPhase.SUCCEEDED and not run.sync.resources:
             kept = history.recorded(status.history, state, run.app.spec)

@@ -61,6 +61,8 @@ class SyncTask(msgspec.Struct, frozen=True, kw_only=True):
     """False: live equals desired, nothing is sent."""
     hook: Hook | None = None
     """None for an object of the desired state."""
+    yields: bool = False
+    """What other managers hold stays theirs, and the object is never replaced or deleted."""
 
     @property
     def id(self) -> TaskId:

@@ -9,6 +9,7 @@ from typing import Any
 from handlers.application.deletion_approval import DELETION_APPROVED
 from playground.kubeapi import KubeApiError
 from tests.flows.agent_fixture import AgentFixture, conditions, config_map, is_synced
+from tests.flows.test_projects import limit
 from tests.support import eventually
 
 PRUNING = {"automated": {"prune": True, "selfHeal": True}}
@@ -237,6 +238,33 @@ async def test_the_destination_namespace_has_the_listed_metadata_and_keeps_the_r
     assert found["labels"].items() >= {**level, "of-others": "yes"}.items()
     assert "team" not in found["labels"]
     assert "owner" not in found.get("annotations", {})
+
+    # What others hold is theirs, and the sync says whose it is.
+    await apply(labels={**level, "of-others": "no"})
+    app = await agent.until(lambda app: "conflict" in str(state(app)), app="web")
+    assert "owns .metadata.labels.of-others" in state(app)["message"]
+    assert (await metadata_of())["labels"]["of-others"] == "yes"
+
+
+async def test_the_pod_security_of_a_namespace_needs_a_project_that_permits_namespaces(
+    agent: AgentFixture,
+) -> None:
+    await limit(agent)
+    agent.commit({"web/a.yaml": config_map("a")})
+    metadata = {"labels": {"pod-security.kubernetes.io/enforce": "privileged"}}
+    policy = {**PRUNING, "syncOptions": ["CreateNamespace=true", "Replace=true"]}
+    policy["managedNamespaceMetadata"] = metadata
+    await agent.apply_app("web", "web", project="limited", syncPolicy=policy)
+    app = await agent.until(lambda app: state(app).get("phase") == "Failed", app="web")
+    assert "add it to spec.clusterResourceWhitelist" in str(state(app))
+    found = (await agent.api.get(f"/api/v1/namespaces/{agent.destination}"))["metadata"]
+    assert "pod-security.kubernetes.io/enforce" not in found["labels"]
+    assert await agent.get("configmaps/a") is None
+
+    await limit(agent, clusterResourceWhitelist=[{"group": "", "kind": "Namespace"}])
+    await agent.until_synced("web")
+    found = (await agent.api.get(f"/api/v1/namespaces/{agent.destination}"))["metadata"]
+    assert found["labels"]["pod-security.kubernetes.io/enforce"] == "privileged"
 
 
 async def test_each_propagation_of_a_prune_does_what_kubernetes_says(agent: AgentFixture) -> None:

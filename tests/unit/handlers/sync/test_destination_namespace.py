@@ -17,6 +17,7 @@ from handlers.sync.destination_namespace import (
     namespace_key,
     namespace_task,
     namespace_work,
+    sets_pod_security,
 )
 from handlers.sync.sync_plan import SyncPhase
 from tests.unit.handlers.application.builders import application
@@ -105,3 +106,22 @@ def test_the_metadata_has_no_effect_without_create_namespace() -> None:
     app = application({"syncPolicy": policy}, status=applied(team="other"))
     assert namespace_metadata(app, sync_options_of_app(app)) is None
     assert not namespace_differs(app)
+
+
+def test_metadata_that_is_denied_fails_the_sync_before_anything_is_written() -> None:
+    work = namespace_work(space(metadata=WANTED, denied="not here"), SEEN, CREATING)
+    (settled,) = work.settled
+    assert (work.tasks, settled.status, settled.message) == ((), "SyncFailed", "not here")
+
+
+def test_what_others_hold_of_the_namespace_stays_theirs() -> None:
+    (task,) = namespace_task(space(live=namespace(), metadata=WANTED), SEEN, CREATING)
+    assert task.yields
+
+
+@pytest.mark.parametrize(
+    ("label", "decides"), [("pod-security.kubernetes.io/warn", True), ("team", False)]
+)
+def test_labels_of_pod_security_are_known(label: str, decides: bool) -> None:  # noqa: FBT001  a table
+    assert sets_pod_security(ManagedNamespaceMetadata(labels={label: "x"})) is decides
+    assert not sets_pod_security(ManagedNamespaceMetadata(annotations={label: "x"}))
