@@ -27,7 +27,7 @@ from agent.kube.errors import (
 from agent.kube.nesting import CUT, bounded, is_nested_too_deeply
 from agent.kube.sockets import Sockets
 from agent.kube.throttle import Limit, Throttle
-from agent.kube.transport import JSON, KubeRequest, Observer, Query, Transport
+from agent.kube.transport import JSON, LARGEST_ANSWER, KubeRequest, Observer, Query, Transport
 from handlers.application.application import read_metadata
 from handlers.ports import ClusterUnreachableError
 
@@ -209,6 +209,7 @@ async def kube_client(
     answer_within: float = 30.0,
     observe: Observer | None = None,
     gate: CallGate | None = None,
+    largest_answer: int = LARGEST_ANSWER,
 ) -> AsyncIterator[KubeClient]:
     """Open a client with at most `ceiling` concurrent requests besides watches."""
     sockets = Sockets()
@@ -222,4 +223,5 @@ async def kube_client(
             auto_decompress=True,
         ) as session,
     ):
-        yield KubeClient(Transport(session, connection, Throttle(Limit(ceiling)), observe, gate))
+        throttle = Throttle(Limit(ceiling))
+        yield KubeClient(Transport(session, connection, throttle, observe, gate, largest_answer))

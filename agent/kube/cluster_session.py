@@ -14,7 +14,6 @@ import asyncio
 import random
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
@@ -28,8 +27,10 @@ from agent.kube.cluster_secret import ClusterSecret
 from agent.kube.connection_config import KubeConfigError
 from agent.kube.errors import ClusterReplacedError
 from agent.kube.index import LiveIndex
-from agent.kube.live import LiveCluster, LiveExtent
+from agent.kube.live import LiveCluster
+from agent.kube.memory_budget import MemoryBudgetError
 from agent.kube.own_session import SessionSources
+from agent.kube.session_contact import SessionContact, contact_of
 from agent.kube.session_state import UNFORESEEN, SessionState, first_of, unforeseen
 from agent.subscribers import Subscribers
 from handlers.application.destination import DestinationCluster, RegisteredCluster
@@ -47,13 +48,7 @@ _PROBE_EVERY, _PROBE_WITHIN = 20.0, 5.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 _LISTED_WITHIN = 30.0
 _CEILING = 32
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Contact:
-    client: KubeClient
-    live: LiveCluster
-    writer: KubeCluster
+_LARGEST_ANSWER = 64 * 1024 * 1024
 
 
 class ClusterSession:
@@ -77,7 +72,7 @@ class ClusterSession:
         self.contact_at: datetime | None = None
         """When the API server answered last."""
         self._sources = sources
-        self._contact: _Contact | None = None
+        self._contact: SessionContact | None = None
         self._suspicion = asyncio.Event()
         self._gate = CallGate(secret.registered.cluster.name, self._suspicion.set)
         self._pause = _FIRST_PAUSE
@@ -121,7 +116,7 @@ class ClusterSession:
         if self.state is not SessionState.SUCCESSFUL:
             raise self._unavailable()
 
-    def _open(self) -> _Contact:
+    def _open(self) -> SessionContact:
         if self._contact is None:
             raise self._unavailable()
         return self._contact
@@ -160,7 +155,11 @@ class ClusterSession:
         secret, sources = self.secret, self._sources
         connection = await connection_of(self.cluster.server, secret.tls, secret.auth, secret.proxy)
         async with kube_client(
-            connection, ceiling=_CEILING, observe=sources.observe, gate=self._gate
+            connection,
+            ceiling=_CEILING,
+            observe=sources.observe,
+            gate=self._gate,
+            largest_answer=_LARGEST_ANSWER,
         ) as client:
             await client.probe(_VERSION, _PROBE_WITHIN)
             self._gate.open()
@@ -171,27 +170,21 @@ class ClusterSession:
                 self._contact = None
 
     async def _follow(self, client: KubeClient) -> None:
-        index = self._sources.new_index()
-        live = LiveCluster(client, index, self._extent())
-        self._contact = _Contact(client=client, live=live, writer=KubeCluster(client, live))
+        index, budget = self._sources.new_index(), self._sources.new_budget()
+        index.all_changes.subscribe(budget.note)
+        self._contact = contact_of(client, index, self.registered)
+        live = self._contact.live
         self._on_index(self, index)
         live.changes.subscribe(self._suspicion.set)
-        replaced = ""
+        ended = "its watches ended"
         try:
             async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(budget.exceeded(), name=f"budget of {self.cluster}")
                 tasks.create_task(live.run(), name=f"live state of {self.cluster}")
                 tasks.create_task(self._watch_contact(client, live), name=f"contact {self.cluster}")
-        except* ClusterReplacedError as errors:
-            replaced = str(first_of(errors))
-        raise ClusterUnreachableError(replaced or "its watches ended")
-
-    def _extent(self) -> LiveExtent:
-        registered = self.registered
-        return LiveExtent(
-            namespaces=registered.namespaces,
-            cluster_resources=registered.cluster_resources,
-            freeze=False,
-        )
+        except* (ClusterReplacedError, MemoryBudgetError) as errors:
+            ended = str(first_of(errors))
+        raise ClusterUnreachableError(ended)
 
     async def _watch_contact(self, client: KubeClient, live: LiveCluster) -> None:
         """Probe the API server now and then, and at once where something looks wrong."""

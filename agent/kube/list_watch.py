@@ -20,6 +20,8 @@ from handlers.ports import ClusterUnreachableError
 
 PAGE = 500
 _LEVELS_OF_AN_EVENT = 1
+_MOST_PAGES = 20_000
+_MOST_ITEMS = 2_000_000
 
 
 class ListMeta(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,14 +38,24 @@ class ListPage(msgspec.Struct, frozen=True, kw_only=True):
 async def pages(
     client: KubeClient, path: str, query: Query | None = None, *, size: int = PAGE
 ) -> AsyncIterator[ListPage]:
-    """Walk the pages; raises GoneError where the server has forgotten the list: start again."""
+    """Walk the pages; raises GoneError where the server has forgotten the list: start again.
+
+    Raises ClusterUnreachableError where the list does not end.
+    """
     asked = {**(query or {}), "limit": str(size)}
-    while True:
+    walked = 0
+    for _page in range(_MOST_PAGES):
         page = _decode(await client.list_page(path, asked))
+        walked += len(page.items or ())
+        if walked > _MOST_ITEMS:
+            break
         yield page
         if not page.metadata.rest:
             return
         asked = {**asked, "continue": page.metadata.rest}
+    raise ClusterUnreachableError(
+        f"the list {path} does not end: it has more than {_MOST_PAGES} pages or {_MOST_ITEMS} items"
+    )
 
 
 def _decode(body: bytes) -> ListPage:

@@ -10,6 +10,7 @@ from agent.kube.cluster import KubeCluster
 from agent.kube.cluster_registry import OWN
 from agent.kube.index import LiveIndex
 from agent.kube.live import LiveCluster
+from agent.kube.memory_budget import MemoryBudget
 from agent.kube.transport import Observer
 from handlers.application.destination import DestinationCluster, RegisteredCluster
 
@@ -38,3 +39,5 @@ class SessionSources:
     own_uid: Callable[[], str]
     """The UID of the agent's own cluster, empty while it is not known."""
     observe: Observer | None = None
+    new_budget: Callable[[], MemoryBudget] = MemoryBudget
+    """Makes the bounds of what a contact may keep."""

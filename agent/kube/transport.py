@@ -27,7 +27,7 @@ JSON = "application/json"
 
 _TRIES = 4
 _LONGEST_PAUSE = 5.0
-_LARGEST_ANSWER = 256 * 1024 * 1024
+LARGEST_ANSWER = 256 * 1024 * 1024
 
 Query = Mapping[str, str]
 Observer = Callable[["RequestSeen"], None]
@@ -65,7 +65,9 @@ class Transport:
         throttle: Throttle,
         observe: Observer | None = None,
         gate: CallGate | None = None,
+        largest_answer: int = LARGEST_ANSWER,
     ) -> None:
+        self._largest_answer = largest_answer
         self._gate = gate
         self._session = session
         self._connection = connection
@@ -112,14 +114,14 @@ class Transport:
         limits = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=idle_seconds)
         async with self._open(request, limits) as answer:
             if answer.status != 200:
-                raise refusal(answer.status, await _read(answer.content))
+                raise refusal(answer.status, await self._read(answer.content))
             yield answer.content
 
     async def _once(self, request: KubeRequest) -> tuple[int, bytes, float]:
         loop = asyncio.get_running_loop()
         began = loop.time()
         async with self._open(request, self._session.timeout) as answer:
-            body = await _read(answer.content)
+            body = await self._read(answer.content)
             now = loop.time()
             if answer.status == 429:
                 self._throttle.limit.overloaded(now)
@@ -155,21 +157,21 @@ class Transport:
         finally:
             self._report(request, code, loop.time() - began)
 
+    async def _read(self, content: aiohttp.StreamReader) -> bytes:
+        chunks: list[bytes] = []
+        size = 0
+        async for chunk in content.iter_any():
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > self._largest_answer:
+                text = f"{self.url} sent an answer of more than {self._largest_answer} bytes"
+                raise ClusterUnreachableError(text)
+        return b"".join(chunks)
+
     def _report(self, request: KubeRequest, code: int, seconds: float) -> None:
         if self._observe is not None:
             seen = RequestSeen(verb=request.verb, path=request.path, code=code, seconds=seconds)
             self._observe(seen)
-
-
-async def _read(content: aiohttp.StreamReader) -> bytes:
-    chunks: list[bytes] = []
-    size = 0
-    async for chunk in content.iter_any():
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > _LARGEST_ANSWER:
-            raise ClusterUnreachableError(f"an answer of more than {_LARGEST_ANSWER} bytes")
-    return b"".join(chunks)
 
 
 @contextmanager

@@ -12,14 +12,20 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from agent.kube import cluster_session, list_watch
 from agent.kube.cluster_auth import ClusterTls, NoAuth
 from agent.kube.cluster_secret import ClusterSecret
 from agent.kube.cluster_session import ClusterSession
 from agent.kube.index import LiveIndex
+from agent.kube.list_watch import pages
+from agent.kube.memory_budget import MemoryBudget, MemoryBudgetError
 from agent.kube.own_session import SessionSources
 from agent.kube.session_state import SessionState
+from bus.identity import ResourceKey
 from handlers.application.destination import DestinationCluster, RegisteredCluster
+from handlers.ports import ClusterUnreachableError, LiveObject
 from tests.unit.agent.kube.kube_fixture import until
+from tests.unit.agent.kube.test_transport import answered
 
 KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
 TOYS = "/apis/toys.example/v1/toys"
@@ -41,6 +47,15 @@ USUAL: dict[str, Any] = {
 """Of a small cluster of one kind."""
 
 
+HELD = LiveObject(
+    key=ResourceKey("", "ConfigMap", "", "m"),
+    version="v1",
+    uid="",
+    resource_version="1",
+    body=b"{  }",
+)
+
+
 def no_listener(_session: ClusterSession, _index: LiveIndex) -> None: ...
 
 
@@ -48,6 +63,7 @@ def no_listener(_session: ClusterSession, _index: LiveIndex) -> None: ...
 async def contact(
     answers: Mapping[str, Any],
     on_index: Callable[[ClusterSession, LiveIndex], None] = no_listener,
+    budget: Callable[[], MemoryBudget] = MemoryBudget,
 ) -> AsyncIterator[tuple[ClusterSession, asyncio.Task[None]]]:
     """The session of a cluster that answers as usual but for these paths, and its task."""
     spoken = {**USUAL, **answers}
@@ -72,7 +88,9 @@ async def contact(
             auth=NoAuth(),
             tls=ClusterTls(),
         )
-        sources = SessionSources(new_index=lambda: LiveIndex("argocd"), own_uid=lambda: "")
+        sources = SessionSources(
+            new_index=lambda: LiveIndex("argocd"), own_uid=lambda: "", new_budget=budget
+        )
         session = ClusterSession(secret, sources, on_index)
         task = asyncio.ensure_future(session.run())
         try:
@@ -147,3 +165,59 @@ async def test_a_session_that_is_cancelled_while_it_fails_ends() -> None:
         ending.append(task)
         await until(task.done)
         assert task.cancelled()
+
+
+SMALL = {
+    "objects": lambda: MemoryBudget(objects=1),
+    "bytes": lambda: MemoryBudget(size=1000),
+}
+
+
+@pytest.mark.parametrize("budget", SMALL.values(), ids=SMALL)
+async def test_a_cluster_with_too_much_fails_and_nothing_of_it_is_kept(
+    budget: Callable[[], MemoryBudget],
+) -> None:
+    owners = [{"uid": "o" * 600}]
+    toys = [
+        {"metadata": {"name": it, "uid": it, "resourceVersion": "4", "ownerReferences": owners}}
+        for it in ("one", "two")
+    ]
+    many = {TOYS: {"metadata": {"resourceVersion": "5"}, "items": toys}}
+    async with contact(many, budget=budget) as (session, task):
+        await until(lambda: task.done() or "more than the agent keeps" in session.message)
+        assert not task.done()
+        await until(lambda: not session.is_open)
+
+
+async def test_what_left_a_cluster_leaves_its_budget() -> None:
+    budget = MemoryBudget(objects=1, size=len(HELD.key.name) + len(HELD.body))
+    for _ in range(3):
+        budget.note(None, HELD)
+        budget.note(HELD, HELD)
+        budget.note(HELD, None)
+    budget.note(None, HELD)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0):
+            await budget.exceeded()
+    budget.note(None, HELD)
+    with pytest.raises(MemoryBudgetError, match="1 objects and 5 bytes"):
+        await budget.exceeded()
+
+
+async def test_a_list_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(list_watch, "_MOST_PAGES", 3)
+
+    async def endless(_: web.Request) -> web.Response:
+        return web.json_response({"metadata": {"continue": "more"}, "items": []})
+
+    async with answered(endless) as client:
+        with pytest.raises(ClusterUnreachableError, match="the list /toys does not end"):
+            async for _page in pages(client, "/toys"):
+                pass
+
+
+async def test_an_answer_that_is_too_long_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_session, "_LARGEST_ANSWER", 1000)
+    async with contact({"/version": b" " * 2000}) as (session, task):
+        await settled(session, task)
+        assert "sent an answer of more than 1000 bytes" in session.message
