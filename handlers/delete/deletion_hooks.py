@@ -6,9 +6,10 @@ has the name of a hook counts as that hook. A hook of the default policy stays i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from bus.identity import ResourceKey, Revision
 from bus.status import HealthStatus
@@ -63,11 +64,22 @@ def stage_progress(hooks: Iterable[Manifest], get: Get) -> DeletionProgress:
 class StageCleanup(msgspec.Struct, frozen=True, kw_only=True):
     release: tuple[LiveObject, ...] = ()
     delete: tuple[LiveObject, ...] = ()
+    denied: tuple[LiveObject, ...] = ()
+    """Those that would be let go or deleted, but may not be."""
 
 
-def stage_cleanup(stage: DeletionStage, lives: Iterable[LiveObject]) -> StageCleanup:
-    """Find the hooks to let go, and those whose policy has them deleted."""
-    mine = [one for one in lives if one.body and stage.phase in phases_of(one.manifest)]
+def stage_cleanup(
+    stage: DeletionStage, lives: Iterable[LiveObject], denied: Container[ResourceKey] = ()
+) -> StageCleanup:
+    """Find the hooks to let go, those whose policy has them deleted, and those out of reach."""
+    found = [one for one in lives if one.body and stage.phase in phases_of(one.manifest)]
+    permitted = _cleanup([one for one in found if one.key not in denied])
+    beyond = _cleanup([one for one in found if one.key in denied])
+    touched = {one.key: one for one in (*beyond.release, *beyond.delete)}
+    return replace(permitted, denied=tuple(touched.values()))
+
+
+def _cleanup(mine: Sequence[LiveObject]) -> StageCleanup:
     failed = any(one.health is HealthStatus.DEGRADED for one in mine)
     policy = HookDeletePolicy.HOOK_FAILED if failed else HookDeletePolicy.HOOK_SUCCEEDED
     return StageCleanup(

@@ -7,10 +7,11 @@ Application goes before the hooks are let go: a hook that vanishes then is not c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from bus.events import RefreshApp
+from bus.identity import ResourceKey
 from bus.route import Retry
 from handlers.application.application import Application
 from handlers.application.argo_settings import ArgoSettings
@@ -91,8 +92,26 @@ class StageRunner:
             await self._clean(app, stage)
 
     async def _clean(self, app: Application, stage: DeletionStage) -> None:
-        found = stage_cleanup(stage, self._session(app).live.tracked(app.key))
+        session = self._session(app)
+        is_excluded = exclusion(self.settings().resources, session.cluster.server)
+        lives = [one for one in session.live.tracked(app.key) if not is_excluded(one.key)]
+        denied = self._denied(app, session, (one.key for one in lives))
+        found = stage_cleanup(stage, lives, denied)
         await self._remove(app, found.release, found.delete)
+        if found.denied:
+            held = named({one.key: denied[one.key] for one in found.denied})
+            ours = stage.cleanup if stage.cleanup in app.metadata.finalizers else stage.finalizer
+            text = f"{held}; permit them, delete them, or remove the finalizer {ours} to leave them"
+            raise await self._stopped(app, text)
+
+    def _denied(
+        self, app: Application, session: DestinationSession, keys: Iterable[ResourceKey]
+    ) -> dict[ResourceKey, str]:
+        """What it may neither create nor remove, by project and policy; names come again."""
+        asked = tuple(keys)
+        project = self.apps.project(app.spec.project)
+        by_project = denials(app, project, asked, session.registered)
+        return {**by_project, **self.governance.denials(app, asked)}
 
     async def _hooks(self, app: Application, stage: DeletionStage) -> tuple[Manifest, ...]:
         record = self.renders.recall(app.key)
@@ -103,11 +122,7 @@ class StageRunner:
         is_excluded = exclusion(self.settings().resources, session.cluster.server)
         written = (one for one in objects_of(content) if not is_excluded(access.key(one)))
         hooks = hooks_of_stage(app, stage, written, record.revision)
-        keys = tuple(map(access.key, hooks))
-        project = self.apps.project(app.spec.project)
-        by_project = denials(app, project, keys, session.registered)
-        denied = {**by_project, **self.governance.denials(app, keys)}
-        if denied:
+        if denied := self._denied(app, session, map(access.key, hooks)):
             raise await self._stopped(app, f"{named(denied)}; permit them, or {_without(stage)}")
         return hooks
 
