@@ -1,7 +1,8 @@
 """The hooks of a stage of a deletion: their names, how they go, and what becomes of them. Pure.
 
-All hooks of a stage run at once; waves and BeforeHookCreation mean nothing here, and an object that
-has the name of a hook counts as that hook. A hook of the default policy stays in the cluster.
+All hooks of a stage run at once; waves and BeforeHookCreation mean nothing here, and an object of
+the application that has the name of a hook counts as that hook. One that is not of the application
+stops the stage. A hook of the default policy stays in the cluster.
 """
 
 from __future__ import annotations
@@ -17,8 +18,16 @@ from handlers.application import times
 from handlers.application.application import Application
 from handlers.application.deletion_stage import DeletionStage
 from handlers.manifest import access
-from handlers.manifest.access import Manifest
-from handlers.manifest.hooks import HookDeletePolicy, held, hook_of, is_held, phases_of
+from handlers.manifest.access import Manifest, annotation
+from handlers.manifest.hooks import (
+    HOOK_RUN,
+    HookDeletePolicy,
+    held,
+    hook_of,
+    is_held,
+    phases_of,
+)
+from handlers.manifest.tracking import belongs_to, tracking_of
 from handlers.ports import LiveObject
 from handlers.sync.hook_tasks import HookRun
 
@@ -44,21 +53,35 @@ class DeletionProgress(msgspec.Struct, frozen=True, kw_only=True):
     missing: tuple[Manifest, ...] = ()
     running: tuple[LiveObject, ...] = ()
     failed: tuple[LiveObject, ...] = ()
+    foreign: tuple[LiveObject, ...] = ()
+    """Objects that have the name of a hook and are not of this application."""
 
     @property
     def done(self) -> bool:
-        return not (self.missing or self.running or self.failed)
+        return not (self.missing or self.running or self.failed or self.foreign)
 
 
 def stage_progress(hooks: Iterable[Manifest], get: Get) -> DeletionProgress:
     """Judge the hooks: Progressing runs, Degraded has failed, and any other health is done."""
     lives = [(hook, get(access.key(hook))) for hook in hooks]
-    there = [live for _, live in lives if live is not None]
+    found = [(hook, live) for hook, live in lives if live is not None]
+    there = [live for hook, live in found if _is_of(hook, live)]
     return DeletionProgress(
         missing=tuple(hook for hook, live in lives if live is None),
         running=tuple(one for one in there if one.health is HealthStatus.PROGRESSING),
         failed=tuple(one for one in there if one.health is HealthStatus.DEGRADED),
+        foreign=tuple(live for hook, live in found if not _is_of(hook, live)),
     )
+
+
+def _is_of(hook: Manifest, live: LiveObject) -> bool:
+    """Whether the object is of the hook's application; what is never stamped needs the mark."""
+    if not live.body:
+        return False
+    ours = tracking_of(hook)
+    if ours is None:
+        return annotation(live.manifest, HOOK_RUN) == annotation(hook, HOOK_RUN)
+    return belongs_to(live.manifest, ours.app)
 
 
 class StageCleanup(msgspec.Struct, frozen=True, kw_only=True):

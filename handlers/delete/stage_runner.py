@@ -45,6 +45,7 @@ from handlers.ports import (
     StatusWrite,
 )
 from handlers.sync.hook_cleaner import HookCleaner
+from handlers.sync.operation_results import in_words
 from handlers.sync.sync_work import options_of
 
 _AGAIN = 30.0
@@ -71,6 +72,8 @@ class StageRunner:
         hooks = await self._hooks(app, stage)
         live = self._session(app).live
         progress = stage_progress(hooks, live.get)
+        if progress.foreign:
+            raise await self._stopped(app, _taken(stage, progress.foreign))
         if progress.missing:
             await self._create(app, stage, progress.missing)
             progress = stage_progress(hooks, live.get)
@@ -187,6 +190,16 @@ class StageRunner:
         await self.conditions.write(app, message)
         refresh = RefreshApp(app=app.key, hard=True)
         return Retry(message, after=_AGAIN, emit=(refresh,))
+
+
+def _taken(stage: DeletionStage, foreign: Sequence[LiveObject]) -> str:
+    first = foreign[0]
+    whose = f"it is tracked as {first.tracking!r}" if first.tracking else "nothing tracks it"
+    return (
+        f"{in_words(one.key for one in foreign)} in namespace {first.key.namespace!r} has the name"
+        f" of a {stage.phase} hook and is not of this application ({whose}): give the hook another"
+        f" name in Git, delete the object, or {_without(stage)}"
+    )
 
 
 def _without(stage: DeletionStage) -> str:

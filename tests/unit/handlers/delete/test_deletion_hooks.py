@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from bus.status import HealthStatus
 from handlers.application.deletion_stage import POST_DELETE
-from handlers.delete.deletion_hooks import StageCleanup, stage_cleanup
+from handlers.delete.deletion_hooks import (
+    DeletionProgress,
+    StageCleanup,
+    hooks_of_stage,
+    stage_cleanup,
+    stage_progress,
+)
 from handlers.manifest.hooks import HOOK_FINALIZER
+from handlers.manifest.tracking import stamp
 from handlers.ports import LiveObject
-from tests.unit.handlers.sync.builders import key, live, manifest
+from tests.unit.handlers.application.builders import application
+from tests.unit.handlers.sync.builders import REVISION, key, live, manifest
 
 
 def left(name: str, *, held: bool = True) -> LiveObject:
@@ -26,3 +40,28 @@ def test_a_hook_that_is_denied_is_neither_let_go_nor_deleted_but_told() -> None:
 def test_what_is_denied_and_stays_anyway_holds_nothing_up() -> None:
     stays = live(manifest("stays", hook="PostDelete"))
     assert stage_cleanup(POST_DELETE, (stays,), {key("stays")}) == StageCleanup()
+
+
+def of_stage(written: dict[str, Any]) -> tuple[Any, ...]:
+    return hooks_of_stage(application(), POST_DELETE, [written], REVISION)
+
+
+@pytest.mark.parametrize("health", [HealthStatus.HEALTHY, HealthStatus.DEGRADED])
+def test_an_object_of_somebody_else_is_never_taken_for_a_hook(health: HealthStatus) -> None:
+    written = manifest("after", hook="PostDelete")
+    hooks = of_stage(stamp(written, "web"))
+    taken = live(written, app="other", health=health)
+    unknown = replace(taken, tracking="", body=b"")
+    for one in (taken, unknown):
+        assert stage_progress(hooks, {one.key: one}.get) == DeletionProgress(foreign=(one,))
+    mine = live(written, health=HealthStatus.DEGRADED)
+    assert stage_progress(hooks, {mine.key: mine}.get) == DeletionProgress(failed=(mine,))
+    assert stage_progress(hooks, {}.get) == DeletionProgress(missing=hooks)
+
+
+def test_what_is_never_stamped_is_a_hook_by_its_mark() -> None:
+    written = manifest("after", hook="PostDelete")
+    (hook,) = of_stage(written)
+    strange, own = live(written, app=""), live(hook, app="")
+    assert stage_progress((hook,), {strange.key: strange}.get).foreign == (strange,)
+    assert stage_progress((hook,), {own.key: own}.get).done
