@@ -13,7 +13,7 @@ from handlers.actions.action import (
 )
 from handlers.actions.patches import NOW, REMOVED, sets
 from handlers.health.predicates import Either, Filled, Is, Not, On
-from handlers.manifest.access import Manifest, get, items, number
+from handlers.manifest.access import Manifest, get, items, number, whole_number
 
 _PAUSED = Either(On("spec.paused"), Filled("status.pauseConditions"))
 _ENDED = Is("status.phase", "Successful", "Failed", "Error", "Inconclusive")
@@ -39,7 +39,8 @@ def _promoted(rollout: Manifest, call: ActionCall) -> Changes:  # noqa: ARG001  
     """Ask a controller that numbers generations; older ones are set to their last step."""
     seen = str(get(rollout, "status", "observedGeneration") or "")
     generation = number(rollout, "metadata", "generation")
-    if seen.isdecimal() and int(seen) <= generation:
+    observed = whole_number(seen)
+    if observed is not None and observed <= generation:
         return changes_of({"status": {"promoteFull": True}})
     return changes_of({"status": {"abort": None, "currentStepIndex": _steps(rollout)}})
 

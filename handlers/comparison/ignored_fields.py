@@ -19,7 +19,7 @@ import msgspec
 
 from handlers.application.ignore_rules import JsonPointer, ObjectRules
 from handlers.comparison.normalised_objects import normalise
-from handlers.manifest.access import Manifest, get
+from handlers.manifest.access import Manifest, get, whole_number
 from handlers.ports import LiveObject
 
 FieldPath = tuple[str | int, ...]
@@ -63,11 +63,12 @@ def located(document: Manifest, pointer: JsonPointer) -> FieldPath | None:
         if isinstance(here, Mapping) and token in here:
             path.append(token)
             here = here[token]
-        elif isinstance(here, list) and token.isdecimal() and int(token) < len(here):
-            path.append(int(token))
-            here = here[int(token)]
-        else:
+            continue
+        index = whole_number(token)
+        if not isinstance(here, list) or index is None or index >= len(here):
             return None
+        path.append(index)
+        here = here[index]
     return tuple(path)
 
 

@@ -14,6 +14,7 @@ from bus.identity import ResourceKey
 Manifest = Mapping[str, Any]
 
 _NOTHING: Manifest = {}
+_DIGITS = 19
 _OBJECT = (dict, Mapping)
 """In this order: `Mapping` answers slowly."""
 
@@ -48,6 +49,12 @@ def get(manifest: object, *path: str | int) -> Any:
 def text(manifest: object, *path: str | int) -> str:
     found = get(manifest, *path)
     return found if isinstance(found, str) else ""
+
+
+def whole_number(written: str) -> int | None:
+    """Read digits; None for anything else, also for more of them than a 64-bit number has."""
+    is_number = written.isascii() and written.isdecimal() and len(written) <= _DIGITS
+    return int(written) if is_number else None
 
 
 def number(manifest: object, *path: str | int, default: int = 0) -> int:

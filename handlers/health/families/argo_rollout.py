@@ -18,7 +18,7 @@ from handlers.health.states import (
     suspended,
     unknown,
 )
-from handlers.manifest.access import Manifest, annotation, get, mapping, number, text
+from handlers.manifest.access import Manifest, annotation, get, mapping, number, text, whole_number
 
 _WORKLOAD_GENERATION = "rollout.argoproj.io/workload-generation"
 _ABORTED = ("RolloutAborted", "ProgressDeadlineExceeded")
@@ -42,9 +42,8 @@ def _is_observed(manifest: Manifest) -> bool:
     generation_seen = str(get(manifest, "status", "observedGeneration") or "")
     if not generation_seen:
         return False
-    if not generation_seen.isdecimal():
-        return True
-    return int(generation_seen) >= number(manifest, "metadata", "generation")
+    observed = whole_number(generation_seen)
+    return observed is None or observed >= number(manifest, "metadata", "generation")
 
 
 def _of_phase(phase: str, message: str) -> Health:

@@ -16,7 +16,7 @@ from handlers.health.rule import (
 )
 from handlers.health.states import Health, degraded, healthy, progressing
 from handlers.health.table import KindTable
-from handlers.manifest.access import Manifest, text
+from handlers.manifest.access import Manifest, text, whole_number
 
 
 def open_telemetry_collector(manifest: Manifest) -> Health:
@@ -25,12 +25,12 @@ def open_telemetry_collector(manifest: Manifest) -> Health:
     mode = text(manifest, "spec", "mode")
     if not written:
         return healthy() if mode == "sidecar" else progressing("no replicas reported yet")
-    ready, _, total = written.partition("/")
-    if not (ready.isdecimal() and total.isdecimal()):
+    ready, total = (whole_number(part) for part in written.partition("/")[::2])
+    if ready is None or total is None:
         return progressing(f"replicas: {written}")
-    if int(ready) == int(total) and (int(ready) or mode == "daemonset"):
+    if ready == total and (ready or mode == "daemonset"):
         return healthy(f"replicas: {written}")
-    return progressing(f"replicas: {written}") if int(ready) else degraded(f"replicas: {written}")
+    return progressing(f"replicas: {written}") if ready else degraded(f"replicas: {written}")
 
 
 _STAGES = Rule(

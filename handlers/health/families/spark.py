@@ -9,7 +9,7 @@ from __future__ import annotations
 from handlers.health.patterns import NOT_SEEN
 from handlers.health.rule import Field
 from handlers.health.states import Health, healthy, progressing
-from handlers.manifest.access import Manifest, get, mapping, number, text
+from handlers.manifest.access import Manifest, get, mapping, number, text, whole_number
 
 _STATE = Field(
     "status.applicationState.state",
@@ -62,5 +62,4 @@ def _range(manifest: Manifest) -> tuple[int | None, int | None]:
 
 
 def _number(value: object) -> int | None:
-    written = str(value)
-    return int(written) if written.isdecimal() else None
+    return whole_number(str(value))

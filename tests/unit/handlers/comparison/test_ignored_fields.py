@@ -188,3 +188,9 @@ def test_leaving_fields_out_changes_neither_its_input_nor_other_places(
         apart = all(path[: len(one)] != one and one[: len(path)] != path for one in chosen)
         if kept and apart:
             assert located(left, tuple(str(step) for step in path)) == path
+
+
+@pytest.mark.parametrize("token", ["9" * 5000, "\u0662", "-1", "1"])
+def test_an_index_that_no_list_has_names_no_place(token: str) -> None:
+    assert located({"list": ["a"]}, ("list", token)) is None
+    assert located({"list": ["a"]}, ("list", "0")) == ("list", 0)
