@@ -36,8 +36,10 @@ from handlers.application.destination import (
 _LARGEST_CONFIG = 256 * 1024
 _MOST_NAMESPACES = 1000
 _PROXIES = ("http", "https")
-_FORBIDDEN_ENV = ("LD_", "DYLD_", "PATH", "PYTHON", "BASH_", "ENV", "NODE_OPTIONS", "GITOPS_")
-"""Beginnings of variables with which whoever writes the Secret could run another program."""
+_PLUGIN_ENV = frozenset(
+    {"AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_STS_REGIONAL_ENDPOINTS"}
+)
+"""Variables that a Secret may set; others could run another program, or send a token elsewhere."""
 
 
 class ClusterSecretError(Exception):
@@ -174,24 +176,26 @@ def _auth(secret: SecretData, config: _Config, commands: Collection[str]) -> Clu
 
 def _plugin(secret: SecretData, config: _ExecConfig, commands: Collection[str]) -> ClusterAuth:
     place = "config.execProviderConfig"
-    if not any(_begins(one, (config.command, *config.args)) for one in commands):
+    if not any(_permits(one, (config.command, *config.args)) for one in commands):
         text = (
             "the command is not allowed to run as the agent; the agent's owner may name it in "
-            "GITOPS_KUBE_EXEC_COMMANDS, spelled as in the Secret, with its first arguments"
+            "GITOPS_KUBE_EXEC_COMMANDS with all its arguments, * for one that may be anything"
         )
         raise _wrong(secret, f"{place}.command", text)
     version = config.api_version or EXEC_VERSIONS[0]
     if version not in EXEC_VERSIONS:
         raise _wrong(secret, f"{place}.apiVersion", f"expected one of {', '.join(EXEC_VERSIONS)}")
-    if forbidden := sorted(name for name in config.env if name.startswith(_FORBIDDEN_ENV)):
-        raise _wrong(secret, f"{place}.env", f"these variables may not be set: {forbidden}")
+    if forbidden := sorted(config.env.keys() - _PLUGIN_ENV):
+        text = f"these variables are the agent's owner's to set: {', '.join(forbidden)[:200]}"
+        raise _wrong(secret, f"{place}.env", text)
     return ExecPlugin(command=config.command, args=config.args, env=config.env, api_version=version)
 
 
-def _begins(allowed: str, words: Sequence[str]) -> bool:
-    """Whether the words of a command begin with those of an entry of the allow-list."""
+def _permits(allowed: str, words: Sequence[str]) -> bool:
+    """Whether an entry of the allow-list has these words; `*` stands for any one of them."""
     entry = allowed.split()
-    return bool(entry) and list(words[: len(entry)]) == entry
+    same = len(entry) == len(words) and entry[:1] == list(words[:1])
+    return same and all(one in ("*", word) for one, word in zip(entry, words, strict=True))
 
 
 def _tls(secret: SecretData, config: _TlsConfig) -> ClusterTls:

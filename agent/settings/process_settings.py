@@ -33,8 +33,8 @@ class KubeSettings(SettingsGroup):
         default=(),
         description=(
             "Commands that Secrets of clusters may run as credential plugins, with commas, each"
-            " with the arguments that it has to begin with: `aws eks get-token,kubelogin`;"
-            " empty: none."
+            " with all its arguments, `*` for one that may be anything:"
+            " `aws eks get-token --cluster-name *`; empty: none."
         ),
     )
 

@@ -127,12 +127,19 @@ def config(command: str, *args: str, **env: str) -> dict[str, Any]:
     return {"execProviderConfig": {"command": command, "args": list(args), "env": env}}
 
 
-def test_only_allowed_commands_with_their_first_arguments_run() -> None:
-    allowed = ("aws eks get-token", "kubelogin")
+def test_only_allowed_commands_run_with_all_their_arguments_allowed() -> None:
+    allowed = ("aws eks get-token --cluster-name *", "kubelogin", "*")
     token = config("aws", "eks", "get-token", "--cluster-name", "prod")
     found = read_cluster_secret(secret(config=token), allowed).auth
     assert found == ExecPlugin(command="aws", args=("eks", "get-token", "--cluster-name", "prod"))
-    for refused in (config("aws", "s3", "ls"), config("sh", "-c", "kubelogin"), config("")):
+    elsewhere = ("--endpoint-url", "https://evil.example")
+    for refused in (
+        config("aws", "s3", "ls"),
+        config("sh", "-c", "kubelogin"),
+        config(""),
+        config("aws", "eks", "get-token", "--cluster-name", "prod", *elsewhere),
+        config("kubelogin", "--server-id", "x"),
+    ):
         with pytest.raises(ClusterSecretError, match="GITOPS_KUBE_EXEC_COMMANDS"):
             read_cluster_secret(secret(config=refused), allowed)
 
@@ -142,7 +149,16 @@ def test_a_plugin_is_not_allowed_unless_it_is_named() -> None:
         read_cluster_secret(secret(config=config("kubelogin")))
 
 
-@pytest.mark.parametrize("name", ["LD_PRELOAD", "PATH", "PYTHONPATH"])
-def test_variables_that_choose_another_program_are_refused(name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["LD_PRELOAD", "PATH", "AWS_ENDPOINT_URL_STS", "HTTPS_PROXY", "AWS_CONFIG_FILE"]
+)
+def test_variables_that_lead_a_plugin_elsewhere_are_refused(name: str) -> None:
     with pytest.raises(ClusterSecretError, match=name):
         read_cluster_secret(secret(config=config("kubelogin", **{name: "x"})), ("kubelogin",))
+
+
+def test_a_secret_may_choose_a_profile_of_the_agents_owner() -> None:
+    one = config("kubelogin", AWS_PROFILE="staging")
+    found = read_cluster_secret(secret(config=one), ("kubelogin",)).auth
+    assert isinstance(found, ExecPlugin)
+    assert found.env == {"AWS_PROFILE": "staging"}
