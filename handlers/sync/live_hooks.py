@@ -104,7 +104,11 @@ def left_over(
 
 
 def _is_same(task: SyncTask, live: LiveObject) -> bool:
-    return live.tracking == annotation(task.manifest, TRACKING_ID)
+    """Whether the object was a hook of this application; a definition is known by its mark."""
+    tracking = annotation(task.manifest, TRACKING_ID)
+    if not tracking and not live.tracking:
+        return bool(annotation(live.manifest, HOOK_RUN))
+    return live.tracking == tracking
 
 
 def _live_hooks(state: OperationState, get: Get, identity: str) -> Iterator[LiveHook]:

@@ -5,13 +5,21 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, cast
 
+import msgspec
+import pytest
+
 from handlers.application.application import AppProject
 from handlers.application.spec import Operation
 from handlers.control_plane.governance import FROM_CONTROL_PLANE
+from handlers.manifest import access
+from handlers.manifest.hooks import HOOK_RUN, Hook, HookPhase
+from handlers.ports import LiveObject
+from handlers.sync.live_hooks import left_over
 from handlers.sync.move import CleanHooks
 from handlers.sync.operation_planner import OperationPlanner
 from handlers.sync.operation_transitions import begun
 from handlers.sync.step_run import StepRun
+from handlers.sync.sync_plan import SyncAction, SyncPhase, SyncTask
 from tests.unit.handlers.application.builders import application, project
 from tests.unit.handlers.control_plane.builders import KnownApps, governance, served
 from tests.unit.handlers.one_cluster import cluster_of_kinds
@@ -51,3 +59,35 @@ def test_a_hook_is_not_cleaned_up_where_the_project_denies_it() -> None:
 def test_an_operation_over_the_link_cleans_up_within_the_owners_policy() -> None:
     over_link = Operation(info=({"name": FROM_CONTROL_PLANE, "value": "true"},))
     assert cleaned(project(), operation=over_link) == CleanHooks()
+
+
+def definition(**annotations: str) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"name": "x.example.com", "annotations": annotations}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": metadata,
+    }
+
+
+@pytest.mark.parametrize(("mark", "found"), [({}, 0), ({HOOK_RUN: "earlier/0/PreSync"}, 1)])
+def test_a_definition_that_was_no_hook_stands_in_nobodys_way(
+    mark: dict[str, str], found: int
+) -> None:
+    """Definitions carry no tracking, so the mark of an earlier run is what tells them."""
+    state = begun(APP, Operation(), REVISION, NOW)
+    task = SyncTask(
+        action=SyncAction.APPLY,
+        key=access.key(definition()),
+        manifest=definition(),
+        hook=Hook(phases=(HookPhase.PRE_SYNC,)),
+        phase=SyncPhase.PRE_SYNC,
+    )
+    there = LiveObject(
+        key=task.key,
+        version="v1",
+        uid="u",
+        resource_version="1",
+        body=msgspec.json.encode(definition(**mark)),
+    )
+    assert len(left_over((task,), state, {task.key: there}.get)) == found
