@@ -466,7 +466,7 @@ async def test_an_invalid_spec_is_a_condition_and_a_fact(
     handlers: GitHandlers, repository: HostedRepository
 ) -> None:
     web, _ = two_apps(handlers, repository)
-    handlers.cluster.change(web, {"spec": {"destination": {"server": "https://elsewhere"}}})
+    handlers.cluster.change(web, {"spec": {"destination": {"name": "elsewhere"}}})
     event = await handlers.render(web)
     assert isinstance(event, RenderFailed)
     assert event.reason is Reason.INVALID_SPEC

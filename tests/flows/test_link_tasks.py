@@ -101,11 +101,11 @@ async def test_a_revision_that_cannot_be_looked_at_says_why(link: FakeServiceLin
     invalid = await link.do(TaskKind.DIFF, revision=broken, preview=True)
     unknown = await link.do(TaskKind.DIFF, revision="v9", preview=True)
     never = await link.do(TaskKind.DIFF, historyId=7, preview=True)
-    option = await link.do(TaskKind.DIFF, options=["Force=true"], preview=True)
+    option = await link.do(TaskKind.DIFF, options=["Magic=true"], preview=True)
     assert (invalid.code, unknown.code, never.code) == ("invalid", "not_found", "not_found")
     assert "web/a.yaml" in invalid.message
     assert "v9" in unknown.message
-    assert (option.code, "Force=true" in option.message) == ("unsupported", True)
+    assert (option.code, "Magic=true" in option.message) == ("unsupported", True)
 
 
 async def test_a_revision_that_costs_too_much_to_look_at_is_given_up(link: FakeServiceLink) -> None:
