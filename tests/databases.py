@@ -74,7 +74,7 @@ async def database_server(folder: Path) -> AsyncIterator[str]:
 
 async def new_database(server_url: str, name: str, *, template: str = "template1") -> str:
     """Its URL. PostgreSQL copies a template only while nobody is connected to it."""
-    connection = await asyncpg.connect(server_url, timeout=30)
+    connection = await asyncpg.connect(server_url, timeout=180)
     try:
         await connection.execute(
             f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY FILE_COPY'
@@ -86,7 +86,7 @@ async def new_database(server_url: str, name: str, *, template: str = "template1
 
 async def drop_database(server_url: str, url: str) -> None:
     """Whoever is still connected is cut off: thousands of databases would fill the disk."""
-    connection = await asyncpg.connect(server_url, timeout=30)
+    connection = await asyncpg.connect(server_url, timeout=180)
     try:
         await connection.execute(f'DROP DATABASE "{urlsplit(url).path[1:]}" WITH (FORCE)')
     finally:
@@ -115,7 +115,7 @@ class DatabasePool:
     async def _new(self) -> str:
         name = f"test_{uuid.uuid4().hex}"
         url = await new_database(self.server_url, name, template=_PREPARED)
-        connection = await asyncpg.connect(url, timeout=30)
+        connection = await asyncpg.connect(url, timeout=180)
         try:
             self._shapes[url] = await connection.fetchval(_SHAPE)
         finally:
@@ -124,7 +124,7 @@ class DatabasePool:
 
 
 async def _make_months(url: str) -> None:
-    connection = await asyncpg.connect(url, timeout=30)
+    connection = await asyncpg.connect(url, timeout=180)
     try:
         for month in months_to_make(dt.datetime.now(dt.UTC)):
             for records in RecordClass:
@@ -135,7 +135,7 @@ async def _make_months(url: str) -> None:
 
 async def _emptied(url: str, shape: str) -> bool:
     """Cut off whoever is connected and delete all rows; False where more than rows has changed."""
-    connection = await asyncpg.connect(url, timeout=30)
+    connection = await asyncpg.connect(url, timeout=180)
     try:
         await connection.execute(_CUT_OFF)
         if await connection.fetchval(_SHAPE) != shape:

@@ -24,16 +24,17 @@ async def eventually(
 async def eventually(fact: Callable[[], T], within: float = ..., what: str = ...) -> T: ...
 
 
-async def eventually(fact: Callable[[], Any], within: float = 30, what: str = "") -> Any:
-    """Return the first truthy answer of `fact`; an AssertionError inside it means "not yet".
+async def eventually(fact: Callable[[], Any], within: float = 120, what: str = "") -> Any:
+    """Return the first truthy answer of `fact`.
 
-    Fails with the last answer seen. The deadline is generous on purpose: it ends a test that would
-    hang, and says nothing about how fast something ought to be.
+    An AssertionError or a missing key inside it means "not yet". Fails with the last answer seen.
+    The deadline is generous on purpose: it ends a test that would hang, and says nothing about how
+    fast something ought to be.
     """
     deadline, pause = time.monotonic() + within, _LOOK_FIRST
     while True:
         seen = await _look(fact)
-        if not isinstance(seen, AssertionError) and seen:
+        if not isinstance(seen, Exception) and seen:
             return seen
         if time.monotonic() > deadline:
             name = what or getattr(fact, "__name__", repr(fact))
@@ -46,5 +47,5 @@ async def _look(fact: Callable[[], Any]) -> Any:
     try:
         seen = fact()
         return await seen if inspect.isawaitable(seen) else seen
-    except AssertionError as error:
+    except (AssertionError, LookupError) as error:
         return error

@@ -18,7 +18,7 @@ from playground.browser import CHROMIUM_FLAGS, chromium_program
 
 __all__ = ["chromium", "context_of", "expect", "fill_login", "login_state"]
 
-WAIT_MS = 30_000
+WAIT_MS = 90_000
 """Generous: it ends a test that would hang, and says nothing about how fast a page is."""
 
 

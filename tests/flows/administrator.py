@@ -47,7 +47,7 @@ class Administrator:
             found: dict[str, Any] = await self.call("GET", f"/tasks/{task['id']}")
             return found if found["finishedAt"] else None
 
-        found: dict[str, Any] = await eventually(ended, within=40, what=f"end of {path}")
+        found: dict[str, Any] = await eventually(ended, within=120, what=f"end of {path}")
         return found
 
 

@@ -46,7 +46,7 @@ class AgentFixture:
             self.agent = Agent(parts=parts, identity="flow-test")
             task = asyncio.create_task(self.agent.run())
             try:
-                await eventually(lambda: self.agent.acting.is_set() or task.done(), within=60)
+                await eventually(lambda: self.agent.acting.is_set() or task.done(), within=120)
                 assert self.agent.acting.is_set(), task.exception()
                 yield self.agent
             finally:
@@ -84,7 +84,7 @@ class AgentFixture:
         return await self.api.get(f"{self._applications}/{name}")
 
     async def until(
-        self, fact: Callable[[dict[str, Any]], Any], *, app: str, within: float = 40
+        self, fact: Callable[[dict[str, Any]], Any], *, app: str, within: float = 120
     ) -> dict[str, Any]:
         """Wait until `fact` holds for the Application as the API server has it."""
         seen: dict[str, Any] = {}
@@ -101,7 +101,7 @@ class AgentFixture:
         return seen
 
     async def until_synced(
-        self, name: str, *, health: str = "Healthy", within: float = 40
+        self, name: str, *, health: str = "Healthy", within: float = 120
     ) -> dict[str, Any]:
         return await self.until(lambda app: is_synced(app, health=health), app=name, within=within)
 

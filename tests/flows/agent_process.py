@@ -30,7 +30,7 @@ from tests.support import eventually
 ROOT = REPOSITORY
 AGENT = ("-c", "from cli.main import main; main()", "agent", "run")
 NO_KEY = CommandKey()
-_TIMEOUT = aiohttp.ClientTimeout(total=5)
+_TIMEOUT = aiohttp.ClientTimeout(total=20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +119,7 @@ def prepared(
         command=(sys.executable, *command),
         folder=agent_fixture.settings.state_dir.parent / "agents",
         environment={**_environment(agent_fixture.settings, port, metrics_port), **environment},
-        ready_within=60.0,
+        ready_within=120.0,
         stop_grace=20.0,
     )
     metrics_url = f"http://127.0.0.1:{metrics_port}"

@@ -80,12 +80,12 @@ async def replaced(
                 "GITOPS_NATS_URL": nats_url,
                 "GITOPS_SANDBOX_BINARY": str(sandbox_binary),
             },
-            ready_within=60.0,
+            ready_within=120.0,
             stop_grace=30.0,
         )
         process = ChildProcess(program, answers_ok(f"http://127.0.0.1:{port}/leaderz"))
         await process.start()
-        await eventually(lambda: is_synced(fake_service), within=60, what="web in sync")
+        await eventually(lambda: is_synced(fake_service), within=120, what="web in sync")
         yield ReplacedCluster(first=first, process=process, fake_service=fake_service)
         await process.stop()
 
@@ -115,7 +115,7 @@ async def test_another_cluster_with_higher_versions_is_read_anew_and_nothing_is_
     )
     assert fake_service.hellos[-1].epoch != before.epoch
     await eventually(
-        lambda: apps_of(fake_service) == {"other"}, within=60, what="only its application"
+        lambda: apps_of(fake_service) == {"other"}, within=120, what="only its application"
     )
     assert "web" not in {
         name_of(item) for item in fake_service.items[heard:] if item.type == _APPLICATION

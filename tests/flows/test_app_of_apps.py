@@ -53,7 +53,7 @@ async def grown_by_waves(agent: AgentFixture) -> None:
     async def first_is_deployed() -> bool:
         return await agent.get("services/front") is not None
 
-    await eventually(first_is_deployed, within=40)
+    await eventually(first_is_deployed, within=120)
     await agent.until(
         lambda app: app["status"].get("health", {}).get("status") == "Progressing", app="first"
     )

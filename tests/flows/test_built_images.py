@@ -71,7 +71,7 @@ def test_nothing_in_an_image_belongs_to_its_user_but_its_state(
         ["find", str(files), "-uid", str(USER), "-not", "-path", str(files)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=True,
     ).stdout.split()
     owned = {f"/{os.path.relpath(one, files)}" for one in found}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from service.store.tables import applications, tasks
 from tests.flows.agent_fixture import AgentFixture, config_map
@@ -40,9 +42,18 @@ async def test_every_task_of_a_bulk_request_of_500_ends(linked_agent: LinkedAgen
     answer = await admin.call("POST", "/applications/bulk/refresh", {"filter": {}})
     expected = {task["id"] for task in answer["tasks"]}
     assert len(expected) == COUNT
-    succeeded = (tasks.c.id.in_(expected), tasks.c.phase == "succeeded")
 
-    async def ended() -> bool:
-        return await linked_agent.running_service.count(tasks, *succeeded) == COUNT
+    async def phases() -> dict[str, int]:
+        query = select(tasks.c.phase, tasks.c.code).where(tasks.c.id.in_(expected))
+        async with linked_agent.running_service.service.dependencies.engine.connect() as connection:
+            rows = (await connection.execute(query)).all()
+        return Counter(
+            row.phase if row.phase == row.code else f"{row.phase} {row.code}" for row in rows
+        )
 
-    await eventually(ended, within=300, what="the end of every task as succeeded")
+    async def succeeded() -> bool:
+        counted = await phases()
+        assert counted == {"succeeded": COUNT}, counted
+        return True
+
+    await eventually(succeeded, within=600, what="the end of every task as succeeded")

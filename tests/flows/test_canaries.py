@@ -83,14 +83,14 @@ async def test_no_planted_secret_is_in_a_log_or_on_a_page(
             await linked_agent.apply_app(
                 "other", "web", source={"helm": {"parameters": parameters}}
             )
-            shown = await eventually(lambda: synced(fake_service), within=60)
+            shown = await eventually(lambda: synced(fake_service), within=120)
             places = {"id": shown["id"], "namespace": linked_agent.destination}
             pages = {path: await page(fake_service, path.format(**places)) for path in PAGES}
             linked_agent.repository.commit(
                 {"web/db.yaml": broken}, message=f"see https://me:{canary}@host/x"
             )
             await eventually(
-                lambda: refused(fake_service), within=60, what="the broken file is told"
+                lambda: refused(fake_service), within=120, what="the broken file is told"
             )
             pages |= {
                 f"{path} later": await page(fake_service, path.format(**places)) for path in PAGES

@@ -39,7 +39,7 @@ async def until(linked_agent: LinkedAgent, noun: str, status: str) -> dict[str, 
         found[:] = await linked_agent.admin.items(f"/{noun}")
         return [one["status"] for one in found] == [status]
 
-    await eventually(seen, within=40, what=f"{noun} {status!r}")
+    await eventually(seen, within=120, what=f"{noun} {status!r}")
     return found[0]
 
 
@@ -99,4 +99,4 @@ async def until_clusters(linked_agent: LinkedAgent, *names: str) -> None:
     async def listed() -> bool:
         return [one["name"] for one in await linked_agent.admin.items("/clusters")] == list(names)
 
-    await eventually(listed, within=40, what=f"clusters {names}")
+    await eventually(listed, within=120, what=f"clusters {names}")

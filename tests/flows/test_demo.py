@@ -72,8 +72,8 @@ async def test_an_interrupted_demo_leaves_no_process_and_no_file(
     folder: Path, control_plane: object
 ) -> None:
     demo = await started(folder)
-    await eventually(lambda: len(processes_of(folder)) > 3, within=60)
+    await eventually(lambda: len(processes_of(folder)) > 3, within=120)
     demo.send_signal(signal.SIGINT)
     await asyncio.wait_for(demo.communicate(), 60)
-    await eventually(lambda: not processes_of(folder), within=30)
+    await eventually(lambda: not processes_of(folder), within=120)
     assert not list(folder.glob("gitops-demo-*"))

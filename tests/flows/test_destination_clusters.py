@@ -70,9 +70,9 @@ async def test_an_application_lives_in_another_cluster(
     assert status.endswith(" 1.0")
 
     await second.edit("two", a="by hand")
-    await eventually(lambda: has_data(second, "two", a="1"), within=40, what="the drift healed")
+    await eventually(lambda: has_data(second, "two", a="1"), within=120, what="the drift healed")
     await agent.delete_app("one")
-    await eventually(lambda: is_gone(second, "one"), within=40, what="its object deleted")
+    await eventually(lambda: is_gone(second, "one"), within=120, what="its object deleted")
     assert await second.get("two")
     assert await agent.get("configmaps/one") is None
     assert await agent.get("configmaps/two") is None

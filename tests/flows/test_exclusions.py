@@ -40,7 +40,7 @@ async def test_an_excluded_kind_is_neither_compared_applied_nor_pruned(agent: Ag
     async def pruned() -> bool:
         return await agent.get("services/web") is None
 
-    await eventually(pruned, within=40)
+    await eventually(pruned, within=120)
 
 
 async def test_an_installation_id_holds_automated_syncs(agent: AgentFixture) -> None:

@@ -67,10 +67,10 @@ async def test_a_cluster_that_stands_still_delays_no_other(
     with stopped(elsewhere):
         agent.commit({f"{app}/web.yaml": config_map(app, a="2") for app in (*there, "here")})
         await eventually(
-            lambda: has_data(agent, "here", a="2"), within=40, what="the other cluster's push"
+            lambda: has_data(agent, "here", a="2"), within=120, what="the other cluster's push"
         )
         failed = await agent.until(
-            lambda app: "ComparisonError" in conditions(app), app=there[0], within=60
+            lambda app: "ComparisonError" in conditions(app), app=there[0], within=120
         )
         assert "'prod'" in conditions(failed)["ComparisonError"]
         assert "did not answer in time" in conditions(failed)["ComparisonError"]
@@ -99,7 +99,7 @@ async def test_a_user_without_rights_is_reported_of_and_works_when_it_has_them(
     await limited_user(second, verbs=["*"])
     await agent.until_synced("web", within=120)
     await second.edit("web", a="by hand")
-    await eventually(lambda: healed(second), within=40, what="the drift healed")
+    await eventually(lambda: healed(second), within=120, what="the drift healed")
     await agent.apply_app("far", "far", destination=second.destination(), syncPolicy=HEALING)
     denied = await agent.until(lambda app: "SyncError" in conditions(app), app="far")
     assert "add 'default' to `namespaces`" in conditions(denied)["SyncError"]
@@ -121,15 +121,15 @@ async def test_the_state_of_a_cluster_is_reported_with_its_version_and_applicati
 
         await eventually(
             lambda: is_reported("Unknown", "has no applications"),
-            within=40,
+            within=120,
             what="an unused cluster",
         )
         await agent.apply_app("web", "web", destination=second.destination(), syncPolicy=HEALING)
-        await eventually(lambda: is_reported("Successful", ""), within=40, what="a used cluster")
+        await eventually(lambda: is_reported("Successful", ""), within=120, what="a used cluster")
         await agent.until_synced("web")
         await register(agent, "prod", token_config(second.cluster, "expired"), **identity)
         await eventually(
-            lambda: is_reported("Failed", "Unauthorized"), within=60, what="a refused token"
+            lambda: is_reported("Failed", "Unauthorized"), within=120, what="a refused token"
         )
 
 

@@ -67,7 +67,7 @@ async def test_a_sync_goes_on_after_crashes_of_the_api_server_and_applies_nothin
         await control_plane.start_api_server()
         await open_gate(agent, wave)
     app = await agent.until(
-        lambda app: is_synced(app) and phase(app) == "Succeeded", app="web", within=60
+        lambda app: is_synced(app) and phase(app) == "Succeeded", app="web", within=120
     )
     assert [one["revision"] for one in app["status"]["history"]] == [sha]
     assert conditions(app) == {}
@@ -106,7 +106,7 @@ spec: {{type: LoadBalancer, selector: {{app: none}}, ports: [{{port: 80}}]}}
 async def open_gate(agent: AgentFixture, wave: int) -> None:
     """As the cloud's controller would: the wave is applied and waits for nothing else."""
     name = f"gate-{wave}"
-    await eventually(lambda: agent.get(f"services/{name}"), within=60)
+    await eventually(lambda: agent.get(f"services/{name}"), within=120)
     path = f"/api/v1/namespaces/{agent.destination}/services/{name}/status"
     status = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}
     await agent.api.patch(path, {"status": status})
@@ -125,7 +125,7 @@ async def until_there(agent: AgentFixture, number: int) -> int:
         count = len(agent.parts.live.tracked(web))
         return count if count >= number else 0
 
-    return await eventually(there, within=60)
+    return await eventually(there, within=120)
 
 
 def ours(live: dict[str, Any]) -> list[dict[str, Any]]:

@@ -135,7 +135,7 @@ async def troubled(linked_agent: LinkedAgent) -> None:
         assert set(reported.values()) >= expected, reported
         return True
 
-    await eventually(seen, within=60)
+    await eventually(seen, within=120)
 
 
 async def edited_by_hand(linked_agent: LinkedAgent) -> None:
@@ -147,7 +147,7 @@ async def edited_by_hand(linked_agent: LinkedAgent) -> None:
         found = await linked_agent.admin.items("/applications")
         return next((str(it["id"]) for it in found if it["name"] == "edited" and it["sync"]), "")
 
-    await eventually(reported, within=60)
+    await eventually(reported, within=120)
     await linked_agent.admin.order(
         "POST", f"/applications/{await reported()}/sync", {"prune": True}
     )
@@ -234,7 +234,7 @@ async def fixture_service() -> AsyncIterator[Ask]:
                     )
                     return await response.json()
 
-            await eventually(lambda: answers(http), within=60, what="the fixture service")
+            await eventually(lambda: answers(http), within=120, what="the fixture service")
             yield ask
     finally:
         program.terminate()

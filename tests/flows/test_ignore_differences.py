@@ -53,7 +53,7 @@ async def drift_is_healed(agent: AgentFixture, health: str = "Suspended") -> Non
         live = await agent.get("configmaps/a")
         return live is not None and live["data"]["key"] == "git"
 
-    await eventually(healed, within=40)
+    await eventually(healed, within=120)
     await agent.until(
         lambda app: is_synced(app, health=health) and "operation" not in app, app="web"
     )
@@ -157,7 +157,7 @@ async def test_rules_of_the_settings_are_followed_live(agent: AgentFixture) -> N
         live = await agent.get("configmaps/b")
         return live is not None and live["data"]["shown"] == "git"
 
-    await eventually(healed, within=40)
+    await eventually(healed, within=120)
 
 
 RESPECTING = {**HEALING, "syncOptions": ["RespectIgnoreDifferences=true"]}

@@ -136,7 +136,7 @@ async def process(site: InstallSite, deployment: Object) -> AgentProcess:
         command=(sys.executable, *AGENT[:-2], *container["args"]),
         folder=site.folder / "agent",
         environment={**variables(site, container, folders), **here},
-        ready_within=60.0,
+        ready_within=120.0,
         stop_grace=20.0,
     )
     return AgentProcess(

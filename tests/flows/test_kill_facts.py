@@ -44,12 +44,12 @@ async def test_every_transition_has_its_fact_once(stopped_agent: AgentFixture, n
         published = await facts(bus, OperationFinished)
         async with agent_process(agent):
             app = await agent.until_synced("web")
-            await eventually(lambda: all_done(bus), within=60)
+            await eventually(lambda: all_done(bus), within=120)
         assert operation_ids(left) == operation_ids(app)
         assert published == []
         await assert_published_once(bus, app)
         async with agent_process(agent, "third"):
-            await eventually(lambda: all_done(bus), within=60)
+            await eventually(lambda: all_done(bus), within=120)
         await assert_published_once(bus, app)
 
 
@@ -82,7 +82,7 @@ async def test_a_status_whose_answer_was_lost_has_its_facts_once(
         await a_fact(bus, OperationFinished)
         await a_fact(bus, HealthAssessed, status=app["status"]["health"]["status"])
     async with agent.running():
-        await eventually(lambda: all_done(agent.parts.bus), within=60)
+        await eventually(lambda: all_done(agent.parts.bus), within=120)
         await assert_published_once(agent.parts.bus, app)
 
 
@@ -115,7 +115,7 @@ async def test_the_end_of_an_application_is_told_once(stopped_agent: AgentFixtur
         for name in ("second", "third"):
             async with agent_process(agent, name):
                 await a_fact(bus, AppDeleted)
-                await eventually(lambda: all_done(bus), within=60)
+                await eventually(lambda: all_done(bus), within=120)
         assert len(await facts(bus, AppDeleted)) == 1
 
 
@@ -130,5 +130,5 @@ async def test_an_application_without_finalizer_has_its_end_told(
         await agent.delete_app("web")
         await a_fact(bus, AppDeleted)
     async with agent_process(agent, "second"), bus_of(agent.settings) as bus:
-        await eventually(lambda: all_done(bus), within=60)
+        await eventually(lambda: all_done(bus), within=120)
         assert len(await facts(bus, AppDeleted)) == 1

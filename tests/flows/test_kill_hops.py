@@ -130,7 +130,7 @@ async def test_what_was_not_acknowledged_is_delivered_again_and_done_once(
         assert await agent.get("configmaps/b") is None
         async with agent_process(agent):
             assert_deployed_once(await agent.until_synced("hand"), sha)
-            await eventually(lambda: all_done(bus), within=60)
+            await eventually(lambda: all_done(bus), within=120)
             assert_deployed_once(await agent.until_synced("web"), sha)
             assert await agent.get("configmaps/a") == before
         assert await dead_letters(bus) == []

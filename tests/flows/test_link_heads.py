@@ -31,7 +31,7 @@ async def test_an_audit_that_was_cut_is_contradicted_by_the_agents_cluster(
     await eventually(is_anchored)
     _, before = await linked_agent.running_service.call("GET", "/audit/verify")
     assert (before["ok"], before["anchors"] > 0) == (True, True), before
-    owner = await asyncpg.connect(database_url, timeout=10)
+    owner = await asyncpg.connect(database_url, timeout=180)
     await owner.execute("ALTER TABLE audit DISABLE TRIGGER audit_append_only")
     await owner.execute("DELETE FROM audit")
     await owner.execute("DELETE FROM audit_anchors")

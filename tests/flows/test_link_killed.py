@@ -64,7 +64,7 @@ async def process(
             "GITOPS_LINK_URL": fake_service.url,
             "GITOPS_LINK_TOKEN_FILE": str(token),
         },
-        ready_within=60.0,
+        ready_within=120.0,
         stop_grace=30.0,
     )
     child = ChildProcess(program, answers_ok(f"http://127.0.0.1:{port}/leaderz"))
@@ -96,7 +96,7 @@ async def test_a_killed_agent_ends_each_task_once(
         await asyncio.sleep(chance.uniform(0, 0.4))  # where in its work the kill hits it
         process.kill()
         await process.start()
-        await eventually(lambda: len(fake_service.hellos) > before, within=60)  # noqa: B023  awaited here
+        await eventually(lambda: len(fake_service.hellos) > before, within=120)  # noqa: B023  awaited here
         await eventually_ended(fake_service, sync)
     await quiet(fake_service)
     app = await agent.app("web")
@@ -117,4 +117,4 @@ async def eventually_ended(fake_service: FakeService, sync: LinkTask) -> None:
         await asyncio.sleep(0.3)  # an offer a moment is enough
         return fake_service.results.get(sync.id)
 
-    await eventually(ended, within=60)
+    await eventually(ended, within=120)

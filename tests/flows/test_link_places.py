@@ -58,7 +58,7 @@ async def until_running(admin: Administrator, **expected: tuple[int, int]) -> No
     async def seen() -> bool:
         return await running(admin) == images
 
-    await eventually(seen, within=60, what=f"instances {images}")
+    await eventually(seen, within=120, what=f"instances {images}")
 
 
 async def deliver(linked_agent: LinkedAgent, manifest: str) -> str:

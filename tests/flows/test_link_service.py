@@ -64,7 +64,7 @@ async def done(running_service: RunningService, arguments: TaskArguments, subjec
     tasks = running_service.service.dependencies.tasks
     async with running_service.service.dependencies.engine.begin() as connection:
         task = await tasks.submit(connection, new)
-    ended = await tasks.result(task, within=40)
+    ended = await tasks.result(task, within=120)
     assert ended is not None
     return ended
 
@@ -132,7 +132,7 @@ async def test_a_session_is_renewed_while_the_link_stays(
         (row,) = await eventually(lambda: enrolled(running_service))
         began = row.fence
         until = now() + timedelta(seconds=10)
-        await eventually(lambda: has_passed(until), within=30)
+        await eventually(lambda: has_passed(until), within=120)
         ended = await done(running_service, RefreshArguments(), f"{linked_agent.namespace}/nothing")
         (row,) = await running_service.rows(agents)
     assert ended.code == "not_found"

@@ -52,7 +52,7 @@ async def seen(linked_agent: LinkedAgent, **expected: Any) -> dict[str, Any]:
         last[:] = await linked_agent.admin.items("/applications")
         return any(all(it[name] == value for name, value in expected.items()) for it in last)
 
-    await eventually(holds, within=40, what=f"{expected} in {last}")
+    await eventually(holds, within=120, what=f"{expected} in {last}")
     return last[0]
 
 
@@ -85,7 +85,7 @@ async def test_commits_are_shown_where_no_fact_told_of_them(linked_agent: Linked
         commits = [it["commit"] for it in (last[0]["running"], last[0]["wanted"])]
         return all(it["id"] == sha and it["author"] and it["message"] for it in commits)
 
-    await eventually(shown, within=40, what=f"both commits in {last}")
+    await eventually(shown, within=120, what=f"both commits in {last}")
     assert last[0]["running"]["commit"]["time"]
 
 
@@ -136,10 +136,10 @@ async def test_a_rollback_says_so_until_it_ends(linked_agent: LinkedAgent) -> No
         (found,) = await admin.items("/applications")
         return bool(found["running"]["rolledBack"])
 
-    await eventually(rolled_back, within=40)
-    await eventually(lambda: apart(linked_agent, (first, "one"), (second, "two")), within=40)
+    await eventually(rolled_back, within=120)
+    await eventually(lambda: apart(linked_agent, (first, "one"), (second, "two")), within=120)
     await admin.order("POST", f"/applications/{id_}/sync", {})
-    await eventually(lambda: ended(linked_agent), within=40)
+    await eventually(lambda: ended(linked_agent), within=120)
 
 
 async def apart(

@@ -101,7 +101,7 @@ async def test_an_application_removes_nothing_that_its_project_does_not_permit(
     assert "limited" in conditions(app)["DeletionError"]
     assert await agent.get("configmaps/a") is not None
     await limit(agent)
-    await eventually(lambda: agent.known("web") is None, within=60, what="the end of it")
+    await eventually(lambda: agent.known("web") is None, within=120, what="the end of it")
     assert await agent.get("configmaps/a") is None
 
 

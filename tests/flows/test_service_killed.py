@@ -56,7 +56,7 @@ async def order(fake_service: DemoService, application: str, key: str) -> str:
         assert answer.status == 202, body
         return str(body["task"]["id"])
 
-    return await eventually(answered, within=60, what="an answer to the command")
+    return await eventually(answered, within=120, what="an answer to the command")
 
 
 async def ended(fake_service: DemoService, task: str) -> dict[str, Any]:

@@ -50,7 +50,7 @@ from bus.link.digest import content_hash, in_buckets, root_of_members
 
 T = TypeVar("T")
 F = TypeVar("F", bound=DownFrame)
-_TIMEOUT = aiohttp.ClientTimeout(total=30)
+_TIMEOUT = aiohttp.ClientTimeout(total=120)
 _FRAMES: msgspec.json.Decoder[DownFrame] = msgspec.json.Decoder(DownFrame)
 CLUSTER = "cluster-1"
 TIME = "2026-11-21T10:00:00Z"
@@ -143,7 +143,7 @@ class AgentConnection:
     async def send(self, frame: UpFrame) -> None:
         await self.socket.send_str(msgspec.json.encode(frame).decode())
 
-    async def receive(self, within: float = 20) -> DownFrame:
+    async def receive(self, within: float = 90) -> DownFrame:
         """Raises ConnectionError at the end, with the code and the reason."""
         message = await self.socket.receive(timeout=within)
         if message.type is not aiohttp.WSMsgType.TEXT:

@@ -40,7 +40,7 @@ async def test_two_replicas_may_migrate_at_once(postgres_url: str) -> None:
     "change", ["UPDATE audit SET actor = 'you'", "DELETE FROM audit", "TRUNCATE audit"]
 )
 async def test_audit_refuses_change(database_url: str, change: str) -> None:
-    connection = await asyncpg.connect(database_url, timeout=10)
+    connection = await asyncpg.connect(database_url, timeout=180)
     try:
         await connection.execute(_ACCOUNT)
         await connection.execute(_RECORD)
@@ -69,7 +69,7 @@ _PLACES = "SELECT event_id, tableoid::regclass::text AS place FROM facts ORDER B
 async def test_rows_from_before_move_into_the_partition_of_their_month(postgres_url: str) -> None:
     url = await new_database(postgres_url, f"moved_{uuid.uuid4().hex}")
     await asyncio.to_thread(command.upgrade, alembic_config(url), "0007")
-    connection = await asyncpg.connect(url, timeout=10)
+    connection = await asyncpg.connect(url, timeout=180)
     try:
         for statement in (_ACCOUNT, _RECORD, _AGENT, _DRIFT):
             await connection.execute(statement)

@@ -22,7 +22,7 @@ from tests.service.service_fixture import RunningService, open_service, settings
 async def role_url(database_url: str) -> AsyncIterator[str]:
     """The database as a role of its own sees it."""
     role = f"service_{new_id().replace('-', '')}"
-    owner = await asyncpg.connect(database_url, timeout=10)
+    owner = await asyncpg.connect(database_url, timeout=180)
     await owner.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     await grant(database_url, role)
     parts = urlsplit(database_url)
@@ -75,7 +75,7 @@ async def test_the_services_role_makes_and_drops_partitions_by_the_owners_functi
 async def test_the_services_role_cannot_change_the_record(role_url: str, statement: str) -> None:
     async with open_service(settings(role_url)) as service:
         await RunningService(service).enrolled()
-    connection = await asyncpg.connect(role_url, timeout=10)
+    connection = await asyncpg.connect(role_url, timeout=180)
     try:
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await connection.execute(statement)

@@ -57,7 +57,7 @@ class Hostile:
             await self.link.fake_service.send(Offer(task=task))
             return results.get(task.id, [])
 
-        return (await eventually(ended, within=60, what=f"end of {kind}"))[0]
+        return (await eventually(ended, within=120, what=f"end of {kind}"))[0]
 
     def task(self, kind: TaskKind, name: str, /, **fields: Any) -> LinkTask:
         return LinkTask(

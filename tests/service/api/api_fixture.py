@@ -178,7 +178,7 @@ class ApiFixture:
         """As the agent of the newest task would."""
         task = tables.tasks
         query = select(task.c.id).where(task.c.phase == "queued").order_by(task.c.id.desc())
-        async with asyncio.timeout(10), self.engine.connect() as connection:
+        async with asyncio.timeout(60), self.engine.connect() as connection:
             while (found := await connection.scalar(query.limit(1))) is None:
                 await connection.rollback()
                 await asyncio.sleep(0.01)

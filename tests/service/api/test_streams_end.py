@@ -22,7 +22,7 @@ from tests.service.api.api_fixture import API, PASSWORD, ApiFixture, ApiPerson
 from tests.service.counted_statements import Statements
 from tests.support import eventually
 
-_WITHIN = 15.0
+_WITHIN = 90.0
 
 
 @dataclass

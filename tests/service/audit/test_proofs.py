@@ -91,7 +91,7 @@ async def running_service(database_url: str) -> AsyncIterator[RunningService]:
 
 @pytest.fixture
 async def owner(database_url: str) -> AsyncIterator[Owner]:
-    connection = await asyncpg.connect(database_url, timeout=10)
+    connection = await asyncpg.connect(database_url, timeout=180)
     yield Owner(connection)
     await connection.close()
 

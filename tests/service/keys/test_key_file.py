@@ -203,7 +203,7 @@ async def test_the_key_of_another_database_is_refused(database_url: str, tmp_pat
 
 async def as_before_keys(database_url: str) -> None:
     """Make the database look as an earlier version left it: its owner can always do that."""
-    connection = await asyncpg.connect(database_url, timeout=10)
+    connection = await asyncpg.connect(database_url, timeout=180)
     await connection.execute("ALTER TABLE audit DISABLE TRIGGER audit_append_only")
     await connection.execute("UPDATE audit SET signature = '', key_id = ''")
     await connection.execute("UPDATE agent_keys SET mac = '', key_id = ''")

@@ -30,7 +30,7 @@ from service.wiring import provide_api
 from tests.service.api.api_fixture import ApiFixture
 from tests.service.service_fixture import key_file, settings
 
-_WITHIN = 20.0
+_WITHIN = 90.0
 
 
 @dataclass

@@ -298,7 +298,7 @@ async def kept(running_service: RunningService, account: str) -> list[tuple[int,
 
 
 async def as_owner(url: str, statement: str, *values: str) -> None:
-    connection = await asyncpg.connect(url, timeout=10)
+    connection = await asyncpg.connect(url, timeout=180)
     try:
         await connection.execute("ALTER TABLE audit DISABLE TRIGGER USER")
         await connection.execute(statement, *values)

@@ -144,7 +144,7 @@ async def test_any_nats_client_can_subscribe(nats_url: str, bus: Bus) -> None:
     subscription = await client.subscribe(f"{bus.scope.prefix}.fact.app.compared.>")
     await client.flush()
     (event_id,) = await bus.publish(compared(app(1), 1))
-    message = await subscription.next_msg(timeout=10)
+    message = await subscription.next_msg(timeout=180)
     envelope, fact = decode(message.headers, message.data)
     await client.close()
     assert fact == compared(app(1), 1)

@@ -162,7 +162,7 @@ async def test_a_drain_does_not_wait_for_a_nats_that_is_away(own_nats: Server) -
     routes = [route_of(always_open(), event) for event in events]
     async with Bus.open(settings_of(own_nats.url)) as bus:
         await bus.provision()
-        async with asyncio.timeout(15), dispatching(bus, *routes):
+        async with asyncio.timeout(60), dispatching(bus, *routes):
             own_nats.kill()
             await eventually(lambda: not bus.is_connected)
 

@@ -98,7 +98,7 @@ async def open_site(**limits: float) -> AsyncIterator[ServedApplication]:
 async def ended(reader: asyncio.StreamReader) -> bool:
     """The server has ended the connection; what it sent before is thrown away."""
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while await reader.read(MIB):
                 pass
     except ConnectionResetError:
@@ -107,7 +107,7 @@ async def ended(reader: asyncio.StreamReader) -> bool:
 
 
 async def head_of(reader: asyncio.StreamReader) -> bytes:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         return await reader.readuntil(b"\r\n")
 
 

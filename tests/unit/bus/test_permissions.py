@@ -111,7 +111,7 @@ async def the_bridge_reports(bridge: Bus) -> None:
     reported: asyncio.Queue[object] = asyncio.Queue()
     inbox = bridge.fact_inbox(REPORT_READER, reported.put)
     await inbox.open()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await reported.get()
     await inbox.close()
     outbox = bridge.outbox()

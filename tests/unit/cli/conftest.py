@@ -59,7 +59,7 @@ def gitops(tmp_path: Path) -> Gitops:
             | {name: str(value) for name, value in variables.items()},
             input=stdin,
             capture_output=True,
-            timeout=60,
+            timeout=180,
             check=False,
         )
         return Ran(ended.returncode, ended.stdout.decode(), ended.stderr.decode())

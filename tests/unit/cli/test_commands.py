@@ -42,7 +42,7 @@ def test_help_imports_nothing_heavy() -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=True,
     )
 
@@ -61,7 +61,7 @@ def test_offline_commands_do_not_import_the_cluster_client(module: str) -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=True,
     )
 
@@ -191,7 +191,7 @@ def test_a_reader_who_leaves_is_no_failure(words: str) -> None:
     )
     assert process.stdout is not None
     process.stdout.close()
-    _, err = process.communicate(b"\n", timeout=60)
+    _, err = process.communicate(b"\n", timeout=180)
     assert (process.returncode, err) == (0, b"")
 
 

@@ -109,7 +109,7 @@ def test_bash_completes_with_the_script(on_path: Path, line: str, found: list[st
         'complete -p gitops >&2; _gitops; printf "%s\\n" "${COMPREPLY[@]}"'
     )
     ran = subprocess.run(
-        ["bash", "-c", program], capture_output=True, text=True, timeout=60, check=True
+        ["bash", "-c", program], capture_output=True, text=True, timeout=180, check=True
     )
     assert ran.stdout.split() == found, ran.stderr
 

@@ -176,7 +176,7 @@ def typed(service: ServiceFixture, password: str) -> tuple[int, str, str]:
         assert process.stderr is not None
         asked = os.read(process.stderr.fileno(), 100)
         os.write(ours, f"{password}\n".encode())
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=180)
     shown = os.read(ours, 1000) if select.select([ours], [], [], 0)[0] else b""
     os.close(ours)
     os.close(theirs)

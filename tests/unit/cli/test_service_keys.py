@@ -55,7 +55,7 @@ async def test_a_role_is_granted_what_the_service_needs(
         "GITOPS_SERVICE_DATABASE_URL": database_url,
         "GITOPS_SERVICE_KEY_FILE": str(file),
     }
-    connection = await asyncpg.connect(database_url, timeout=10)
+    connection = await asyncpg.connect(database_url, timeout=180)
     await connection.execute('CREATE ROLE "odd ""role"')
     try:
         done = await asyncio.to_thread(gitops, "service", "grant-role", 'odd "role', **environment)

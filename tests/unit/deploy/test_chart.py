@@ -181,7 +181,7 @@ def try_nats_with(config: str, folder: Path) -> None:
     file.write_text(config)
     users = users_of(AgentScope("default", "agent"), new_seeds())
     (folder / SERVER_PART).write_text(authorization(users))
-    subprocess.run([nats_binary(), "--config", file, "-t"], check=True, timeout=30)
+    subprocess.run([nats_binary(), "--config", file, "-t"], check=True, timeout=180)
 
 
 async def test_the_nats_here_lets_in_only_whom_the_agent_named(sandbox: Sandbox) -> None:

@@ -60,7 +60,7 @@ def run_tool(tool: str, *words: str) -> tuple[int, str]:
     """Its exit code and what it printed; the tool is one of our environment."""
     command = [str(Path(sys.executable).parent / tool), *words]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=60, check=False, cwd=ROOT
+        command, capture_output=True, text=True, timeout=180, check=False, cwd=ROOT
     )
     return done.returncode, done.stdout
 
@@ -175,7 +175,7 @@ def test_the_copied_packages_need_no_other() -> None:
         "import cli.local.run, cli.local.check, cli.local.render"
     )
     command = [sys.executable, "-c", program, *missing]
-    subprocess.run(command, check=True, timeout=60, cwd=ROOT)
+    subprocess.run(command, check=True, timeout=180, cwd=ROOT)
 
 
 @pytest.fixture(scope="module", params=IMAGES)
@@ -193,7 +193,7 @@ def unpacked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
             there.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(here, there)
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(command, check=True, timeout=60, cwd=source, capture_output=True)
+    subprocess.run(command, check=True, timeout=180, cwd=source, capture_output=True)
     (wheel,) = folder.glob("*.whl")
     with ZipFile(wheel) as archive:
         archive.extractall(folder / "installed")
@@ -217,6 +217,6 @@ def test_the_wheel_has_what_its_commands_need(unpacked: Path) -> None:
     command = [sys.executable, "-c", program]
     environment = {"PYTHONPATH": str(unpacked)}
     ran = subprocess.run(
-        command, check=True, timeout=60, cwd=unpacked, env=environment, capture_output=True
+        command, check=True, timeout=180, cwd=unpacked, env=environment, capture_output=True
     )
     assert str(unpacked) in ran.stdout.decode()

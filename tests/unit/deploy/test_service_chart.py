@@ -183,7 +183,7 @@ async def test_two_replicas_of_the_chart_serve_one_database(
     generate(tmp_path / "service.key")
     pod = pod_of(await chart(sandbox, "own-ways"))
     command, environment = started(pod["initContainers"][0], url, tmp_path)
-    migrated = partial(subprocess.run, command, env=environment, check=True, timeout=60)
+    migrated = partial(subprocess.run, command, env=environment, check=True, timeout=180)
     await asyncio.to_thread(migrated)
     ports = (free_port(), free_port())
     async with AsyncExitStack() as stack:
@@ -196,7 +196,7 @@ async def test_two_replicas_of_the_chart_serve_one_database(
                 command=command,
                 folder=tmp_path / str(port),
                 environment=environment,
-                ready_within=60.0,
+                ready_within=120.0,
                 stop_grace=20.0,
             )
             ready = answers_ok(f"http://127.0.0.1:{metrics_port}{probe}")

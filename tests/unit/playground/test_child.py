@@ -12,7 +12,7 @@ from tests.support import eventually
 
 
 def python(
-    folder: Path, script: str, *, grace: float = 5, ready_within: float = 30
+    folder: Path, script: str, *, grace: float = 5, ready_within: float = 120
 ) -> ChildProgram:
     return ChildProgram(
         name="child",

@@ -70,7 +70,7 @@ async def git(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         env={**os.environ, **HERMETIC},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
 

@@ -119,7 +119,7 @@ class FakeService:
     async def connected(self, times: int = 1) -> None:
         await eventually(lambda: len(self.hellos) >= times and self._sockets, what="a link")
 
-    async def do(self, task: LinkTask, within: float = 40) -> TaskResult:
+    async def do(self, task: LinkTask, within: float = 120) -> TaskResult:
         """Offer it until there is a result, as the service does."""
         known = len(self.results.get(task.id, ()))
         await self.send(Offer(task=task))

@@ -72,7 +72,7 @@ async def test_progress_and_end_are_read_from_the_status() -> None:
     fixture.status(state("Running", message="wave 1"))
     assert await fixture.messages.get() == "Running: wave 1"
     fixture.status(state("Succeeded", finishedAt="2026-01-01T00:00:09Z"))
-    ended = await asyncio.wait_for(outcome, 20)
+    ended = await asyncio.wait_for(outcome, 60)
     assert (ended["phase"], ended["finishedAt"]) == ("Succeeded", "2026-01-01T00:00:09Z")
 
 
@@ -83,7 +83,7 @@ async def test_the_fact_counts_where_another_operation_is_in_the_status() -> Non
     fixture.status(state("Running", command="another"))
     assert await fixture.messages.get() == "waits for another operation"
     fixture.finished.add(finished(OperationPhase.SUCCEEDED))
-    ended = await asyncio.wait_for(outcome, 20)
+    ended = await asyncio.wait_for(outcome, 60)
     assert ended == {"phase": OperationPhase.SUCCEEDED, "message": "", "revision": "abc"}
 
 
@@ -101,7 +101,7 @@ async def test_a_deleted_application_ends_the_task() -> None:
     assert await fixture.messages.get() == "accepted"
     fixture.applications.remove_application(WEB)
     with pytest.raises(TaskFailedError, match="argocd/web is gone"):
-        await asyncio.wait_for(outcome, 20)
+        await asyncio.wait_for(outcome, 60)
 
 
 def finished(phase: OperationPhase, message: str = "") -> OperationFinished:

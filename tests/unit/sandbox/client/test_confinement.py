@@ -64,5 +64,5 @@ def test_what_is_missing_is_warned_of() -> None:
 
 
 def test_the_worker_names_the_same_capabilities(sandbox_binary: Path) -> None:
-    ran = subprocess.run([sandbox_binary], input=b"", capture_output=True, check=False, timeout=60)
+    ran = subprocess.run([sandbox_binary], input=b"", capture_output=True, check=False, timeout=180)
     assert all(f'"{one}"'.encode() in ran.stdout for one in Capability)
