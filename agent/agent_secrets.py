@@ -23,6 +23,7 @@ import orjson
 import structlog
 
 from agent.kube.client import KubeClient
+from agent.kube.core_api import secrets_path
 from agent.kube.errors import ConflictError, NotFoundError
 from agent.settings import Settings
 from bus.jetstream.authorization import authorization, new_seed, users_of
@@ -129,7 +130,7 @@ class AgentSecrets:
 
     @property
     def _collection(self) -> str:
-        return f"/api/v1/namespaces/{self.namespace}/secrets"
+        return secrets_path(self.namespace)
 
     def _path(self, name: str) -> str:
         return f"{self._collection}/{name}"

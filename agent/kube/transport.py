@@ -20,7 +20,7 @@ from agent.kube.call_gate import CallGate
 from agent.kube.connection_config import KubeConfigError, KubeConnection
 from agent.kube.errors import read_status, refusal
 from agent.kube.throttle import Throttle
-from bus.redaction import without_user_info
+from bus.redaction import failure_text
 from handlers.ports import ClusterUnreachableError
 
 JSON = "application/json"
@@ -184,8 +184,7 @@ def _translated(url: str) -> Iterator[None]:
         raise ClusterUnreachableError(f"{url}: {error}") from error
     except (aiohttp.ClientError, OSError) as error:
         # A proxy's refusal quotes its URL, with the password in it: not even the cause keeps it.
-        text = without_user_info(str(error)) or type(error).__name__
-        raise ClusterUnreachableError(f"{url}: {text}") from None
+        raise ClusterUnreachableError(f"{url}: {failure_text(error)}") from None
 
 
 def _pause(answer: aiohttp.ClientResponse, body: bytes) -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from agent.kube.core_api import secrets_path
 from agent.kube.watch import WatchTarget
 from agent.store.applications import Applications
 from agent.store.argo_secrets import ArgoSecrets
@@ -111,7 +112,7 @@ def application_sets_of(namespace: str) -> WatchTarget:
 
 
 def secrets_of(namespace: str) -> WatchTarget:
-    return WatchTarget(name="Secret", path=f"/api/v1/namespaces/{namespace}/secrets", query={})
+    return WatchTarget(name="Secret", path=secrets_path(namespace), query={})
 
 
 @dataclass(slots=True)

@@ -5,12 +5,13 @@ finds what stands behind a sensitive name in a text, and `text` joins them, also
 several lines. Objects are walked by `handlers/report/redaction.py`.
 """
 
-from bus.redaction.credentials import HIDDEN, looks_opaque, without_user_info
+from bus.redaction.credentials import HIDDEN, failure_text, looks_opaque, without_user_info
 from bus.redaction.names import is_sensitive, is_sensitive_path
 from bus.redaction.text import masked
 
 __all__ = [
     "HIDDEN",
+    "failure_text",
     "is_sensitive",
     "is_sensitive_path",
     "looks_opaque",

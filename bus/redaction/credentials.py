@@ -70,6 +70,11 @@ def without_user_info(text: str) -> str:
     return _USER_INFO.sub("", text) if "@" in text else text
 
 
+def failure_text(error: Exception) -> str:
+    """Describe a failed request; the refusal of a proxy quotes its URL, whose login is left out."""
+    return without_user_info(str(error)) or type(error).__name__
+
+
 def without_tokens(text: str) -> str:
     """Mask keys, tokens and logins that stand in `text` without a name."""
     if len(text) >= _SHORTEST_TOKEN and any(sign in text for sign in _TOKEN_SIGNS):

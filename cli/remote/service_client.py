@@ -17,7 +17,7 @@ import aiohttp
 import msgspec
 
 from bus.identity import new_id
-from bus.redaction import without_user_info
+from bus.redaction import failure_text
 from cli.output import Exit
 from cli.remote.contexts import SavedLogin, ServiceContext
 from cli.remote.errors import ServiceError, error_of
@@ -194,7 +194,7 @@ def _why(error: aiohttp.ClientError) -> str:
         case aiohttp.ClientConnectorError():
             return error.os_error.strerror or type(error.os_error).__name__
         case _:
-            return without_user_info(str(error)) or type(error).__name__
+            return failure_text(error)
 
 
 async def _check(response: aiohttp.ClientResponse) -> None:

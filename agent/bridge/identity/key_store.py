@@ -22,6 +22,7 @@ from nacl.public import PrivateKey
 
 from agent.bridge.identity.audit_heads import AuditWitness
 from agent.kube.client import KubeClient
+from agent.kube.core_api import secrets_path
 from agent.kube.errors import ConflictError, NotFoundError
 
 log = structlog.get_logger()
@@ -180,7 +181,7 @@ class KeyStore:
 
     @property
     def _collection(self) -> str:
-        return f"/api/v1/namespaces/{self.namespace}/secrets"
+        return secrets_path(self.namespace)
 
     @property
     def _path(self) -> str:

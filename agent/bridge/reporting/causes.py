@@ -17,6 +17,7 @@ import msgspec
 from agent.bridge.reporting.change_marks import ChangeMarks, in_slices, marked_applications
 from agent.kube.client import KubeClient
 from agent.kube.clusters import ClusterSessions
+from agent.kube.core_api import events_path, last_seen
 from agent.kube.index import LiveIndex
 from agent.store.applications import Applications
 from bus.link.kinds import APPLICATION
@@ -157,22 +158,17 @@ def _with_event(cause: Cause, event: Mapping[str, object] | None) -> Cause:
         cause,
         reason=access.text(event, "reason"),
         message=access.text(event, "message") or cause.message,
-        since=access.text(event, "firstTimestamp") or _when(event),
+        since=access.text(event, "firstTimestamp") or last_seen(event),
     )
-
-
-def _when(event: Mapping[str, object]) -> str:
-    seen = access.text(event, "lastTimestamp") or access.text(event, "eventTime")
-    return seen or access.text(event, "metadata", "creationTimestamp")
 
 
 async def _newest_warning(client: KubeClient, live: LiveObject) -> Mapping[str, object] | None:
     """None if there is none or events may not be read: the cause then has no reason."""
-    path = f"/api/v1/namespaces/{live.key.namespace or 'default'}/events"
+    path = events_path(live.key.namespace or "default")
     selector = f"involvedObject.uid={live.uid},type=Warning"
     try:
         raw = await client.list_page(path, {"limit": _MOST_EVENTS, "fieldSelector": selector})
     except (ApplyRefusedError, ClusterUnreachableError):
         return None
     found: list[Mapping[str, object]] = [*access.items(msgspec.json.decode(raw), "items")]
-    return max(found, key=_when, default=None)
+    return max(found, key=last_seen, default=None)

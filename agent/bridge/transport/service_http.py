@@ -23,7 +23,7 @@ import structlog
 
 from agent.bridge.transport.link import AgentLink, LinkLostError, LinkRefusedError
 from bus.link import MAX_FRAME, PROOF_HEADER, DownFrame, UpFrame
-from bus.redaction import without_user_info
+from bus.redaction import failure_text
 
 log = structlog.get_logger()
 
@@ -85,7 +85,7 @@ class ServiceHttpClient:
                 f"{self.address.url} gave an answer that this version cannot read"
             ) from error
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
-            raise LinkLostError(f"{self.address.url}: {described(error)}") from None
+            raise LinkLostError(f"{self.address.url}: {failure_text(error)}") from None
 
 
 @asynccontextmanager
@@ -122,11 +122,6 @@ def refused(status: int, retry_after: str, body: bytes = b"") -> LinkLostError:
     return (LinkRefusedError if final else LinkLostError)(text, retry_after=pause)
 
 
-def described(error: Exception) -> str:
-    """Describe a failure; the refusal of a proxy quotes its URL, whose login is left out."""
-    return without_user_info(str(error)) or type(error).__name__
-
-
 @dataclass(slots=True)
 class WebSocketLink:
     socket: aiohttp.ClientWebSocketResponse
@@ -142,7 +137,7 @@ class WebSocketLink:
         except TimeoutError as error:
             raise LinkLostError(f"the link took no frame for {_SEND_SECONDS:g} s") from error
         except (aiohttp.ClientError, OSError, RuntimeError) as error:
-            raise LinkLostError(f"the link is over: {described(error)}") from None
+            raise LinkLostError(f"the link is over: {failure_text(error)}") from None
 
     async def receive(self) -> DownFrame:
         while True:
@@ -158,7 +153,7 @@ class WebSocketLink:
         try:
             message = await self.socket.receive()
         except (aiohttp.ClientError, OSError) as error:
-            raise LinkLostError(f"the link is over: {described(error)}") from None
+            raise LinkLostError(f"the link is over: {failure_text(error)}") from None
         if message.type is aiohttp.WSMsgType.TEXT:
             return str(message.data)
         if message.type in _ENDED:
@@ -200,7 +195,7 @@ async def websocket(
         after = error.headers.get("Retry-After", "") if error.headers else ""
         raise refused(error.status, after) from error
     except (TimeoutError, aiohttp.ClientError, OSError) as error:
-        raise LinkLostError(f"{http.address.url}: {described(error)}") from None
+        raise LinkLostError(f"{http.address.url}: {failure_text(error)}") from None
     try:
         yield WebSocketLink(socket)
     finally:

@@ -32,6 +32,7 @@ from agent.bridge.tasks.executors.trust_changes import TrustWriter
 from agent.bridge.tasks.task_context import TaskFailedError
 from agent.git.credentials import SECRET_TYPE
 from agent.kube.client import KubeClient
+from agent.kube.core_api import secrets_path
 from agent.kube.errors import NotFoundError
 from agent.store.argo_secrets import ArgoSecrets
 from bus.identity import token_of
@@ -157,7 +158,7 @@ class ConnectionWriter:
 
     @property
     def _secrets(self) -> str:
-        return f"/api/v1/namespaces/{self.namespace}/secrets"
+        return secrets_path(self.namespace)
 
 
 def _check_usable(secret: Mapping[str, Any], identity: ConnectionIdentity) -> None:

@@ -19,6 +19,7 @@ from agent.bridge.tasks.executors.task_subjects import TaskSubjects
 from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
 from agent.bridge.transport.link import LinkLostError
 from agent.kube.clusters import Session
+from agent.kube.core_api import events_path, last_seen
 from agent.kube.watch import KindWatch, WatchTarget
 from bus.identity import ResourceKey
 from bus.link import EventsArguments, EventStreamArguments, LinkTask, ObjectArguments
@@ -86,16 +87,6 @@ class EventSelection:
         return not self.objects.is_hidden(key)
 
 
-def events_path(namespace: str) -> str:
-    return f"/api/v1/namespaces/{namespace}/events"
-
-
-def seen_at(event: object) -> str:
-    """RFC 3339: when the event was seen last."""
-    seen = access.text(event, "lastTimestamp") or access.text(event, "eventTime")
-    return seen or access.text(event, "metadata", "creationTimestamp")
-
-
 def shown_event(event: Any) -> dict[str, Any]:
     subject = access.mapping(event, "involvedObject")
     return {
@@ -103,7 +94,7 @@ def shown_event(event: Any) -> dict[str, Any]:
         "reason": access.text(event, "reason"),
         "message": access.text(event, "message"),
         "count": access.number(event, "count", default=1),
-        "lastSeen": seen_at(event),
+        "lastSeen": last_seen(event),
         "object": f"{access.text(subject, 'kind')}/{access.text(subject, 'name')}",
     }
 
@@ -128,7 +119,7 @@ class EventsExecutor:
     ) -> object:
         selection = self.events.selection(task, args)
         found = [one for one in await self.events.listed(selection) if selection.matches(one)]
-        found.sort(key=seen_at, reverse=True)
+        found.sort(key=last_seen, reverse=True)
         return {"items": [shown_event(one) for one in found[:_MOST_EVENTS]]}
 
 
@@ -145,7 +136,7 @@ class EventStreamExecutor:
         """Stream events until the reader is gone, or for 50 minutes."""
         selection = self.events.selection(task, args)
         versions = EventVersions(selection.matches)
-        for known in sorted(await self.events.listed(selection), key=seen_at):
+        for known in sorted(await self.events.listed(selection), key=last_seen):
             versions.add(known)
         try:
             async with asyncio.timeout(_FOLLOWED_SECONDS), asyncio.TaskGroup() as group:
