@@ -184,6 +184,8 @@ class ClusterSession:
                 tasks.create_task(self._watch_contact(client, live), name=f"contact {self.cluster}")
         except* (ClusterReplacedError, MemoryBudgetError) as errors:
             ended = str(first_of(errors))
+        finally:
+            index.overrides.forget(index)
         raise ClusterUnreachableError(ended)
 
     async def _watch_contact(self, client: KubeClient, live: LiveCluster) -> None:

@@ -42,7 +42,7 @@ class Finalizers:
             except ApplyRefusedError as error:
                 raise self._rights.explained(error) from error
             else:
-                self._live.index.put(summarise(answer), ours=True)
+                self._live.index.put(summarise(answer), ours=True, raw=answer)
                 return
         raise ConflictError(
             f"{live.key.kind} {live.key.name} was changed {_TRIES} times while the finalizer "

@@ -6,22 +6,24 @@ asks the sandbox about one waiting object after the other and gives the answer t
 takes it only for the same version of the object. So a newer version always has the last word, and
 no watch waits for a script.
 
-A script that fails makes its objects Unknown. One that needed too much time or memory for several
-objects in a row is not run again until it is changed: the others would cost as much.
+A script that fails makes its objects Unknown. Where it needed too much time or memory for several
+objects of a namespace in a row, it is not run there for some minutes: the others would cost as
+much (`script_strikes`). Namespaces take turns by what they cost (`script_queue`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Protocol
 
 import orjson
 import structlog
 from msgspec.structs import replace
 
 from agent.kube.nesting import CUT
+from agent.kube.script_queue import JudgedIndex, ScriptQueue, Tenant, WaitingObject
+from agent.kube.script_strikes import MOST, SECONDS, ScriptStrikes
 from agent.subscribers import Subscribers
 from bus.identity import ResourceKey
 from bus.status import HealthStatus
@@ -37,24 +39,14 @@ from sandbox.client.pool import Sandbox
 _log = structlog.get_logger(__name__)
 
 _UNANSWERED = progressing("the health script has not answered yet")
-_STRIKES = 3
+_CROWDED_OUT = unknown(
+    "the health script was not run: more objects of this namespace wait for scripts than the agent "
+    "keeps; it is run when the object changes again"
+)
+_TURN = 0.001
+"""Seconds that each object counts at least."""
 _LONGEST = 1024
 _WELL = (None, HealthStatus.HEALTHY, HealthStatus.SUSPENDED)
-
-
-class JudgedIndex(Protocol):
-    """The part of the index that takes the answers."""
-
-    def judged(self, live: LiveObject) -> None: ...
-    def roots_of(self, live: LiveObject) -> frozenset[str]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    index: JudgedIndex
-    live: LiveObject
-    """The object with the health of our own rule."""
-    raw: bytes
 
 
 class HealthOverrides:
@@ -64,11 +56,11 @@ class HealthOverrides:
         self.scripts = HealthScripts()
         self.changes = Subscribers[[HealthScripts, HealthScripts]]()
         """Called with the scripts before and after."""
-        self._waiting: dict[tuple[int, ResourceKey], _Waiting] = {}
+        self._queue = ScriptQueue()
         self._arrived = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._strikes: dict[HealthScript, int] = {}
+        self._strikes = ScriptStrikes(time.monotonic)
         self._logged: set[HealthScript] = set()
 
     def use(self, scripts: HealthScripts) -> None:
@@ -84,16 +76,25 @@ class HealthOverrides:
         self, index: JudgedIndex, before: LiveObject | None, live: LiveObject, raw: bytes
     ) -> LiveObject:
         """Return the object with the health that counts until its script has answered."""
-        self._waiting.pop((id(index), live.key), None)
         script = self.scripts.of(live.key.group, live.key.kind)
         if script is None or not raw or _is_exempt(live):
+            self._queue.drop(index, live.key)
             return live
-        self._waiting[id(index), live.key] = _Waiting(index, live, raw)
+        if not self._queue.add(index, live, raw):
+            return _with_health(live, _CROWDED_OUT.status, _CROWDED_OUT.message)
         self._arrived.set()
         self._idle.clear()
         if before is not None and _is_same_content(before, live):
             return _with_health(live, before.health, before.health_message)
         return _with_health(live, _UNANSWERED.status, _UNANSWERED.message)
+
+    def gone(self, index: JudgedIndex, key: ResourceKey) -> None:
+        """Forget an object that is no longer in the index."""
+        self._queue.drop(index, key)
+
+    def forget(self, index: JudgedIndex) -> None:
+        """Forget all objects of an index that is of no use any more."""
+        self._queue.drop_index(index)
 
     async def drained(self, seconds: float) -> None:
         """Wait until no object waits, at most so long."""
@@ -102,43 +103,42 @@ class HealthOverrides:
                 await self._idle.wait()
 
     async def run(self, sandbox: Sandbox) -> None:
-        """Judge what waits until cancelled, the longest waiting object first."""
+        """Judge what waits until cancelled; namespaces take turns by what their objects cost."""
         while True:
             await self._arrived.wait()
-            while self._waiting:
-                waiting = self._waiting.pop(next(iter(self._waiting)))
+            while self._queue:
+                waiting = self._queue.next()
+                began = time.monotonic()
                 await self._judge(waiting, sandbox)
+                self._queue.spend(waiting.tenant, _TURN + time.monotonic() - began)
             self._arrived.clear()
             self._idle.set()
 
-    async def _judge(self, waiting: _Waiting, sandbox: Sandbox) -> None:
-        live, key = waiting.live, waiting.live.key
+    async def _judge(self, waiting: WaitingObject, sandbox: Sandbox) -> None:
+        live, key, index = waiting.live, waiting.live.key, waiting.tenant.index
         script = self.scripts.of(key.group, key.kind)
-        if script is None or not waiting.index.roots_of(live):
-            waiting.index.judged(live)
+        if script is None or not index.roots_of(live):
+            index.judged(live)
             return
-        manifest = _manifest(live, waiting.raw)
-        health = await self._ask(script, manifest, sandbox)
+        manifest = _manifest(live, live.body or waiting.raw)
+        health = await self._ask(script, waiting.tenant, manifest, sandbox)
         if self.scripts.of(key.group, key.kind) == script:
             status, message = (health.status, health.message) if health else (None, "")
             symptom = None if status in _WELL else symptom_of(manifest)
-            waiting.index.judged(replace(_with_health(live, status, message), symptom=symptom))
+            index.judged(replace(_with_health(live, status, message), symptom=symptom))
 
     async def _ask(
-        self, script: HealthScript, manifest: dict[str, object], sandbox: Sandbox
+        self, script: HealthScript, tenant: Tenant, manifest: dict[str, object], sandbox: Sandbox
     ) -> Health | None:
-        if self._strikes.get(script, 0) >= _STRIKES:
-            return unknown(
-                f"{script.source} is not run any more: it needed too much time or memory for "
-                f"{_STRIKES} objects in a row; correct the script"
-            )
+        if self._strikes.are_out(tenant, script):
+            return unknown(_struck(script, tenant))
         try:
             answer = await _evaluated(script, manifest, sandbox)
-            self._strikes.pop(script, None)
+            self._strikes.forgive(tenant, script)
             return script_health(answer)
         except SandboxError as error:
             if error.reason in OF_RESOURCES:
-                self._strikes[script] = self._strikes.get(script, 0) + 1
+                self._strikes.add(tenant, script)
             self._report(script, error.reason)
             return unknown(f"{script.source} failed: {error.message.strip()}"[:_LONGEST])
         except ScriptAnswerError as error:
@@ -159,6 +159,14 @@ async def _evaluated(script: HealthScript, manifest: dict[str, object], sandbox:
             return await sandbox.evaluate("lua", script.params, body, project=queue)
         except SandboxBusyError as error:
             await asyncio.sleep(error.after)
+
+
+def _struck(script: HealthScript, tenant: Tenant) -> str:
+    where = f"in namespace {tenant.namespace}" if tenant.namespace else "without a namespace"
+    return (
+        f"{script.source} is not run for objects {where} for {SECONDS / 60:.0f} minutes: it needed "
+        f"too much time or memory for {MOST} of them in a row; correct the script or these objects"
+    )
 
 
 def _is_exempt(live: LiveObject) -> bool:

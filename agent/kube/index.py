@@ -204,6 +204,7 @@ class LiveIndex:
     def _drop(self, live: LiveObject) -> None:
         self.all_changes.notify(live, None)
         self._unlink(live)
+        self.overrides.gone(self, live.key)
         self._reconsidered.discard(live.key)
         self._kinds.get((live.key.group, live.key.kind), {}).pop(live.key, None)
         self._notify(live, None)

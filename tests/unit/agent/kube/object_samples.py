@@ -19,16 +19,17 @@ def config_map(
     uid: str = "",
     owner: str = "",
     data: dict[str, str] | None = None,
+    namespace: str = "web",
 ) -> dict[str, Any]:
     metadata: dict[str, Any] = {
         "name": name,
-        "namespace": "web",
+        "namespace": namespace,
         "uid": uid or f"uid-{name}",
         "resourceVersion": str(version),
         "creationTimestamp": "2026-11-21T08:00:00Z",
     }
     if app:
-        metadata["annotations"] = {TRACKING_ID: f"{app}:/ConfigMap:web/{name}"}
+        metadata["annotations"] = {TRACKING_ID: f"{app}:/ConfigMap:{namespace}/{name}"}
     if owner:
         reference = {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": owner}
         metadata["ownerReferences"] = [reference]

@@ -138,7 +138,26 @@ async def test_a_script_without_end_is_not_run_for_every_object(sandbox: Sandbox
 
     assert all(health(index, live)[0] is HealthStatus.UNKNOWN for live in lives)
     assert all("took longer" in message or "failed" in message for message in messages[:3])
-    assert all("is not run any more" in message for message in messages[3:])
+    assert all("is not run for objects in namespace web" in message for message in messages[3:])
+
+
+async def test_objects_without_end_hurt_their_own_namespace_only(sandbox: Sandbox) -> None:
+    index = judged_by('while obj.data.state == "loop" do end return {status="Healthy"}')
+    for number in range(5):
+        put(index, f"loop{number}", data={"state": "loop"}, namespace="hostile")
+    fine = [put(index, f"fine{number}", data={"state": "ok"}) for number in range(20)]
+    await drained(index, sandbox)
+
+    assert all(health(index, live)[0] is HealthStatus.HEALTHY for live in fine)
+
+
+async def test_an_object_that_is_gone_waits_no_longer(sandbox: Sandbox) -> None:
+    index = judged_by(FOR_EVER)
+    live = put(index, "a")
+    index.remove(live)
+    await drained(index, sandbox)
+
+    assert index.get(live.key) is None
 
 
 @pytest.mark.parametrize(
