@@ -163,6 +163,7 @@ class _Opened:
             control_namespace=settings.namespace,
             own_secrets=frozenset({LINK_KEYS, *own_secrets(settings)}),
             control_kinds=frozenset(settings.control_namespace_kinds),
+            tracking=lambda: watched.argo_settings.now.tracking,
         )
 
     def _comparisons(self, governance: Governance) -> ComparisonReader:

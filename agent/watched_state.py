@@ -25,6 +25,7 @@ from agent.kube.live import LiveCluster, LiveExtent
 from agent.kube.own_session import OwnClusterSession, SessionSources
 from agent.kube.rights import InstalledRights
 from agent.kube.session_state import SessionState
+from agent.kube.tracking_in_use import TrackingInUse
 from agent.observe.app_info import AppInfo
 from agent.observe.cluster_info import ClusterFigures, ClusterInfo
 from agent.observe.metrics import AgentMetrics
@@ -59,13 +60,14 @@ class WatchedState:
 
 def watched_state(settings: Settings, client: KubeClient, metrics: AgentMetrics) -> WatchedState:
     overrides, secrets, argo_settings = HealthOverrides(), ArgoSecrets(), ArgoSettingsWatch()
+    tracking = TrackingInUse()
     projects = Projects(lambda: argo_settings.now.global_projects)
     extent = LiveExtent(namespaces=settings.destination_namespaces)
-    live = LiveCluster(client, LiveIndex(settings.namespace, overrides), extent)
+    live = LiveCluster(client, LiveIndex(settings.namespace, overrides, tracking), extent)
     clusters = ClusterSessions(
         own=_own_session(settings, client, live),
         sources=SessionSources(
-            new_index=lambda: LiveIndex(settings.namespace, overrides),
+            new_index=lambda: LiveIndex(settings.namespace, overrides, tracking),
             own_uid=lambda: client.known_uid,
             observe=metrics.count_request,
         ),
@@ -84,7 +86,7 @@ def watched_state(settings: Settings, client: KubeClient, metrics: AgentMetrics)
         known_secrets=_known_secrets(settings, clusters, secrets),
     )
     _measure(metrics, watched)
-    _follow_scripts(overrides, argo_settings)
+    _follow_settings(overrides, tracking, argo_settings)
     _provide_sessions(watched)
     return watched
 
@@ -116,8 +118,14 @@ def _describes_cluster(secret: Secret) -> bool:
     return secret.labels.get(SECRET_TYPE) == CLUSTER.secret_type
 
 
-def _follow_scripts(overrides: HealthOverrides, argo_settings: ArgoSettingsWatch) -> None:
-    argo_settings.changes.subscribe(lambda: overrides.use(argo_settings.now.health_scripts))
+def _follow_settings(
+    overrides: HealthOverrides, tracking: TrackingInUse, argo_settings: ArgoSettingsWatch
+) -> None:
+    def changed() -> None:
+        overrides.use(argo_settings.now.health_scripts)
+        tracking.use(argo_settings.now.tracking)
+
+    argo_settings.changes.subscribe(changed)
 
 
 def _measure(metrics: AgentMetrics, watched: WatchedState) -> None:

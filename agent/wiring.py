@@ -189,4 +189,5 @@ def evaluator_of(parts: AgentDependencies) -> Evaluator:
         renderer=SandboxRenderer(parts.sandbox),
         clusters=parts.clusters,
         control_namespace=parts.settings.namespace,
+        tracking=lambda: parts.argo_settings.now.tracking,
     )

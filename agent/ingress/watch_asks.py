@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from agent.kube.index import tracking_identity
 from agent.kube.live_change import LiveChange
 from bus.events import AppDeleted, DeleteApp, Event, RefreshApp, StepOperation
 from bus.events.event import Ask
@@ -146,13 +145,13 @@ def is_sharing(app: Application) -> bool:
 def is_released(change: LiveChange) -> bool:
     """Whether an application has let go of an object: it is gone, or another one's now."""
     before, after = change.before, change.after
-    if before is None or not tracking_identity(before):
+    if before is None or not before.application:
         return False
-    return after is None or tracking_identity(after) != tracking_identity(before)
+    return after is None or after.application != before.application
 
 
 def _tracking_app(live: LiveObject | None, app_of: AppOf) -> AppKey | None:
-    identity = tracking_identity(live) if live is not None else ""
+    identity = live.application if live is not None else ""
     return app_of(identity) if identity else None
 
 

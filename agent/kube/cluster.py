@@ -49,7 +49,7 @@ class KubeCluster:
             answer = await self._sent(kind, manifest, options)
             if _takes_over(manifest, options):
                 answer = await self._take_over(kind, manifest, options, answer)
-            live = summarise(answer, whole=True)
+            live = summarise(answer, whole=True, tracking=self._live.index.tracking.now)
             if not options.dry_run:
                 self._live.index.put(live, ours=True, raw=answer)
         return live
@@ -120,7 +120,9 @@ class KubeCluster:
         await self._finalizers.remove(live, finalizer)
 
     async def read(self, live: LiveObject, version: str) -> LiveObject:
-        return summarise(await self._get(live, version), whole=True)
+        return summarise(
+            await self._get(live, version), whole=True, tracking=self._live.index.tracking.now
+        )
 
     async def managed_fields(self, live: LiveObject) -> tuple[Manifest, ...]:
         found = orjson.loads(await self._get(live, live.version))
@@ -142,7 +144,7 @@ class KubeCluster:
         Of some kinds the server returns the object that it has deleted instead of a Status.
         """
         is_object = read_status(answer).kind != "Status"
-        last = summarise(answer) if is_object else None
+        last = summarise(answer, tracking=self._live.index.tracking.now) if is_object else None
         if last is not None and last.deleting:
             self._live.index.put(last, ours=True, raw=answer)
         else:

@@ -42,7 +42,8 @@ class Finalizers:
             except ApplyRefusedError as error:
                 raise self._rights.explained(error) from error
             else:
-                self._live.index.put(summarise(answer), ours=True, raw=answer)
+                tracking = self._live.index.tracking.now
+                self._live.index.put(summarise(answer, tracking=tracking), ours=True, raw=answer)
                 return
         raise ConflictError(
             f"{live.key.kind} {live.key.name} was changed {_TRIES} times while the finalizer "
@@ -65,7 +66,11 @@ class Finalizers:
     async def _newest(self, live: LiveObject) -> LiveObject:
         """Read what has the name now; an object that is gone has no UID."""
         try:
-            return summarise(await self._client.get(self._path(live)), whole=True)
+            return summarise(
+                await self._client.get(self._path(live)),
+                whole=True,
+                tracking=self._live.index.tracking.now,
+            )
         except NotFoundError:
             self._live.index.remove(live)
             return replace(live, uid="")

@@ -15,9 +15,10 @@ import msgspec
 
 from agent.kube.health_overrides import HealthOverrides
 from agent.kube.live_change import LiveChange, is_no_news, is_significant, version_number
+from agent.kube.tracking_in_use import TrackingInUse
 from agent.subscribers import Subscribers
 from bus.identity import AppKey, ResourceKey
-from handlers.manifest.tracking import TRACKING_ID, app_identity, self_referenced, tracking_of
+from handlers.manifest.tracking import app_identity
 from handlers.ports import LiveObject
 
 
@@ -38,8 +39,14 @@ _REMEMBERED = 10_000
 class LiveIndex:
     """The index, and three lists of subscribers to what changes in it."""
 
-    def __init__(self, control_namespace: str, overrides: HealthOverrides | None = None) -> None:
+    def __init__(
+        self,
+        control_namespace: str,
+        overrides: HealthOverrides | None = None,
+        tracking: TrackingInUse | None = None,
+    ) -> None:
         self.overrides = overrides or HealthOverrides()
+        self.tracking = tracking or TrackingInUse()
         self.changes_of_others = Subscribers[[LiveChange]]()
         """An apply of ours is none; subscribe once the first lists are complete."""
         self.all_changes = Subscribers[[LiveObject | None, LiveObject | None]]()
@@ -79,7 +86,7 @@ class LiveIndex:
         waiting = [live]
         for one in waiting:
             if not one.owners:
-                found.add(tracking_identity(one))
+                found.add(one.application)
             fresh = [uid for uid in one.owners if uid not in seen]
             seen.update(fresh)
             waiting += self._all(self._by_uid[uid] for uid in fresh if uid in self._by_uid)
@@ -192,7 +199,7 @@ class LiveIndex:
         if before is not None:
             self._unlink(before)
         self._kinds.setdefault((live.key.group, live.key.kind), {})[live.key] = live
-        identity = tracking_identity(live)
+        identity = live.application
         if identity:
             self._by_app.setdefault(identity, {})[live.key] = None
         for uid in live.owners:
@@ -211,7 +218,7 @@ class LiveIndex:
 
     def _unlink(self, live: LiveObject) -> None:
         self._by_uid.pop(live.uid, None)
-        _discard(self._by_app, tracking_identity(live), live.key)
+        _discard(self._by_app, live.application, live.key)
         for uid in live.owners:
             _discard(self._by_owner, uid, live.key)
 
@@ -221,24 +228,6 @@ class LiveIndex:
             return
         if is_significant(before, after):
             self.changes_of_others.notify(LiveChange(before=before, after=after))
-
-
-def tracking_identity(live: LiveObject) -> str:
-    """Return the identity of the application whose own object this is; empty for none."""
-    if not live.tracking:
-        return ""
-    key = live.key
-    bearer = {
-        "apiVersion": f"{key.group}/{live.version}" if key.group else live.version,
-        "kind": key.kind,
-        "metadata": {
-            "namespace": key.namespace,
-            "name": key.name,
-            "annotations": {TRACKING_ID: live.tracking},
-        },
-    }
-    tracked = tracking_of(bearer)
-    return tracked.app if tracked is not None and self_referenced(bearer) else ""
 
 
 def _discard(index: dict[str, dict[ResourceKey, None]], word: str, key: ResourceKey) -> None:

@@ -100,7 +100,10 @@ class LiveCluster:
         overrides = self.index.overrides
         async with asyncio.TaskGroup() as group:
             self._group = group
-            with overrides.changes.subscribed(self._on_scripts):
+            with (
+                overrides.changes.subscribed(self._on_scripts),
+                self.index.tracking.changes.subscribed(self._on_tracking),
+            ):
                 await self._follow_kinds()
 
     async def _follow_kinds(self) -> None:
@@ -222,6 +225,11 @@ class LiveCluster:
             return
         for scope in self._watches.scopes():
             if before.of(scope.group, scope.kind) != after.of(scope.group, scope.kind):
+                self._watches.list_again(self._group, scope)
+
+    def _on_tracking(self) -> None:
+        if self._group is not None:
+            for scope in self._watches.scopes():
                 self._watches.list_again(self._group, scope)
 
     def _on_state(self, state: WatchState, why: str) -> None:

@@ -26,13 +26,16 @@ from handlers.manifest import access
 from handlers.manifest.kinds import CUSTOM_RESOURCE_DEFINITION, GroupKind
 from handlers.manifest.pods import pod_state
 from handlers.manifest.symptom import symptom_of
-from handlers.manifest.tracking import TRACKING_ID, self_referenced
+from handlers.manifest.tracking import TRACKING_ID, TrackingId
+from handlers.manifest.tracking_method import Tracking
 from handlers.ports import LiveObject
 
 MANAGER = "argocd-controller"
 _MANAGER_LONGEST = 128
 _MESSAGE_LONGEST = 1024
 
+_DEFAULT_TRACKING = Tracking()
+_APPLICATION = GroupKind("argoproj.io", "Application")
 _ILL = frozenset(HealthStatus) - {HealthStatus.HEALTHY, HealthStatus.SUSPENDED}
 _VOLATILE = frozenset(
     (
@@ -49,7 +52,12 @@ _VOLATILE = frozenset(
 
 
 def summarise(
-    raw: bytes, *, api_version: str = "", kind: str = "", whole: bool = False
+    raw: bytes,
+    *,
+    api_version: str = "",
+    kind: str = "",
+    whole: bool = False,
+    tracking: Tracking = _DEFAULT_TRACKING,
 ) -> LiveObject:
     """Summarise an object; items of a list need `api_version` and `kind`, which they lack.
 
@@ -61,14 +69,16 @@ def summarise(
     )
     metadata = access.mapping(manifest, "metadata")
     key = _key(manifest)
-    status, message = (HealthStatus.UNKNOWN, CUT) if was_cut(raw) else _health(manifest)
-    tracked = self_referenced(manifest) or whole or _is_definition(key)
+    mark = tracking.read(manifest)
+    cut = was_cut(raw)
+    status, message = (HealthStatus.UNKNOWN, CUT) if cut else _health(_marked(manifest, mark))
+    tracked = whole or _is_definition(key) or _names(mark, key)
     return LiveObject(
         key=key,
         version=sys.intern(access.version(manifest)),
         uid=access.uid(manifest),
         resource_version=access.resource_version(manifest),
-        tracking=access.annotation(manifest, TRACKING_ID),
+        tracking=mark,
         owners=tuple(owner.uid for owner in access.owners(manifest)),
         health=status,
         health_message=message,
@@ -90,6 +100,20 @@ def _key(manifest: access.Manifest) -> ResourceKey:
         sys.intern(access.namespace(manifest)),
         access.name(manifest),
     )
+
+
+def _names(mark: str, key: ResourceKey) -> bool:
+    tracked = TrackingId.parse(mark) if mark else None
+    return tracked is not None and tracked.names(key)
+
+
+def _marked(manifest: access.Manifest, mark: str) -> access.Manifest:
+    """Show the mark of an Application to its health rule, which knows the annotation only."""
+    if not mark or GroupKind.of(manifest) != _APPLICATION:
+        return manifest
+    metadata = access.mapping(manifest, "metadata")
+    notes = {**access.mapping(metadata, "annotations"), TRACKING_ID: mark}
+    return {**manifest, "metadata": {**metadata, "annotations": notes}}
 
 
 def _is_definition(key: ResourceKey) -> bool:

@@ -162,7 +162,12 @@ class IndexSink:
         return known if known.resource_version == metadata.resource_version else None
 
     def _summary(self, raw: bytes) -> LiveObject:
-        return summarise(raw, api_version=self._api_version, kind=self._scope.kind)
+        return summarise(
+            raw,
+            api_version=self._api_version,
+            kind=self._scope.kind,
+            tracking=self._index.tracking.now,
+        )
 
     def _notify(self) -> None:
         if self._changed is not None:

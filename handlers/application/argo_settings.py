@@ -1,8 +1,8 @@
 """Argo CD's settings in the ConfigMap `argocd-cm`: which are acted on, and which are not. Pure.
 
 Acted on are `resource.exclusions`, `resource.inclusions`, `cluster.inClusterEnabled`,
-`globalProjects` and ignoreDifferences (`ignore_settings`). A setting whose neglect could make a
-sync harmful holds automated syncs; the
+`globalProjects`, the tracking method (`tracking_settings`) and ignoreDifferences
+(`ignore_settings`). A setting whose neglect could make a sync harmful holds automated syncs; the
 others are logged once. Keys of Argo CD's own server (logins, links, its pages) have no meaning
 here. Parameters of its processes stand in another ConfigMap, see `argo_parameters`.
 """
@@ -19,7 +19,6 @@ from handlers.application.argo_parameters import (
     REPLACE_ALLOWED,
     Row,
     is_false,
-    is_not,
     is_true,
     unsupported_of,
     unsupported_parameters,
@@ -37,8 +36,10 @@ from handlers.application.ignore_settings import (
     IGNORE_UPDATES,
     read_ignore_settings,
 )
+from handlers.application.tracking_settings import read_tracking
 from handlers.application.unsupported import Unsupported
 from handlers.manifest.exclusions import ResourceFilter, ResourceRule
+from handlers.manifest.tracking_method import Tracking
 
 CONFIG_MAP = "argocd-cm"
 _GLOBAL = "globalProjects"
@@ -60,6 +61,8 @@ class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Fields of kinds whose change alone leads to no comparison."""
     in_cluster_enabled: bool = True
     """Whether the agent's own cluster is a destination."""
+    tracking: Tracking = Tracking()
+    """How objects are marked as those of an application."""
     health_scripts: HealthScripts = HealthScripts()
     """The Lua scripts that judge kinds in place of our rules."""
     replace_allowed: bool = True
@@ -85,7 +88,8 @@ def read_settings(
     global_projects = _global_projects(written.get(_GLOBAL, ""), found)
     ignoring = read_ignore_settings(written, IGNORE_DIFFERENCES)
     updates = read_ignore_settings(written, IGNORE_UPDATES)
-    broken = dict((*ignoring.unreadable, *updates.unreadable))
+    tracked = read_tracking(written)
+    broken = dict((*ignoring.unreadable, *updates.unreadable, *tracked.unreadable))
     found += (_unreadable(key, why) for key, why in broken.items())
     found += map(_no_health, unreadable_scripts(written))
     found += unsupported_of(ROWS, written, CONFIG_MAP)
@@ -98,6 +102,7 @@ def read_settings(
         update_rules=() if is_false(written.get(_UPDATES, "")) else updates.rules,
         in_cluster_enabled=not is_false(written.get(_IN_CLUSTER, "")),
         health_scripts=read_scripts(written),
+        tracking=tracked.tracking,
         replace_allowed=not is_false((parameters or {}).get(REPLACE_ALLOWED, "")),
     )
 
@@ -161,22 +166,11 @@ _UNUSED = frozenset({"actions", "knownTypeFields"})
 
 ROWS = (
     Row(
-        key="installationID",
-        consequence="objects of another application of the same name could be pruned",
-        harmful=True,
-    ),
-    Row(
         key="application.sync.impersonation.enforced",
         consequence="syncs are made with the agent's own rights",
         harmful=True,
         is_set=is_true,
     ),
-    Row(
-        key="application.resourceTrackingMethod",
-        consequence="objects are tracked by annotation",
-        is_set=is_not("annotation"),
-    ),
-    Row(key="application.instanceLabelKey", consequence="objects get no label"),
     *(
         Row(key=f"{tool}.enable", consequence="the tool is used", is_set=is_false)
         for tool in ("helm", "kustomize", "jsonnet")

@@ -34,12 +34,12 @@ from handlers.comparison.object_difference import (
     FieldDifference,
 )
 from handlers.comparison.owned_fields import field_set, parse_fields
-from handlers.manifest import access, tracking
+from handlers.manifest import access
 from handlers.manifest.access import Manifest
 from handlers.manifest.hooks import is_hook
 from handlers.manifest.options import compare_options_of
 from handlers.manifest.order import wave
-from handlers.manifest.tracking import TrackingId
+from handlers.manifest.tracking import TRACKING_ID
 from handlers.ports import LiveObject
 
 LiveObjects = Mapping[ResourceKey, LiveObject]
@@ -184,7 +184,7 @@ def _outcome(pair: ObjectSides) -> DiffOutcome:
     live = pair.live
     if live is not None and live.body:
         return diff(*pair.compared(), parse_fields(live.owned))
-    path = "" if live is None else f'metadata.annotations["{tracking.TRACKING_ID}"]'
+    path = "" if live is None else f'metadata.annotations["{TRACKING_ID}"]'
     lacking = FieldDifference(path=path, kind=ChangeKind.MISSING)
     return DiffOutcome(verdict=DiffVerdict.DIFFERENT, differences=(lacking,))
 
@@ -223,9 +223,8 @@ def _extraneous(
     for key, found in live.items():
         if key in known or found.owners or not found.body:
             continue
-        manifest = found.manifest
-        if tracking.belongs_to(manifest, identity):
-            yield _extra(key, manifest)
+        if found.application == identity:
+            yield _extra(key, found.manifest)
 
 
 def _extra(key: ResourceKey, manifest: Manifest) -> ResourceState:
@@ -242,9 +241,6 @@ def _extra(key: ResourceKey, manifest: Manifest) -> ResourceState:
 
 
 def _other_app(found: LiveObject | None, identity: str) -> str:
-    """The other application that tracks the object; a copied annotation does not count.
-
-    The index keeps the body of an object only where its tracking annotation names the object.
-    """
-    tracked = TrackingId.parse(found.tracking) if found is not None and found.body else None
-    return tracked.app if tracked is not None and tracked.app != identity else ""
+    """The other application that tracks the object; a copied annotation does not count."""
+    owner = found.application if found is not None else ""
+    return owner if owner != identity else ""

@@ -16,7 +16,7 @@ Everything is answered from memory, without I/O.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -27,7 +27,8 @@ from handlers.application.denials import NOT_PERMITTED
 from handlers.application.spec import Operation
 from handlers.control_plane.policy import CONFIG_MAP, ControlPlanePolicy
 from handlers.manifest.access import Manifest, mapping
-from handlers.manifest.tracking import TRACKING_ID, TrackingId, app_of
+from handlers.manifest.tracking import app_of
+from handlers.manifest.tracking_method import Tracking
 from handlers.ports import Clusters, DestinationSession
 
 _DEEPEST = 20
@@ -54,6 +55,7 @@ class Governance:
 
     The owner's policy and the agent's own Secrets are none of them, whatever it says.
     """
+    tracking: Callable[[], Tracking] = Tracking
 
     # --- governed ---------------------------------------------------------------------------------
 
@@ -65,15 +67,23 @@ class Governance:
 
     def _leads_to_mark(self, metadata: Metadata) -> bool:
         """Whether the object is marked, or an application in the chain that deploys it."""
+        level: tuple[Metadata, ...] = (metadata,)
         for _ in range(_DEEPEST):
-            if is_marked(metadata):
+            if any(map(is_marked, level)):
                 return True
-            tracked = TrackingId.parse(metadata.annotations.get(TRACKING_ID, ""))
-            parent = self.apps.get(app_of(tracked.app, self.control_namespace)) if tracked else None
-            if parent is None or parent.metadata == metadata:
+            level = tuple({one.key: one.metadata for one in self._parents(level)}.values())
+            if not level:
                 return False
-            metadata = parent.metadata
         return True  # a chain without an end is a circle: the stricter answer is the safe one
+
+    def _parents(self, level: Iterable[Metadata]) -> Iterator[Application]:
+        """Find the applications that deploy one of these, by every mark that they may carry."""
+        tracking = self.tracking()
+        for one in level:
+            for identity in tracking.parents(one.labels, one.annotations):
+                parent = self.apps.get(app_of(identity, self.control_namespace))
+                if parent is not None and parent.metadata != one:
+                    yield parent
 
     # --- denied ----------------------------------------------------------------------------------
 

@@ -27,7 +27,6 @@ from handlers.manifest.hooks import (
     is_held,
     phases_of,
 )
-from handlers.manifest.tracking import belongs_to, tracking_of
 from handlers.ports import LiveObject
 from handlers.sync.hook_tasks import HookRun
 
@@ -61,27 +60,26 @@ class DeletionProgress(msgspec.Struct, frozen=True, kw_only=True):
         return not (self.missing or self.running or self.failed or self.foreign)
 
 
-def stage_progress(hooks: Iterable[Manifest], get: Get) -> DeletionProgress:
-    """Judge the hooks: Progressing runs, Degraded has failed, and any other health is done."""
+def stage_progress(hooks: Iterable[Manifest], get: Get, identity: str) -> DeletionProgress:
+    """Judge the hooks of an application: Progressing runs, Degraded has failed, others are done."""
     lives = [(hook, get(access.key(hook))) for hook in hooks]
     found = [(hook, live) for hook, live in lives if live is not None]
-    there = [live for hook, live in found if _is_of(hook, live)]
+    there = [live for hook, live in found if _is_of(hook, live, identity)]
     return DeletionProgress(
         missing=tuple(hook for hook, live in lives if live is None),
         running=tuple(one for one in there if one.health is HealthStatus.PROGRESSING),
         failed=tuple(one for one in there if one.health is HealthStatus.DEGRADED),
-        foreign=tuple(live for hook, live in found if not _is_of(hook, live)),
+        foreign=tuple(live for hook, live in found if not _is_of(hook, live, identity)),
     )
 
 
-def _is_of(hook: Manifest, live: LiveObject) -> bool:
+def _is_of(hook: Manifest, live: LiveObject, identity: str) -> bool:
     """Whether the object is of the hook's application; what is never stamped needs the mark."""
     if not live.body:
         return False
-    ours = tracking_of(hook)
-    if ours is None:
+    if not live.application:
         return annotation(live.manifest, HOOK_RUN) == annotation(hook, HOOK_RUN)
-    return belongs_to(live.manifest, ours.app)
+    return live.application == identity
 
 
 class StageCleanup(msgspec.Struct, frozen=True, kw_only=True):

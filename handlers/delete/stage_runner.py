@@ -31,6 +31,7 @@ from handlers.manifest import access
 from handlers.manifest.exclusions import exclusion
 from handlers.manifest.hooks import is_held
 from handlers.manifest.manifest_assembly import objects_of
+from handlers.manifest.tracking import app_identity
 from handlers.ports import (
     ApplyOptions,
     ApplyRefusedError,
@@ -71,12 +72,13 @@ class StageRunner:
             return app
         hooks = await self._hooks(app, stage)
         live = self._session(app).live
-        progress = stage_progress(hooks, live.get)
+        identity = app_identity(app.key, self.governance.control_namespace)
+        progress = stage_progress(hooks, live.get, identity)
         if progress.foreign:
             raise await self._stopped(app, _taken(stage, progress.foreign))
         if progress.missing:
             await self._create(app, stage, progress.missing)
-            progress = stage_progress(hooks, live.get)
+            progress = stage_progress(hooks, live.get, identity)
         if progress.missing or progress.running:
             return None
         if progress.failed:

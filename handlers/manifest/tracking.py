@@ -1,4 +1,4 @@
-"""Tracking: the annotation, as Argo CD's, that says to which application an object belongs. Pure.
+"""Tracking ids: annotations, as Argo CD's, that say to which application an object belongs. Pure.
 
 The annotation repeats the identity of its object, because operators copy annotations to objects
 that they create: a copy does not match its object, is not *self-referenced*, and is never pruned.
@@ -10,8 +10,17 @@ from typing import Any
 
 import msgspec
 
-from bus.identity import AppKey
-from handlers.manifest.access import Manifest, annotation, group, kind, mapping, name, namespace
+from bus.identity import AppKey, ResourceKey
+from handlers.manifest.access import (
+    Manifest,
+    annotation,
+    group,
+    key,
+    kind,
+    mapping,
+    name,
+    namespace,
+)
 from handlers.manifest.kinds import CUSTOM_RESOURCE_DEFINITION, GroupKind
 
 TRACKING_ID = "argocd.argoproj.io/tracking-id"
@@ -40,6 +49,18 @@ class TrackingId(msgspec.Struct, frozen=True, order=True):
             return None
         return cls(app, group_name, kind_name, space, object_name)
 
+    def names(self, key: ResourceKey) -> bool:
+        """Tell whether the tracking id is that of this object.
+
+        A cluster-scoped object may name any namespace: it carries its application's destination.
+        """
+        return (
+            self.kind == key.kind
+            and self.name == key.name
+            and _same_group(self.group, key.group)
+            and key.namespace in ("", self.namespace)
+        )
+
 
 def app_identity(app: AppKey, control_namespace: str) -> str:
     """The name alone in the control namespace, `<namespace>_<name>` elsewhere."""
@@ -56,26 +77,9 @@ def tracking_of(manifest: Manifest) -> TrackingId | None:
 
 
 def self_referenced(manifest: Manifest) -> bool:
-    """Whether the tracking id names the object that carries it.
-
-    A cluster-scoped object may name any namespace: it carries its application's destination.
-    """
+    """Whether the tracking id names the object that carries it."""
     tracked = tracking_of(manifest)
-    if tracked is None:
-        return False
-    space = namespace(manifest)
-    return (
-        tracked.kind == kind(manifest)
-        and tracked.name == name(manifest)
-        and _same_group(tracked.group, group(manifest))
-        and space in ("", tracked.namespace)
-    )
-
-
-def belongs_to(manifest: Manifest, identity: str) -> bool:
-    """Whether a live object counts as `identity`'s own, so that it may be pruned for it."""
-    tracked = tracking_of(manifest)
-    return tracked is not None and tracked.app == identity and self_referenced(manifest)
+    return tracked is not None and tracked.names(key(manifest))
 
 
 def tracking_id(manifest: Manifest, identity: str, destination_namespace: str = "") -> TrackingId:
@@ -96,7 +100,9 @@ def stamp(manifest: Manifest, identity: str, destination_namespace: str = "") ->
 def named(manifest: Manifest, name: str) -> dict[str, Any]:
     """Give a stamped manifest with `generateName` its name, in the tracking id too."""
     metadata = {
-        key: value for key, value in mapping(manifest, "metadata").items() if key != "generateName"
+        field: one
+        for field, one in mapping(manifest, "metadata").items()
+        if field != "generateName"
     }
     annotations = dict(mapping(metadata, "annotations"))
     if TRACKING_ID in annotations:

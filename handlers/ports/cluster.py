@@ -14,6 +14,7 @@ from handlers.manifest.access import Manifest
 from handlers.manifest.kinds import KindInfo
 from handlers.manifest.pods import PodState
 from handlers.manifest.symptom import Symptom
+from handlers.manifest.tracking import TrackingId
 
 
 class LiveObject(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,7 +25,7 @@ class LiveObject(msgspec.Struct, frozen=True, kw_only=True):
     uid: str
     resource_version: str
     tracking: str = ""
-    """The tracking annotation's value."""
+    """The tracking id, as the tracking method of the installation reads it from the object."""
     owners: tuple[str, ...] = ()
     """UIDs of owner references."""
     health: HealthStatus | None = None
@@ -47,6 +48,15 @@ class LiveObject(msgspec.Struct, frozen=True, kw_only=True):
     """Why the object is not healthy, from its own status."""
 
     @property
+    def application(self) -> str:
+        """The identity of the application whose own object this is; empty for none.
+
+        A tracking id that names another object was copied by an operator, and counts for nothing.
+        """
+        tracked = TrackingId.parse(self.tracking) if self.tracking else None
+        return tracked.app if tracked is not None and tracked.names(self.key) else ""
+
+    @property
     def manifest(self) -> Manifest:
         """Decoded anew at each call: keep it, do not call it twice."""
         decoded: dict[str, Any] = msgspec.json.decode(self.body)
@@ -58,7 +68,7 @@ class LiveState(Protocol):
 
     def get(self, key: ResourceKey) -> LiveObject | None: ...
     def tracked(self, app: AppKey) -> tuple[LiveObject, ...]:
-        """Objects whose tracking annotation names `app` and themselves."""
+        """The objects that are tracked as those of `app`."""
         ...
 
     def owned_by(self, uid: str) -> tuple[LiveObject, ...]: ...

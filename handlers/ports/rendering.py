@@ -74,6 +74,8 @@ class RenderRecord(msgspec.Struct, frozen=True, kw_only=True):
     source_type: SourceType
     pinned_source: str = ""
     """The digest of the source that an operation named; empty where it is the spec's own."""
+    tracking: str = ""
+    """The tracking settings with which the objects were marked; empty for the default."""
 
 
 class RenderError(Exception):

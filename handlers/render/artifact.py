@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from bus.status import Reason
 from handlers.manifest import access, manifest_assembly
 from handlers.manifest.kinds import KindInfo, Kinds
 from handlers.manifest.manifest_assembly import ManifestProblem, Written, artifact_lines
-from handlers.manifest.tracking import stamp
+from handlers.manifest.tracking_method import Tracking
 from handlers.ports.rendering import RenderError, RenderResult
 
 Lookup = Callable[[str, str], KindInfo | None]
@@ -32,6 +33,7 @@ class ArtifactOwner(msgspec.Struct, frozen=True, kw_only=True):
 
     identity: str
     namespace: str
+    tracking: Tracking = Tracking()
 
 
 def assemble(written: Sequence[Written], kinds: Kinds, owner: ArtifactOwner) -> Artifact:
@@ -39,6 +41,9 @@ def assemble(written: Sequence[Written], kinds: Kinds, owner: ArtifactOwner) -> 
     assembly = manifest_assembly.assemble(written, kinds, owner.namespace)
     if assembly.problems:
         raise _refused(assembly.problems)
+    if problem := owner.tracking.problem(owner.identity):
+        raise RenderError(Reason.INVALID_SPEC, problem)
+    stamp = owner.tracking.stamp
     stamped = (stamp(one, owner.identity, owner.namespace) for one in assembly.manifests)
     return Artifact(artifact_lines(stamped), len(assembly.manifests))
 

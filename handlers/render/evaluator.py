@@ -6,6 +6,7 @@ result, a preview throws it away.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
@@ -14,6 +15,7 @@ from bus.identity import Revision, digest_of
 from bus.status import Reason
 from handlers.application.application import Application
 from handlers.manifest.tracking import app_identity
+from handlers.manifest.tracking_method import Tracking
 from handlers.ports import Clusters, CommitTree, Renderer
 from handlers.ports.rendering import Recipe, RenderError, RenderRecord
 from handlers.render import source_type
@@ -36,6 +38,7 @@ class Evaluator:
     renderer: Renderer
     clusters: Clusters
     control_namespace: str
+    tracking: Callable[[], Tracking] = Tracking
 
     def recipe(self, app: Application, revision: Revision, tree: CommitTree) -> Recipe:
         """Raises RenderError, and the errors of `Clusters.of`."""
@@ -64,7 +67,10 @@ class Evaluator:
         live = self.clusters.of(app.spec.destination).live
         kinds = served_kinds(written, live.kind, live.api_versions())
         identity = app_identity(app.key, self.control_namespace)
-        owner = ArtifactOwner(identity=identity, namespace=app.spec.destination.namespace)
+        tracking = self.tracking()
+        owner = ArtifactOwner(
+            identity=identity, namespace=app.spec.destination.namespace, tracking=tracking
+        )
         artifact = assemble(written, kinds, owner)
         looked = source_type.looked_for(source, recipe.path, app.metadata.name, tree)
         record = RenderRecord(
@@ -76,5 +82,6 @@ class Evaluator:
             digest=digest_of(artifact.content),
             objects=artifact.objects,
             source_type=recipe.type,
+            tracking=tracking.fingerprint,
         )
         return RenderEvaluation(record, artifact.content)

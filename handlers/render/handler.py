@@ -171,6 +171,8 @@ class RenderHandler:
         record = self.renders.recall(app.key)
         if record is None or record.repository != app.repository:
             return None
+        if record.tracking != self.evaluate.tracking().fingerprint:
+            return None
         if record.recipe != recipe.fingerprint or not holds(record.read_set, tree):
             return None
         return record if await self.artifacts.get(record.digest) is not None else None

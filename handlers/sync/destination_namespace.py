@@ -23,7 +23,6 @@ from handlers.application.status import ResourceResult
 from handlers.comparison.comparison import Comparison
 from handlers.manifest.access import Manifest
 from handlers.manifest.options import SyncOptions
-from handlers.manifest.tracking import TrackingId
 from handlers.ports import LiveObject, LiveState
 from handlers.sync.operation_results import result
 from handlers.sync.sync_plan import SyncAction, SyncPhase, SyncTask
@@ -44,8 +43,7 @@ class DestinationNamespace(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def owner(self) -> str:
         """The application that the live Namespace is part of; empty for none."""
-        tracked = TrackingId.parse(self.live.tracking) if self.live and self.live.body else None
-        return tracked.app if tracked else ""
+        return self.live.application if self.live else ""
 
 
 def sets_pod_security(metadata: ManagedNamespaceMetadata) -> bool:

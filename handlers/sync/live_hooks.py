@@ -24,7 +24,6 @@ from handlers.application.status import OperationState, ResourceResult
 from handlers.manifest.access import annotation
 from handlers.manifest.hooks import HOOK_RUN, HookDeletePolicy, hook_of, is_held
 from handlers.manifest.kinds import CUSTOM_RESOURCE_DEFINITION, GroupKind
-from handlers.manifest.tracking import TRACKING_ID, belongs_to
 from handlers.ports import LiveObject
 from handlers.sync.hook_tasks import HookRun
 from handlers.sync.operation_results import key_of, running_hooks
@@ -83,7 +82,7 @@ def live_hooks(state: OperationState, get: Get, identity: str) -> tuple[LiveHook
 
 
 def left_over(
-    tasks: Iterable[SyncTask], state: OperationState, get: Get
+    tasks: Iterable[SyncTask], state: OperationState, get: Get, identity: str
 ) -> Mapping[TaskId, LeftOver]:
     """Find what is left of earlier runs and must go, by the hook that it stands in the way of.
 
@@ -94,7 +93,7 @@ def left_over(
     found: dict[TaskId, LeftOver] = {}
     for task in tasks:
         live = get(task.key) if task.hook is not None else None
-        if task.hook is None or live is None or not live.body or not _is_same(task, live):
+        if task.hook is None or live is None or not live.body or not _is_same(live, identity):
             continue
         manifest = live.manifest
         replaced = HookDeletePolicy.BEFORE_HOOK_CREATION in task.hook.delete_policies
@@ -103,12 +102,11 @@ def left_over(
     return found
 
 
-def _is_same(task: SyncTask, live: LiveObject) -> bool:
+def _is_same(live: LiveObject, identity: str) -> bool:
     """Whether the object was a hook of this application; a definition is known by its mark."""
-    tracking = annotation(task.manifest, TRACKING_ID)
-    if not tracking and not live.tracking:
+    if GroupKind(live.key.group, live.key.kind) == CUSTOM_RESOURCE_DEFINITION:
         return bool(annotation(live.manifest, HOOK_RUN))
-    return live.tracking == tracking
+    return live.application == identity
 
 
 def _live_hooks(state: OperationState, get: Get, identity: str) -> Iterator[LiveHook]:
@@ -133,7 +131,7 @@ def _own(one: ResourceResult, run: HookRun, get: Get, identity: str) -> LiveObje
     if GroupKind.of(manifest) == CUSTOM_RESOURCE_DEFINITION:
         return live if is_marked else None  # never stamped with the application
     of_argo = not (mark or run.operation)
-    return live if (is_marked or of_argo) and belongs_to(manifest, identity) else None
+    return live if (is_marked or of_argo) and live.application == identity else None
 
 
 def _judged(one: ResourceResult, live: LiveObject | None) -> ResourceResult:

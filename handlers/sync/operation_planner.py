@@ -88,7 +88,7 @@ class OperationPlanner:
             steps=steps,
             on_failure=failure_step(tasks),
             hooks=live_hooks(run.state, get, self._identity(run)),
-            left_over=left_over(tasks, run.state, get),
+            left_over=left_over(tasks, run.state, get, self._identity(run)),
             progress=progress,
             now=now,
             blocked=self._blocked(run),

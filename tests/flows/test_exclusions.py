@@ -41,14 +41,3 @@ async def test_an_excluded_kind_is_neither_compared_applied_nor_pruned(agent: Ag
         return await agent.get("services/web") is None
 
     await eventually(pruned, within=120)
-
-
-async def test_an_installation_id_holds_automated_syncs(agent: AgentFixture) -> None:
-    await put_settings(agent, installationID="one")
-    agent.commit({"web/a.yaml": config_map("a")})
-    await agent.apply_app("web", "web", syncPolicy=HEALING)
-
-    app = await agent.until(lambda app: "AutoSyncHeldWarning" in conditions(app), app="web")
-
-    assert "installationID" in conditions(app)["AutoSyncHeldWarning"]
-    assert await agent.get("configmaps/a") is None

@@ -11,8 +11,15 @@ def test_nothing_there_is_nothing_found() -> None:
 
 
 def test_a_setting_that_holds_syncs_is_not_well_and_one_that_is_only_told_is() -> None:
-    found = list(findings(read_settings({"installationID": "one", "helm.enable": "false"}), ()))
-    assert {one.ok for one in found if "installationID" in one.found} == {False}
+    found = list(
+        findings(
+            read_settings(
+                {"application.sync.impersonation.enforced": "true", "helm.enable": "false"}
+            ),
+            (),
+        )
+    )
+    assert {one.ok for one in found if "impersonation" in one.found} == {False}
     assert {one.ok for one in found if "helm.enable" in one.found} == {True}
 
 

@@ -61,7 +61,8 @@ HOLDING = {
     "exclusions that are no list": {"resource.exclusions": "apiGroups: x"},
     "exclusions that are no YAML": {"resource.exclusions": "- {"},
     "customizations that are no map": {"resource.customizations": "- x"},
-    "an installation id": {"installationID": "one"},
+    "an unknown tracking method": {"application.resourceTrackingMethod": "lable"},
+    "a label key that is none": {"application.instanceLabelKey": "a b"},
     "global projects that are no list": {"globalProjects": "projectName: base"},
     "a global project without a name": {"globalProjects": "- labelSelector: {}"},
     "a selector with a wrong operator": {
@@ -93,7 +94,6 @@ def test_the_health_scripts_are_acted_on() -> None:
 
 
 REMARKS = {
-    "tracking": {"application.resourceTrackingMethod": "label"},
     "a tool": {"helm.enable": "false"},
     "an action": {"resource.customizations.actions.apps_Deployment": "discovery.lua: return {}"},
     "an action in the map": {"resource.customizations": "a/B: {actions: 'x'}"},
@@ -112,7 +112,7 @@ def test_the_rest_is_told_and_holds_nothing(data: dict[str, str]) -> None:
 
 def test_defaults_and_the_keys_of_the_server_are_not_told() -> None:
     data = {"helm.enable": "true", "application.resourceTrackingMethod": "annotation", "url": "x"}
-    assert read_settings(data) == ArgoSettings()
+    assert read_settings(data).unsupported == ()
 
 
 ALL = ResourceKey("example.com", "Thing", "shop", "one")

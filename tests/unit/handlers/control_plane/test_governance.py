@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from handlers.application.denials import NOT_PERMITTED
 from handlers.application.destination import DestinationCluster, RegisteredCluster
 from handlers.application.spec import Operation
 from handlers.control_plane.governance import FROM_CONTROL_PLANE, GOVERNED, named
+from handlers.manifest.tracking_method import INSTANCE_LABEL, Tracking, TrackingMethod
 from tests.unit.handlers.application.builders import application, project
 from tests.unit.handlers.control_plane.builders import governance, served
 from tests.unit.handlers.one_cluster import OneCluster, cluster_of_kinds
@@ -64,6 +66,17 @@ def test_what_a_governed_application_deploys_is_governed() -> None:
     parent = application(metadata=MARK)
     assert governance({}, apps=(parent, child())).governs(child())
     assert not governance({}, apps=(application(), child())).governs(child())
+
+
+def test_a_child_that_is_tracked_by_its_label_is_governed_too() -> None:
+    parent = application(metadata=MARK)
+    labelled = application(metadata={"name": "child", "labels": {INSTANCE_LABEL: "web"}})
+    by_label = replace(
+        governance({}, apps=(parent, labelled)),
+        tracking=lambda: Tracking(method=TrackingMethod.LABEL),
+    )
+    assert by_label.governs(labelled)
+    assert not governance({}, apps=(parent, labelled)).governs(labelled)
 
 
 def test_applications_of_a_governed_project_are_governed() -> None:

@@ -53,15 +53,15 @@ def test_an_object_of_somebody_else_is_never_taken_for_a_hook(health: HealthStat
     taken = live(written, app="other", health=health)
     unknown = replace(taken, tracking="", body=b"")
     for one in (taken, unknown):
-        assert stage_progress(hooks, {one.key: one}.get) == DeletionProgress(foreign=(one,))
+        assert stage_progress(hooks, {one.key: one}.get, "web") == DeletionProgress(foreign=(one,))
     mine = live(written, health=HealthStatus.DEGRADED)
-    assert stage_progress(hooks, {mine.key: mine}.get) == DeletionProgress(failed=(mine,))
-    assert stage_progress(hooks, {}.get) == DeletionProgress(missing=hooks)
+    assert stage_progress(hooks, {mine.key: mine}.get, "web") == DeletionProgress(failed=(mine,))
+    assert stage_progress(hooks, {}.get, "web") == DeletionProgress(missing=hooks)
 
 
 def test_what_is_never_stamped_is_a_hook_by_its_mark() -> None:
     written = manifest("after", hook="PostDelete")
     (hook,) = of_stage(written)
     strange, own = live(written, app=""), live(hook, app="")
-    assert stage_progress((hook,), {strange.key: strange}.get).foreign == (strange,)
-    assert stage_progress((hook,), {own.key: own}.get).done
+    assert stage_progress((hook,), {strange.key: strange}.get, "web").foreign == (strange,)
+    assert stage_progress((hook,), {own.key: own}.get, "web").done

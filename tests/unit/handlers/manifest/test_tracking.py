@@ -64,7 +64,7 @@ def test_stamp_has_argo_cds_form_and_leaves_its_input_alone() -> None:
 def test_cluster_scoped_object_carries_the_destination_and_is_self_referenced() -> None:
     stamped = tracking.stamp(ROLE, "shop", "dest")
     assert stamped["metadata"]["annotations"][TRACKING_ID].endswith(":dest/r")
-    assert tracking.belongs_to(stamped, "shop")
+    assert tracking.self_referenced(stamped)
 
 
 def test_definitions_are_not_stamped() -> None:
@@ -80,11 +80,6 @@ def test_copied_annotation_is_not_self_referenced() -> None:
     assert not tracking.self_referenced(elsewhere)
 
 
-def test_object_of_another_app_does_not_belong() -> None:
-    assert not tracking.belongs_to(tracking.stamp(DEPLOYMENT, "shop"), "other")
-    assert not tracking.belongs_to(DEPLOYMENT, "shop")
-
-
 def test_ingress_of_the_old_group_still_belongs() -> None:
     old = {
         "apiVersion": "extensions/v1beta1",
@@ -92,4 +87,4 @@ def test_ingress_of_the_old_group_still_belongs() -> None:
         "metadata": {"name": "i", "namespace": "n"},
     }
     moved = {**tracking.stamp(old, "shop"), "apiVersion": "networking.k8s.io/v1"}
-    assert tracking.belongs_to(moved, "shop")
+    assert tracking.self_referenced(moved)

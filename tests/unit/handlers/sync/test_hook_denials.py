@@ -90,4 +90,4 @@ def test_a_definition_that_was_no_hook_stands_in_nobodys_way(
         resource_version="1",
         body=msgspec.json.encode(definition(**mark)),
     )
-    assert len(left_over((task,), state, {task.key: there}.get)) == found
+    assert len(left_over((task,), state, {task.key: there}.get, "web")) == found

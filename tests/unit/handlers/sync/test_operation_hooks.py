@@ -50,7 +50,7 @@ class Simulation:
             steps=plan(tasks),
             on_failure=failure_step(tasks),
             hooks=live_hooks(self.state, get, "web"),
-            left_over=left_over(tasks, self.state, get),
+            left_over=left_over(tasks, self.state, get, "web"),
             progress=self.progress,
             now=NOW,
         )
