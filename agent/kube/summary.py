@@ -147,17 +147,21 @@ def _inherited(manifest: access.Manifest) -> bytes:
 def _written_by(metadata: Mapping[str, Any]) -> str:
     """Return the newest other manager, unless we applied later. Its times are whole seconds.
 
-    Writes to the status do not count: they report on the object, they do not change its spec.
+    Writes to the status do not count: they report on the object, they do not change its spec. The
+    API server notes no time of a write to the scale subresource; its writer is named where nobody
+    is known to have written later, since an apply of ours takes what it has in Git away from him.
     """
     entries = access.items(metadata, "managedFields")
     ours = max((str(one.get("time", "")) for one in entries if _is_ours(one)), default="")
-    others = (
+    others = [
         (str(one.get("time", "")), str(one.get("manager", "")))
         for one in entries
         if not _is_ours(one) and one.get("subresource") != "status"
-    )
+    ]
     time, manager = max(others, default=("", ""))
-    return sys.intern(manager[:_MANAGER_LONGEST]) if time >= ours else ""
+    if time < ours:
+        manager = max((name for time, name in others if not time), default="")
+    return sys.intern(manager[:_MANAGER_LONGEST])
 
 
 def _kept(content: Mapping[str, Any]) -> bytes:

@@ -151,6 +151,14 @@ WRITERS = {
         ],
         "",
     ),
+    "scaled, whose time the API server does not note": (
+        [
+            {**OURS, "time": "2026-01-01T10:00:00Z"},
+            entry("helm", "2026-01-01T09:00:00Z"),
+            entry("kubectl", "", subresource="scale"),
+        ],
+        "kubectl",
+    ),
     "scaled": (
         [
             {**OURS, "time": "2026-01-01T10:00:00Z"},
