@@ -47,6 +47,8 @@ class ClusterSessions:
         """Called when a session is opened, changes its state, or is closed."""
         self.live_changes = Subscribers[[Session, LiveChange]]()
         """Called with each change of a live object that the agent did not make."""
+        self.own_changes = Subscribers[[Session, LiveChange]]()
+        """Called with what an apply of the agent has changed."""
         self.all_changes = Subscribers[[Session, LiveObject | None, LiveObject | None]]()
         """Called with each live object before and after, also for own writes and pods."""
         self.secrets_seen = Subscribers[[bytes]]()
@@ -167,10 +169,14 @@ class ClusterSessions:
         def changed(change: LiveChange) -> None:
             self.live_changes.notify(session, change)
 
+        def applied(change: LiveChange) -> None:
+            self.own_changes.notify(session, change)
+
         def indexed(before: LiveObject | None, after: LiveObject | None) -> None:
             self.all_changes.notify(session, before, after)
 
         index.changes_of_others.subscribe(changed)
+        index.own_changes.subscribe(applied)
         index.all_changes.subscribe(indexed)
         index.secrets_seen.subscribe(self.secrets_seen.notify)
 

@@ -37,7 +37,7 @@ _REMEMBERED = 10_000
 
 
 class LiveIndex:
-    """The index, and three lists of subscribers to what changes in it."""
+    """The index, and lists of subscribers to what changes in it."""
 
     def __init__(
         self,
@@ -49,6 +49,8 @@ class LiveIndex:
         self.tracking = tracking or TrackingInUse()
         self.changes_of_others = Subscribers[[LiveChange]]()
         """An apply of ours is none; subscribe once the first lists are complete."""
+        self.own_changes = Subscribers[[LiveChange]]()
+        """Called with what an apply of ours has changed."""
         self.all_changes = Subscribers[[LiveObject | None, LiveObject | None]]()
         """Called with the object before and after, also for own writes and pods."""
         self.secrets_seen = Subscribers[[bytes]]()
@@ -110,8 +112,8 @@ class LiveIndex:
         """
         before = self.get(live.key)
         lost = before is not None and before.tracking not in ("", live.tracking)
-        if ours and not lost and live.key in self._held:
-            self._held[live.key] = live
+        if ours:
+            self._note_own(before, live, lost=lost)
         if live.uid in self._gone or (before is not None and self._is_no_news(before, live)):
             return
         self._reconsidered.discard(live.key)
@@ -119,6 +121,14 @@ class LiveIndex:
         self._store(before, live)
         if not ours or lost:
             self._notify(before, live)
+
+    def _note_own(self, before: LiveObject | None, live: LiveObject, *, lost: bool) -> None:
+        """Tell an apply from what others change; its watch event may have come before its answer."""
+        before = self._held.get(live.key, before)
+        if not lost and live.key in self._held:
+            self._held[live.key] = live
+        if is_significant(before, live):
+            self.own_changes.notify(LiveChange(before=before, after=live))
 
     @contextmanager
     def writing(self, key: ResourceKey) -> Iterator[None]:

@@ -267,3 +267,18 @@ def test_the_observer_sees_our_own_writes_too() -> None:
     index.remove(written)
 
     assert seen == [(None, written), (written, None)]
+
+
+def test_an_apply_of_ours_is_told_apart_from_what_others_change_meanwhile() -> None:
+    before, ours, theirs = (live(version=it, data={"colour": str(it)}) for it in (10, 11, 12))
+    index = index_of(before)
+    own: list[LiveChange] = []
+    index.own_changes.subscribe(own.append)
+    others = heard_by(index)
+    with index.writing(before.key):
+        index.put(ours)  # the watch may be faster than the answer
+        index.put(ours, ours=True)
+        index.put(theirs)
+
+    assert own == [LiveChange(before=before, after=ours)]
+    assert others == [LiveChange(before=ours, after=theirs)]
