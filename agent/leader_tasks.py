@@ -15,8 +15,10 @@ import structlog
 from agent.clock import SystemClock
 from agent.dependencies import AgentDependencies
 from agent.git.refs import ResolvedRefs
+from agent.ingress.object_facts import ObjectFacts
 from agent.ingress.pending_asks import PendingAsks
 from agent.ingress.poll_timer import PollTimer, Schedule
+from agent.ingress.tracked_applications import TrackedApplications
 from agent.ingress.window_timer import WindowTimer
 from agent.observe.dispatch_observer import DispatchObserver
 from agent.store.applications import Applications
@@ -54,6 +56,12 @@ async def run_leader_tasks(
     observer = DispatchObserver(metrics=parts.metrics, spans=parts.spans)
     dispatcher = parts.bus.dispatcher(plan, observer, _options(parts))
     pending = PendingAsks(parts.bus.publish, parts.task_traces.trace_of)
+    object_facts = ObjectFacts(parts.bus.publish, parts.metrics.object_facts_left_out)
+    tracked = TrackedApplications(
+        applications=parts.applications,
+        clusters=parts.clusters,
+        control_namespace=parts.settings.namespace,
+    )
     subscriptions = WatchSubscriptions(
         applications=parts.applications,
         clusters=parts.clusters,
@@ -61,12 +69,14 @@ async def run_leader_tasks(
         policy=parts.policy,
         settings=parts.argo_settings,
         governance=parts.governance,
-        control_namespace=parts.settings.namespace,
+        tracked=tracked,
+        object_facts=object_facts if parts.settings.facts.objects else None,
         metrics=parts.metrics,
     )
     async with asyncio.TaskGroup() as tasks:
         helpers = [
             tasks.create_task(pending.run(), name="pending-asks"),
+            tasks.create_task(object_facts.run(), name="object-facts"),
             tasks.create_task(poll_timer(parts).run(), name="poll-timer"),
             tasks.create_task(window_timer(parts).run(), name="window-timer"),
             tasks.create_task(parts.store.run(), name="store-usage"),

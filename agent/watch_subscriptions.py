@@ -1,4 +1,4 @@
-"""WatchSubscriptions turn the changes that the watches see into asks, while the agent acts.
+"""WatchSubscriptions turn what the watches see into asks and facts, while the agent acts.
 
 Opening them asks for every Application as if it were new: changes that were missed before are found
 by a refresh, not by remembering.
@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
+from agent.ingress.object_facts import ObjectFacts
 from agent.ingress.pending_asks import PendingAsks
+from agent.ingress.tracked_applications import TrackedApplications
 from agent.ingress.watch_asks import (
     asks_for_app,
     asks_for_change,
@@ -23,6 +25,7 @@ from agent.ingress.watch_asks import (
 from agent.kube.cluster_session import ClusterSession
 from agent.kube.clusters import ClusterSessions, Session
 from agent.kube.live_change import LiveChange
+from agent.kube.own_session import OwnClusterSession
 from agent.kube.session_state import SessionState
 from agent.observe.metrics import AgentMetrics
 from agent.store.applications import Applications
@@ -33,7 +36,6 @@ from handlers.application.application import Application, AppProject
 from handlers.application.ignore_rules import ignore_rules
 from handlers.control_plane.governance import Governance
 from handlers.fact_journal import journal_entry
-from handlers.manifest.tracking import app_identity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +46,9 @@ class WatchSubscriptions:
     policy: PolicyWatch
     settings: ArgoSettingsWatch
     governance: Governance
-    control_namespace: str
+    tracked: TrackedApplications
+    object_facts: ObjectFacts | None
+    """None where the facts of objects are switched off."""
     metrics: AgentMetrics
 
     @contextmanager
@@ -57,6 +61,7 @@ class WatchSubscriptions:
             self.policy.changes.subscribed(self._policy_changed),
             self.settings.changes.subscribed(self._settings_changed),
             self.clusters.live_changes.subscribed(self._live_changed),
+            self.clusters.own_changes.subscribed(self._applied),
             self.clusters.changes.subscribed(self._session_changed),
             self.clusters.rerouted.subscribed(self._look_again),
         ):
@@ -107,27 +112,34 @@ class WatchSubscriptions:
         settings = self.settings.now
         ignored = ignore_rules((), (*settings.ignore_rules, *settings.update_rules))
         self.pending.put(
-            *asks_for_change(change, partial(self._app_of, session), self._is_deleting, ignored)
+            *asks_for_change(change, partial(self.tracked.key, session), self._is_deleting, ignored)
         )
         if is_released(change):
             # The object may belong to another application now that has it in Git too.
             sharing = filter(is_sharing, self.applications.all())
             self.pending.put(*(CompareApp(app=app.key) for app in sharing))
+        # What a first list brings has not changed.
+        if isinstance(session, OwnClusterSession) or session.is_open:
+            self._publish(session, change, ours=False)
+
+    def _applied(self, session: Session, change: LiveChange) -> None:
+        self._publish(session, change, ours=True)
+
+    def _publish(self, session: Session, change: LiveChange, *, ours: bool) -> None:
+        """Publish the change to the application that has the object now, else that had it."""
+        if self.object_facts is None:
+            return
+        for live in (change.after, change.before):
+            identity = live.application if live is not None else ""
+            app = self.tracked.application(session, identity) if identity else None
+            if app is not None:
+                self.object_facts.put(app, session.cluster.server, change, ours=ours)
+                return
 
     def _count(self, change: LiveChange) -> None:
         found = change.after or change.before
         if found is not None:
             self.metrics.cluster_events.labels(found.key.group, found.key.kind).inc()
-
-    def _app_of(self, session: Session, identity: str) -> AppKey | None:
-        """Find the Application of a tracking identity, if it is deployed to this cluster.
-
-        The identity is `name`, or `namespace_name` outside the control namespace.
-        """
-        namespace, underscore, name = identity.partition("_")
-        key = AppKey(namespace, name) if underscore else AppKey(self.control_namespace, identity)
-        known = self.clusters.is_user(key, session)
-        return key if known and app_identity(key, self.control_namespace) == identity else None
 
     def _is_deleting(self, key: AppKey) -> bool:
         app = self.applications.get(key)

@@ -123,7 +123,7 @@ class LiveIndex:
             self._notify(before, live)
 
     def _note_own(self, before: LiveObject | None, live: LiveObject, *, lost: bool) -> None:
-        """Tell an apply from what others change; its watch event may have come before its answer."""
+        """Tell an apply from what others change: its watch event may come before its answer."""
         before = self._held.get(live.key, before)
         if not lost and live.key in self._held:
             self._held[live.key] = live

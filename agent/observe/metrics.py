@@ -48,6 +48,7 @@ class AgentMetrics:
     loop_lag: Gauge
     renders: Counter
     facts: Counter
+    object_facts_left_out: Counter
     bus_connected: Gauge
     acting: Gauge
     store_bytes: Gauge
@@ -93,6 +94,9 @@ _COUNTERS = {
     "dead_letters": _Row("gitops_dead_letters", "Dead letters written.", ("handler",)),
     "renders": _Row("gitops_renders", "Renders; cached: nothing evaluated.", ("cached",)),
     "facts": _Row("gitops_facts", "Facts published.", ("type",)),
+    "object_facts_left_out": _Row(
+        "gitops_object_facts_left_out", "Changes of objects without a fact: too many at once."
+    ),
     "spans_dropped": _Row(
         "gitops_spans_dropped", "Spans of traces that were not exported.", ("cause",)
     ),

@@ -21,6 +21,7 @@ from pydantic_settings import (
 
 from agent.settings.bus_settings import NatsSettings, RedisSettings, StreamsSettings
 from agent.settings.process_settings import (
+    FactsSettings,
     HttpSettings,
     KubeSettings,
     LeaseSettings,
@@ -87,6 +88,7 @@ class Settings(BaseSettings):
     poll: PollSettings = PollSettings()
     sandbox: SandboxSettings = SandboxSettings()
     lease: LeaseSettings = LeaseSettings()
+    facts: FactsSettings = FactsSettings()
     log: LogSettings = LogSettings()
     trace: TraceSettings = TraceSettings()
     link: LinkSettings = LinkSettings()

@@ -110,6 +110,16 @@ class LeaseSettings(SettingsGroup):
     )
 
 
+class FactsSettings(SettingsGroup):
+    objects: bool = Field(
+        default=True,
+        description=(
+            "Publish `fact.object.changed.v1` for each change of an object that an Application"
+            " tracks."
+        ),
+    )
+
+
 class LogSettings(SettingsGroup):
     level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least level."

@@ -17,6 +17,7 @@ from bus.events.facts import (
     RenderFailed,
     RevisionResolved,
 )
+from bus.events.object_facts import ObjectChanged
 from bus.events.operation_facts import (
     OperationFinished,
     OperationStarted,
@@ -50,6 +51,7 @@ __all__ = [
     "Fact",
     "HealthAssessed",
     "ManifestsRendered",
+    "ObjectChanged",
     "OperationFinished",
     "OperationStarted",
     "RefreshApp",

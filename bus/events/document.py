@@ -36,11 +36,18 @@ Whatever a status shows has its fact, however suddenly the agent ended: what was
 said is said by the next start, in the order in which it happened. Such a fact begins a chain of its
 own.
 
+`fact.object.changed.v1` is of another kind: it tells what the watches of the clusters see. There is
+at most one a second of each object, and 200 a second of one agent, its applications in turns; what
+happens meanwhile is summed up in the next. What is too much for that, and what waited when an agent
+ended, is left out (metric `gitops_object_facts_left_out_total`), and the service does not get these
+facts. `GITOPS_FACTS_OBJECTS=false` switches them off.
+
 ## How to subscribe
 
     gitops events --follow --app argocd/guestbook --since 1h --json     # replay, then follow
     nats --nkey subscriber.nk sub 'gt.acme.prod1.fact.>'                # everything, from now on
     nats --nkey subscriber.nk sub 'gt.acme.prod1.fact.app.compared.>'   # one type
+    nats --nkey subscriber.nk sub 'gt.acme.prod1.fact.object.changed.>' # what became of objects
 
 Nobody reads without a login. The agent makes one that may read facts and nothing else, in a Secret
 of its own: see "Who may use the bus" in docs/operate.md. `gitops events` finds it by itself on the

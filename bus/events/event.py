@@ -61,6 +61,8 @@ class Fact(Event, frozen=True, kw_only=True):
     """A report of what happened: a public interface. `name` is `{noun}.{verb}.v1`."""
 
     kind: ClassVar[EventKind] = EventKind.FACT
+    reported: ClassVar[bool] = True
+    """Whether the service gets it too."""
 
 
 class UnknownTypeError(Exception):

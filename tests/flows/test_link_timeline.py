@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from bus.events import ObjectChanged
 from tests.flows.agent_fixture import AgentFixture, config_map
+from tests.flows.evidence import a_fact
 from tests.flows.linked_agent import LinkedAgent, open_linked_agent
 from tests.support import eventually
 
@@ -53,6 +55,7 @@ async def test_a_push_is_told_from_its_commit_to_the_end(linked_agent: LinkedAge
     await agent.apply_app("web", "web", syncPolicy={"automated": {}})
     await agent.until_synced("web")
     (app,) = await eventually(lambda: admin.items("/applications"), what="the application")
+    await a_fact(agent.parts.bus, ObjectChanged, object=f"/ConfigMap/{agent.destination}/web")
     commit = agent.commit({"web/config.yaml": config_map("web", a="2")})
     await admin.order("POST", f"/applications/{app['id']}/refresh", {})
 
@@ -61,6 +64,8 @@ async def test_a_push_is_told_from_its_commit_to_the_end(linked_agent: LinkedAge
         return any(it["commit"]["id"] == commit and _is_whole(it["hops"]) for it in pushes)
 
     await eventually(ended, what="the way of the push")
+    # The fact of the object was published between the two syncs, and the agent kept it.
+    assert await types(linked_agent, "&type=object.changed.v1") == set()
 
 
 def _is_whole(hops: list[dict[str, object]]) -> bool:

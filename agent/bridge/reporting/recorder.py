@@ -110,7 +110,7 @@ class Recorder:
         except DecodeError as error:
             log.warning("fact not reported", subject=delivery.subject, reason=str(error))
             return None
-        if not isinstance(fact, Fact):
+        if not isinstance(fact, Fact) or not fact.reported:
             return None
         if isinstance(fact, OperationFinished):
             self.finished_operations.add(fact)
