@@ -21,7 +21,8 @@ from agent.kube.cluster_registry import ClusterRegistry
 from agent.kube.clusters import ClusterSessions
 from agent.kube.health_overrides import HealthOverrides
 from agent.kube.index import LiveIndex
-from agent.kube.live import LiveCluster, LiveExtent
+from agent.kube.live import LiveCluster
+from agent.kube.live_extent import LiveExtent
 from agent.kube.own_session import OwnClusterSession, SessionSources
 from agent.kube.rights import InstalledRights
 from agent.kube.session_state import SessionState

@@ -77,6 +77,8 @@ class ConditionType(StrEnum):
     """Ours: automated syncs wait for a sync window of the project to open or to end."""
     IGNORE_RULE_WARNING = "IgnoreRuleWarning"
     """Ours: a rule of ignoreDifferences has no effect, on all objects or on some."""
+    PRUNE_HELD_WARNING = "PruneHeldWarning"
+    """Ours: objects that Git no longer has stay, because their kind is not watched now."""
     UNSUPPORTED_FIELD_WARNING = "UnsupportedFieldWarning"
     """Ours: the Application has a field that this version does not act on yet."""
 

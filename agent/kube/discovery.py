@@ -29,6 +29,8 @@ class Discovered(msgspec.Struct, frozen=True, kw_only=True):
 
     kube_version: str = ""
     served: tuple[KindInfo, ...] = ()
+    unanswered: frozenset[str] = frozenset()
+    """Groups whose own API server did not answer, so that kinds of theirs may be left out."""
 
     def preferred(self) -> dict[tuple[str, str], KindInfo]:
         """Map (group, kind) to the kind in its preferred version."""
@@ -50,13 +52,19 @@ async def discover(client: KubeClient) -> Discovered:
     """Read all kinds, without groups whose server is down. Raises ClusterUnreachableError."""
     version = _document(await client.get("/version"))
     served: list[KindInfo] = []
+    unanswered: set[str] = set()
     for root in ("/api", "/apis"):
         document = _document(await client.get(root, accept=ACCEPT))
         if document.get("kind") == "APIGroupDiscoveryList":
             served.extend(aggregated_kinds(document))
+            unanswered.update(stale_groups(document))
         else:
-            served.extend(await _one_by_one(client, document))
-    return Discovered(kube_version=text(version, "gitVersion"), served=tuple(served))
+            served.extend(await _one_by_one(client, document, unanswered))
+    return Discovered(
+        kube_version=text(version, "gitVersion"),
+        served=tuple(served),
+        unanswered=frozenset(unanswered),
+    )
 
 
 def aggregated_kinds(document: Mapping[str, Any]) -> Iterator[KindInfo]:
@@ -72,6 +80,13 @@ def aggregated_kinds(document: Mapping[str, Any]) -> Iterator[KindInfo]:
                     namespaced=text(resource, "scope") == "Namespaced",
                     verbs=_texts(resource, "verbs"),
                 )
+
+
+def stale_groups(document: Mapping[str, Any]) -> Iterator[str]:
+    """Read the groups of which the server could not ask some version just now."""
+    for group in items(document, "items"):
+        if any(text(version, "freshness") == "Stale" for version in items(group, "versions")):
+            yield text(group, "metadata", "name")
 
 
 def group_versions(document: Mapping[str, Any]) -> tuple[str, ...]:
@@ -101,7 +116,9 @@ def listed_kinds(document: Mapping[str, Any]) -> Iterator[KindInfo]:
             )
 
 
-async def _one_by_one(client: KubeClient, document: Mapping[str, Any]) -> Iterable[KindInfo]:
+async def _one_by_one(
+    client: KubeClient, document: Mapping[str, Any], unanswered: set[str]
+) -> Iterable[KindInfo]:
     kinds: list[KindInfo] = []
     for group_version in group_versions(document):
         root = "/apis" if "/" in group_version else "/api"
@@ -112,6 +129,7 @@ async def _one_by_one(client: KubeClient, document: Mapping[str, Any]) -> Iterab
         except ApplyRefusedError as error:
             if error.code < 500:
                 raise
+            unanswered.add(split_api_version(group_version)[0])
             continue
         kinds.extend(listed_kinds(resources))
     return kinds

@@ -12,21 +12,21 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import structlog
 
 from agent.kube.client import KubeClient
 from agent.kube.discovery import Discovered, discover
-from agent.kube.index import LiveIndex, WatchScope
+from agent.kube.index import LiveIndex
+from agent.kube.live_change import LiveChange
+from agent.kube.live_extent import LiveExtent
 from agent.kube.watch import WatchState
+from agent.kube.watch_coverage import WatchCoverage
 from agent.kube.watches import Watches
 from agent.subscribers import Subscribers
 from bus.identity import AppKey, ResourceKey
 from bus.status import HealthStatus
 from handlers.application.health_scripts import HealthScripts
-from handlers.manifest.exclusions import ResourceFilter
 from handlers.manifest.kinds import KindInfo
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError, LiveObject
 
@@ -37,20 +37,6 @@ _AGAIN_AFTER = (0.2, 0.5, 1.0, 3.0, 10.0)
 _UNREACHABLE_PAUSE = 2.0
 _DEFINITIONS = ("apiextensions.k8s.io", "CustomResourceDefinition")
 _API_SERVICES = ("apiregistration.k8s.io", "APIService")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveExtent:
-    """The extent of the watches; empty `namespaces` means all of them."""
-
-    excluded: ResourceFilter = field(default_factory=ResourceFilter)
-    namespaces: tuple[str, ...] = ()
-    cluster_resources: bool = True
-    """Whether kinds without a namespace are watched too, where there are `namespaces`."""
-    look_every: float = 60.0
-    """Seconds between reads of discovery where definitions may not be seen: three requests each."""
-    freeze: bool = True
-    """Whether to exempt the first lists from garbage collection, which stops the process once."""
 
 
 class LiveCluster:
@@ -66,6 +52,7 @@ class LiveCluster:
         self._kinds: dict[tuple[str, str], KindInfo] = {}
         self._api_versions: tuple[str, ...] = ()
         self._watches = Watches(client, index, self._on_state)
+        self._coverage = WatchCoverage(self._watches, index, extent, client, self.kind)
         self._stale = False
         self._why_failing = ""
         self._look_again = asyncio.Event()
@@ -86,6 +73,9 @@ class LiveCluster:
 
     def kind(self, group: str, kind: str) -> KindInfo | None:
         return self._kinds.get((group, kind))
+
+    def coverage_gap(self, key: ResourceKey) -> str:
+        return self._coverage.gap(key)
 
     def kube_version(self) -> str:
         return self._kube_version
@@ -190,6 +180,7 @@ class LiveCluster:
                 return
 
     def _adopt(self, discovered: Discovered) -> None:
+        self._coverage.unanswered = discovered.unanswered
         found = discovered.preferred()
         for scope in self._watches.being(WatchState.ABSENT):
             if (scope.group, scope.kind) not in found:
@@ -204,20 +195,10 @@ class LiveCluster:
         if self._group is None:
             return
         extends_discovery = (kind.group, kind.kind) in (_DEFINITIONS, _API_SERVICES)
-        for scope in self._scopes(kind):
+        for scope in self._extent.scopes(kind, self._client.url):
             self._watches.follow(
                 self._group, scope, kind, self._look_again if extends_discovery else None
             )
-
-    def _scopes(self, kind: KindInfo) -> Iterator[WatchScope]:
-        watchable = {"list", "watch"}.issubset(kind.verbs)
-        if not watchable or self._extent.excluded.excludes(kind.group, kind.kind, self._client.url):
-            return
-        if self._extent.namespaces and not (kind.namespaced or self._extent.cluster_resources):
-            return
-        spaces = self._extent.namespaces if kind.namespaced else ()
-        for space in spaces or ("",):
-            yield WatchScope(group=kind.group, kind=kind.kind, namespace=space)
 
     def _on_scripts(self, before: HealthScripts, after: HealthScripts) -> None:
         """List the kinds again whose health script has changed, come or gone."""
@@ -235,20 +216,30 @@ class LiveCluster:
     def _on_state(self, state: WatchState, why: str) -> None:
         if state is WatchState.ABSENT:
             self._look_again.set()
-        failing = bool(self._watches.being(WatchState.FAILING))
+        failing = bool(self._watches.being(WatchState.FAILING)) or self._is_refused
         if failing and not self._stale:
             _log.warning("watches interrupted: the live state is of the past", cause=why)
         elif self._stale and not failing:
             _log.info("watches resumed")
-        self._why_failing = why if state is WatchState.FAILING else self._why_failing
+        self._why_failing = why or self._why_failing
         before, self._stale = self._stale, failing
         if failing != before:
             self.changes.notify()
         self._note()
+        if state is WatchState.WATCHING:
+            for live in filter(None, map(self.index.get, self._coverage.closed_gaps())):
+                self.index.changes_of_others.notify(LiveChange(before=None, after=live))
+
+    @property
+    def _is_refused(self) -> bool:
+        """Whether the server gives errors for every kind, so that it is not one of them."""
+        being = self._watches.being
+        return bool(being(WatchState.REFUSED)) and not being(WatchState.WATCHING)
 
     def _note(self) -> None:
         """Note that the first lists are done, and exempt their objects from garbage collection."""
-        if self._synced.is_set() or self._watches.being(WatchState.LISTING, WatchState.FAILING):
+        unlisted = self._watches.being(WatchState.LISTING, WatchState.FAILING)
+        if self._synced.is_set() or unlisted or self._is_refused:
             return
         if self._extent.freeze:
             gc.collect()

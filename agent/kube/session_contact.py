@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from agent.kube.client import KubeClient
 from agent.kube.cluster import KubeCluster
 from agent.kube.index import LiveIndex
-from agent.kube.live import LiveCluster, LiveExtent
+from agent.kube.live import LiveCluster
+from agent.kube.live_extent import LiveExtent
 from handlers.application.destination import RegisteredCluster
 
 

@@ -38,6 +38,8 @@ _SLICE = 50
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 _LONGEST_PAUSE_WITHOUT_RIGHTS = 60.0
 _REFUSALS_TO_BELIEVE = 2
+_ERRORS_TO_BELIEVE = 8
+"""So many answers in a row, some 15 seconds, because a server that starts gives errors for all."""
 
 
 OnState = Callable[["WatchState", str], None]
@@ -65,6 +67,8 @@ class WatchState(StrEnum):
     ABSENT = "absent"
     """The server does not serve this kind (any more)."""
     FAILING = "failing"
+    REFUSED = "refused"
+    """The server answers, but for this kind with errors only: its own API server may be down."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,12 +94,15 @@ class KindWatch:
         on_state: OnState = lambda _state, _why: None,
     ) -> None:
         self.state = WatchState.LISTING
+        self.why = ""
+        """Why the state was reached."""
         self._client = client
         self._subject = subject
         self._sink = sink
         self._on_state = on_state
         self._version = ""
         self._failures = 0
+        self._errors = 0
         self._has_begun = False
 
     async def run(self) -> None:
@@ -112,7 +119,10 @@ class KindWatch:
                 self._become(WatchState.ABSENT, error.message)
             except (LineTooLongError, msgspec.MsgspecError, ValueError) as error:
                 self._become(WatchState.FAILING, f"not the words of an API server: {error}")
-            except (ApplyRefusedError, ClusterUnreachableError) as error:
+            except ApplyRefusedError as error:
+                self._answered_with(error)
+            except ClusterUnreachableError as error:
+                self._errors = 0
                 self._become(WatchState.FAILING, str(error))
             await asyncio.sleep(self._pause())
 
@@ -162,6 +172,7 @@ class KindWatch:
         async with self._client.watch(
             self._subject.path, query, idle_seconds=_IDLE_SECONDS
         ) as body:
+            self._errors = 0
             self._become(WatchState.WATCHING)
             async for chunk in body.iter_any():
                 for line in lines.feed(chunk):
@@ -184,11 +195,13 @@ class KindWatch:
         self._version = event.resource_version or self._version
 
     def _become(self, state: WatchState, why: str = "") -> None:
-        before, self.state = self.state, state
+        before, self.state, self.why = self.state, state, why
         if before is state:
             return
         if state is WatchState.FORBIDDEN:
             _log.warning("kind not watched: no right to", kind=self._subject.name, cause=why)
+        elif state is WatchState.REFUSED:
+            _log.warning("kind not watched: only errors", kind=self._subject.name, cause=why)
         else:
             _log.debug("watch", kind=self._subject.name, state=state, cause=why)
         self._on_state(state, why)
@@ -197,6 +210,11 @@ class KindWatch:
         """Report a refusal; an API server that just started may refuse what it will grant."""
         if self._failures >= _REFUSALS_TO_BELIEVE:
             self._become(WatchState.FORBIDDEN, error.message)
+
+    def _answered_with(self, error: ApplyRefusedError) -> None:
+        self._errors += 1
+        many = self._errors >= _ERRORS_TO_BELIEVE
+        self._become(WatchState.REFUSED if many else WatchState.FAILING, error.message)
 
     def _pause(self) -> float:
         """Return the seconds to wait: doubling, with jitter; longer where rights are missing."""

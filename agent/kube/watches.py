@@ -88,6 +88,11 @@ class Watches:
     def scopes(self) -> tuple[WatchScope, ...]:
         return tuple(self._followed)
 
+    def state_of(self, scope: WatchScope) -> tuple[WatchState | None, str]:
+        """Return the state of a watch and its reason; None where the scope is not followed."""
+        followed = self._followed.get(scope)
+        return (followed.watch.state, followed.watch.why) if followed is not None else (None, "")
+
     def being(self, *states: WatchState) -> tuple[WatchScope, ...]:
         """Return the scopes whose watch is in one of these states."""
         return tuple(scope for scope, it in self._followed.items() if it.watch.state in states)

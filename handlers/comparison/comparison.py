@@ -63,6 +63,8 @@ class ComparedPair(msgspec.Struct, frozen=True, kw_only=True):
     live: LiveObject | None = None
     denied: str = ""
     """Why the project does not permit it; empty where it does."""
+    unseen: str = ""
+    """Why its newest state cannot be seen, so that it must not be pruned; empty where it can."""
     ignored: IgnoredFields | None = None
     """Fields of both sides that take no part in the comparison."""
 
@@ -153,6 +155,8 @@ class ComparisonInput(msgspec.Struct, frozen=True, kw_only=True):
     """The ignore rules of the objects that have any."""
     ignored: Mapping[ResourceKey, IgnoredFields] = {}
     """What these rules ignore."""
+    unseen: Mapping[ResourceKey, str] = {}
+    """Live objects that Git does not have and whose newest state cannot be seen, and why."""
 
 
 def compared(inputs: ComparisonInput, answers: Answers) -> DriftSummary:
@@ -206,6 +210,7 @@ def joined(summary: DriftSummary, inputs: ComparisonInput) -> Comparison:
             desired=desired.get(resource.key),
             live=inputs.lives.get(resource.key),
             denied=inputs.denied.get(resource.key, ""),
+            unseen=inputs.unseen.get(resource.key, ""),
             ignored=inputs.ignored.get(resource.key),
         )
         for resource in summary.resources

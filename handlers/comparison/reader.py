@@ -158,6 +158,7 @@ class ComparisonReader:
         lives = {key: one for key, one in lives.items() if key not in held}
         project = self.apps.project(app.spec.project)
         rules = _concerned(self._rules(app), desired)
+        gaps = {key: live.coverage_gap(key) for key in lives.keys() - desired.keys}
         return ComparisonInput(
             record=record,
             desired=desired,
@@ -168,6 +169,7 @@ class ComparisonReader:
             excluded=excluded,
             takes_over=sync_options_of_app(app).takes_over,
             rules=rules,
+            unseen={key: why for key, why in gaps.items() if why},
         )
 
     def _desired(self, content: bytes) -> DesiredObjects:

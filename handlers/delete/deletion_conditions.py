@@ -30,6 +30,12 @@ class DeletionConditions:
     async def clear(self, app: Application) -> None:
         await self.apps.write(app, StatusWrite(status=without_errors(app)))
 
+    async def clear_begun_with(self, app: Application, words: str) -> None:
+        """Remove the error that begins with these words, if it stands."""
+        errors = of_type(app.status.conditions, _TYPE)
+        if any(one.message.startswith(words) for one in errors):
+            await self.clear(app)
+
     def age(self, app: Application, message: str) -> float | None:
         """Seconds since the condition with this message stands; None where it does not."""
         for one in of_type(app.status.conditions, _TYPE):

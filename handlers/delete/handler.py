@@ -3,8 +3,9 @@
 PreDelete hooks run first, then the objects go, the highest wave first (`cascade`), then PostDelete
 hooks run (`stage_runner`). The objects of a wave are deleted at once, and the next wave follows
 when they are gone. Nothing at all is done while an object with `Delete=confirm` waits for a
-person's approval. Waiting is returning: the watches ask again when an object has vanished, a hook
-has ended or the approval is there. AppDeleted is published when everything is gone.
+person's approval, or while a kind of what was deployed cannot be seen (`deployed_objects`). Waiting
+is returning: the watches ask again when an object has vanished, a hook has ended or the approval is
+there. AppDeleted is published when everything is gone.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from handlers.comparison.dry_runs import gathered
 from handlers.control_plane.governance import Governance, named
 from handlers.delete.cascade import Cascade, cascade, finalizers_of, unconfirmed
 from handlers.delete.deletion_conditions import DeletionConditions
+from handlers.delete.deployed_objects import GAP, gap_message
 from handlers.delete.stage_runner import StageRunner
 from handlers.manifest.exclusions import exclusion
 from handlers.manifest.hooks import HOOK_FINALIZER
@@ -82,6 +84,7 @@ class DeleteHandler:
         if not (finalizers_of(app) or hook_finalizers_of(app)):
             return await self._finish(app)
         session = self.clusters.of(app.spec.destination)
+        await self._require_coverage(app, session)
         if not await self._is_confirmed(app, session):
             return ()
         ready = await self.stages.run(app, PRE_DELETE)
@@ -107,6 +110,20 @@ class DeleteHandler:
             return await self._finish(app, pruned=0)
         await self.conditions.write(app, error.message)
         return ()
+
+    async def _require_coverage(self, app: Application, session: DestinationSession) -> None:
+        """Wait while objects may be there that cannot be seen, and say in the status why."""
+        finalizers = finalizers_of(app)
+        is_excluded = exclusion(self.settings().resources, session.cluster.server)
+
+        def gap(key: ResourceKey) -> str:
+            return "" if is_excluded(key) else session.live.coverage_gap(key)
+
+        text = gap_message(app, gap, finalizers[0]) if finalizers else ""
+        if text:
+            await self.conditions.write(app, text)
+            raise Retry(text, after=_AWAY)
+        await self.conditions.clear_begun_with(app, GAP)
 
     async def _is_confirmed(self, app: Application, session: DestinationSession) -> bool:
         """Say whether the deletion may go on; where it waits, say in the status for what."""

@@ -88,6 +88,7 @@ _OWNED = (
     ConditionType.SYNC_WINDOW_WARNING,
     ConditionType.EXCLUDED_RESOURCE_WARNING,
     ConditionType.IGNORE_RULE_WARNING,
+    ConditionType.PRUNE_HELD_WARNING,
 )
 HEALTH_SOURCE = "appTree"
 
@@ -110,6 +111,7 @@ def observed(
         *_closed_window(app, project, comparison, now),
         *_excluded(comparison),
         *_rule_problems(comparison),
+        *_unseen(comparison),
         *_error(error),
     )
     desired = [one for one in comparison.pairs if one.desired is not None]
@@ -200,6 +202,17 @@ def _rule_problems(comparison: Comparison) -> tuple[Condition, ...]:
     return tuple(
         Condition(type=ConditionType.IGNORE_RULE_WARNING, message=message)
         for message in comparison.rule_problems
+    )
+
+
+def _unseen(comparison: Comparison) -> tuple[Condition, ...]:
+    """One condition for each reason: it names the kind, whose objects may be many."""
+    return tuple(
+        Condition(
+            type=ConditionType.PRUNE_HELD_WARNING,
+            message=f"objects that Git no longer has are not pruned: {why}",
+        )
+        for why in sorted({one.unseen for one in comparison.pairs if one.unseen})
     )
 
 

@@ -48,7 +48,7 @@ def _has_hooks(comparison: Comparison) -> bool:
 
 
 def _may_go(app: Application, pair: ComparedPair) -> bool:
-    if pair.live is None or not pair.resource.counts:
+    if pair.live is None or pair.unseen or not pair.resource.counts:
         return False
     return sync_options_of(pair.live.manifest, options_of(app)).prune is not Consent.NO
 

@@ -157,4 +157,6 @@ def _untouched(
         return result(task, ResultStatus.PRUNE_SKIPPED, "ignored (no prune)")
     if not sync.prune:
         return result(task, ResultStatus.PRUNE_SKIPPED, "ignored (requires pruning)")
+    if pair.unseen:
+        return result(task, ResultStatus.PRUNE_SKIPPED, f"not pruned: {pair.unseen}")
     return None

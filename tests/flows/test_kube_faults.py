@@ -18,6 +18,7 @@ from structlog.testing import capture_logs
 
 from agent.kube.watch import KindWatch, WatchState, WatchTarget
 from bus.identity import ResourceKey
+from handlers.ports import LiveObject
 from playground.background import BackgroundLoop
 from playground.kubeapi import KubeApi
 from playground.kubernetes import BreakableControlPlane, control_plane
@@ -136,6 +137,13 @@ async def test_a_cluster_that_is_set_back_is_read_anew_without_a_restart(
         await api.create(maps, config_map("later"))
         there = versions_of(await api.get(maps))
     await until(lambda: versions(agent, space) == there)
+    removed: list[str] = []
+
+    def note(before: LiveObject | None, after: LiveObject | None) -> None:
+        if after is None and before is not None and before.key.namespace == space:
+            removed.append(before.key.name)
+
+    agent.live.index.all_changes.subscribe(note)
 
     async with frail.stopped() as data:
         await asyncio.to_thread(shutil.rmtree, data)
@@ -147,6 +155,8 @@ async def test_a_cluster_that_is_set_back_is_read_anew_without_a_restart(
     assert max(map(int, back.values())) < max(map(int, there.values()))
     await until(lambda: versions(agent, space) == back)
     assert {"deleted", "later"} & back.keys() == {"deleted"}
+    assert "later" in removed
+    assert not set(removed) & back.keys()
 
 
 async def test_an_api_server_that_is_away_at_the_start_is_waited_for(

@@ -65,6 +65,11 @@ const WORDS: Record<string, Words> = {
     "Correct the rule that the message names; until then its fields count as differences.",
     false,
   ),
+  PruneHeldWarning: words(
+    "Objects that Git no longer has are not pruned.",
+    "Their kind is not watched now: do what the message says; they are pruned as soon as it is.",
+    false,
+  ),
   UnsupportedFieldWarning: words(
     "The Application uses a field that this version does not act on.",
     "Upgrade the agent, or remove the field.",

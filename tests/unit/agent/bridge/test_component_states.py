@@ -12,7 +12,8 @@ import pytest
 
 from agent.bridge.reporting.components import ComponentStates
 from agent.kube.index import LiveIndex
-from agent.kube.live import LiveCluster, LiveExtent
+from agent.kube.live import LiveCluster
+from agent.kube.live_extent import LiveExtent
 from agent.loopback import free_port
 from agent.observe.health import Readiness, StoreWatch
 from agent.observe.metrics import make_metrics

@@ -20,7 +20,8 @@ from agent.bridge.transport.link import AgentLink, LinkLostError
 from agent.kube.client import KubeClient, kube_client
 from agent.kube.connection_config import KubeConnection
 from agent.kube.index import LiveIndex
-from agent.kube.live import LiveCluster, LiveExtent
+from agent.kube.live import LiveCluster
+from agent.kube.live_extent import LiveExtent
 from agent.kube.summary import summarise
 from agent.store.applications import Applications
 from bus.link import Chunk, LinkTask, LogsArguments, TaskKind, UpFrame

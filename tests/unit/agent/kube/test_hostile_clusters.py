@@ -76,6 +76,8 @@ async def contact(
         found = spoken.get(request.path)
         if found is None:
             return web.Response(status=404)
+        if isinstance(found, web.Response):
+            return web.Response(status=found.status, body=found.body)
         return web.Response(body=found if isinstance(found, bytes) else orjson.dumps(found))
 
     app = web.Application()

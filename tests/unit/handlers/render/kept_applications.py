@@ -103,6 +103,9 @@ class ServedKindsTable:
                 )
         return None
 
+    def coverage_gap(self, key: object) -> str:
+        return ""
+
     def kube_version(self) -> str:
         return "v1.36.3"
 

@@ -84,8 +84,9 @@ def comparison(
     desired: tuple[Mapping[str, Any], ...],
     lives: tuple[LiveObject, ...] = (),
     denied: Mapping[ResourceKey, str] = {},
+    unseen: Mapping[ResourceKey, str] = {},
 ) -> Comparison:
-    seen = found(desired, lives, denied)
+    seen = msgspec.structs.replace(found(desired, lives, denied), unseen=unseen)
     return joined(compared(seen, {}), seen)
 
 

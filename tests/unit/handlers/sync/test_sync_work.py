@@ -13,6 +13,7 @@ from handlers.sync.observed_status import observed, progress_of
 from handlers.sync.operation import next_move
 from handlers.sync.operation_results import READY, ProgressState
 from handlers.sync.operation_transitions import begun, with_results
+from handlers.sync.sync_input import sync_input
 from handlers.sync.sync_plan import SyncAction, plan
 from handlers.sync.sync_work import options_of, work_of
 from tests.unit.handlers.application.builders import application, project
@@ -48,6 +49,19 @@ def test_an_extra_object_is_pruned_only_where_the_operation_prunes() -> None:
     ] == ["b"]
     (kept,) = work_of(seen, SyncOperation(), PLAIN).settled
     assert (kept.name, kept.status) == ("b", ResultStatus.PRUNE_SKIPPED)
+
+
+def test_an_extra_object_whose_kind_cannot_be_seen_is_not_pruned() -> None:
+    seen = comparison((A,), (live(A), live(B)), unseen={key("b"): "the kind is not watched now"})
+    work = work_of(seen, PRUNING, PLAIN)
+
+    assert not [one for one in work.tasks if one.action is SyncAction.PRUNE]
+    assert [one.message for one in work.settled] == ["not pruned: the kind is not watched now"]
+    assert sync_input(application(), project(), seen).extra == ()
+    status = observed(application(), project(), seen, NOW)
+    assert {one.type: one.message for one in status.conditions}["PruneHeldWarning"] == (
+        "objects that Git no longer has are not pruned: the kind is not watched now"
+    )
 
 
 def test_an_object_that_says_so_is_never_pruned() -> None:
