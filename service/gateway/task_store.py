@@ -7,7 +7,7 @@ offers the task (task_offers.py), so its submitter need not know which one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -31,7 +31,7 @@ from bus.trace import Trace
 from service.gateway.agent_task_kinds import check_supported
 from service.gateway.task_ends import end
 from service.projection.task_reports import ENDED
-from service.store.changes import note
+from service.store.changes import FeedChange, note_all
 from service.store.link_signals import LinkSignal, signal_link
 from service.store.rows import find_row
 from service.store.signals import Signals
@@ -91,36 +91,38 @@ class TaskStore:
     spans: Spans = field(default_factory=Spans)
 
     async def submit(self, connection: AsyncConnection, new: QueuedTask) -> str:
-        """Its id. Part of the caller's transaction: offered when that commits.
-
-        Raises UnsupportedTaskError; and sqlalchemy.exc.IntegrityError where the idempotency key was
-        used before.
-        """
-        await check_supported(connection, new.agent_id, new.kind)
-        task_id, now = new_id(), self.clock()
-        row = {**_columns(new), **task_context(self.spans, new.trace)}
-        if new.principal_id is not None and new.idempotency_key is not None:
-            used = insert(idempotency_keys).values(
-                account_id=new.account_id,
-                principal_id=new.principal_id,
-                key=new.idempotency_key,
-                task_id=task_id,
-                created_at=now,
-            )
-            await connection.execute(used)
-        stored = insert(tasks).values(id=task_id, phase=TaskPhase.QUEUED, created_at=now, **row)
-        await connection.execute(stored)
-        await signal_link(connection, LinkSignal(agent_id=new.agent_id, offer=True))
-        await note(
-            connection,
-            new.account_id,
-            "task.changed",
-            task_id,
-            new.project,
-            new.agent_id,
-            {"phase": TaskPhase.QUEUED, "kind": new.kind, "subject": new.subject},
-        )
+        """Its id; see `submit_all`."""
+        (task_id,) = await self.submit_all(connection, (new,))
         return task_id
+
+    async def submit_all(
+        self, connection: AsyncConnection, queued: Sequence[QueuedTask]
+    ) -> Sequence[str]:
+        """Their ids, by the statements of one. Part of the caller's transaction: offered then.
+
+        All are of one account. Raises UnsupportedTaskError; and sqlalchemy.exc.IntegrityError where
+        an idempotency key was used before.
+        """
+        for agent_id, kind in dict.fromkeys((new.agent_id, new.kind) for new in queued):
+            await check_supported(connection, agent_id, kind)
+        now = self.clock()
+        rows = [self._row(new, now) for new in queued]
+        ids = [str(row["id"]) for row in rows]
+        used = [_used_key(new, id_, now) for new, id_ in zip(queued, ids, strict=True)]
+        if keys := [key for key in used if key]:
+            await connection.execute(insert(idempotency_keys), keys)
+        if rows:
+            await connection.execute(insert(tasks), rows)
+        for agent_id in dict.fromkeys(new.agent_id for new in queued):
+            await signal_link(connection, LinkSignal(agent_id=agent_id, offer=True))
+        changes = [_change(new, id_) for new, id_ in zip(queued, ids, strict=True)]
+        if changes:
+            await note_all(connection, queued[0].account_id, changes)
+        return ids
+
+    def _row(self, new: QueuedTask, now: datetime) -> dict[str, Any]:
+        own = {"id": new_id(), "phase": TaskPhase.QUEUED, "created_at": now}
+        return {**_columns(new), **task_context(self.spans, new.trace), **own}
 
     async def share(self, connection: AsyncConnection, new: QueuedTask) -> str:
         """A read: its id, or that of an equal one that somebody asked for a moment ago.
@@ -189,6 +191,29 @@ class TaskStore:
             if found is None or found.phase.final:
                 return found
             await changed.wait()
+
+
+def _used_key(new: QueuedTask, task_id: str, now: datetime) -> Mapping[str, Any] | None:
+    """The row of its idempotency key; None where the request had none."""
+    if new.principal_id is None or new.idempotency_key is None:
+        return None
+    return {
+        "account_id": new.account_id,
+        "principal_id": new.principal_id,
+        "key": new.idempotency_key,
+        "task_id": task_id,
+        "created_at": now,
+    }
+
+
+def _change(new: QueuedTask, task_id: str) -> FeedChange:
+    return FeedChange(
+        type="task.changed",
+        subject=task_id,
+        project=new.project,
+        agent_id=new.agent_id,
+        body={"phase": TaskPhase.QUEUED, "kind": new.kind, "subject": new.subject},
+    )
 
 
 def task_context(spans: Spans, trace: Trace | None) -> Mapping[str, str]:

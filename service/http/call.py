@@ -10,11 +10,12 @@ not by a request.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
+import msgspec
 from aiohttp import web
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
@@ -26,7 +27,7 @@ from service.audit.audit_record import AuditEntry
 from service.gateway.task_store import TaskStore
 from service.http.problem import DeniedError
 from service.keys.key_file import KeyFile
-from service.store.changes import note
+from service.store.changes import FeedChange, note_all
 
 Clock = Callable[[], datetime]
 """The time now, in UTC."""
@@ -39,6 +40,18 @@ TASKS = web.AppKey("tasks", TaskStore)
 PUBLIC_URL = web.AppKey("public_url", str)
 """The service's address as browsers and agents reach it; empty: as the request names it."""
 P = TypeVar("P")
+
+
+class AuditNote(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller did, as a handler says it; the call knows who and when."""
+
+    action: str
+    """`noun.verb`."""
+    resource: str
+    project: str = ""
+    outcome: str = "done"
+    detail: dict[str, Any] = {}
+    """Redacted: see service/audit/audit_record.py."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,19 +102,37 @@ class ApiCall:
         detail: Mapping[str, Any] | None = None,
     ) -> None:
         """Record what the caller did; `detail` is redacted: see service/audit/audit_record.py."""
-        entry = AuditEntry(
+        note = AuditNote(
+            action=action,
+            resource=resource,
+            project=project,
+            outcome=outcome,
+            detail=dict(detail or {}),
+        )
+        await self.audit_all((note,))
+
+    async def audit_all(self, notes: Sequence[AuditNote]) -> None:
+        """Record several things that the caller did, by the statements of one."""
+        entries = [self._entry(note) for note in notes]
+        made = await audit_book.record_all(self.connection, entries)
+        changes = [_change(record.entry) for record in made]
+        await note_all(self.connection, self.account, changes)
+
+    def _entry(self, note: AuditNote) -> AuditEntry:
+        return AuditEntry(
             account=self.account,
             id=new_id(),
             time=self.now,
             actor=self.caller.name,
             address=self.caller.address[:64],
-            action=action,
-            resource=resource[:700],
-            project=project,
-            outcome=outcome,
-            detail=dict(detail or {}),
+            action=note.action,
+            resource=note.resource[:700],
+            project=note.project,
+            outcome=note.outcome,
+            detail=note.detail,
         )
-        record = await audit_book.record(self.connection, entry)
-        if record is not None:
-            body = {"action": action, "resource": entry.resource, "actor": entry.actor}
-            await note(self.connection, self.account, "audit.recorded", entry.id, project, "", body)
+
+
+def _change(entry: AuditEntry) -> FeedChange:
+    body = {"action": entry.action, "resource": entry.resource, "actor": entry.actor}
+    return FeedChange(type="audit.recorded", subject=entry.id, project=entry.project, body=body)

@@ -7,6 +7,7 @@ refused. The arguments of a request say of which kind the task is: bus/link/task
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,12 +24,12 @@ from bus.link import (
 )
 from service.audit.audit_record import redacted
 from service.gateway.task_store import QueuedTask
-from service.http.call import TASKS, ApiCall
+from service.http.call import TASKS, ApiCall, AuditNote
 from service.http.endpoint import ResponseModel
 from service.http.fields import text_of
 from service.http.problem import ProblemError, not_found
 from service.observe.requests import trace_of
-from service.store.rows import find_row
+from service.store.rows import read_rows
 from service.store.tables import idempotency_keys, tasks
 
 _NOT_AFTER = timedelta(hours=1)
@@ -100,15 +101,33 @@ class TaskRequest(msgspec.Struct, frozen=True, kw_only=True):
         return kind_of(type(self.arguments))
 
 
-async def submit(call: ApiCall, order: TaskRequest, *, part: str = "") -> TaskSummary:
-    """`part`: tells the tasks of one bulk request apart."""
+async def submit(call: ApiCall, order: TaskRequest) -> TaskSummary:
+    """Submit the one task of a request."""
+    (task,) = await submit_all(call, {"": order})
+    return task
+
+
+async def submit_all(call: ApiCall, orders: Mapping[str, TaskRequest]) -> Sequence[TaskSummary]:
+    """Submit tasks by the statements of one; the keys tell those of one bulk request apart."""
     await call.turn()
-    key = _key(call, part)
-    known = await _known(call, key)
-    if known is not None:
-        _check_same(known, order)
-        return task_of(known)
-    new = QueuedTask(
+    keys = {part: _key(call, part) for part in orders}
+    known = await _known(call, [key for key in keys.values() if key])
+    made: dict[str, QueuedTask] = {}
+    for part, order in orders.items():
+        if (before := known.get(keys[part] or "")) is None:
+            made[part] = _queued(call, order, keys[part])
+        else:
+            _check_same(before, order)
+    ids = await call.use(TASKS).submit_all(call.connection, list(made.values()))
+    new = dict(zip(made, ids, strict=True))
+    await call.audit_all([_audit_note(orders[part], id_) for part, id_ in new.items()])
+    rows = await _rows_of(call, ids)
+    found = {part: rows[new[part]] if part in new else known[keys[part] or ""] for part in orders}
+    return [task_of(row) for row in found.values()]
+
+
+def _queued(call: ApiCall, order: TaskRequest, key: str | None) -> QueuedTask:
+    return QueuedTask(
         account_id=call.account,
         agent_id=order.agent_id,
         actor=call.caller.name,
@@ -122,23 +141,28 @@ async def submit(call: ApiCall, order: TaskRequest, *, part: str = "") -> TaskSu
         not_after=call.now + _NOT_AFTER,
         trace=trace_of(call.request),
     )
-    id_ = await call.use(TASKS).submit(call.connection, new)
-    await call.audit(
-        order.action,
-        order.subject,
+
+
+def _audit_note(order: TaskRequest, id_: str) -> AuditNote:
+    return AuditNote(
+        action=order.action,
+        resource=order.subject,
         project=order.project,
         outcome="queued",
         detail={"task": id_, "agent": order.agent_id, **redacted(wire_arguments(order.arguments))},
     )
-    return task_of(await row_of(call, id_))
 
 
 async def row_of(call: ApiCall, id_: str) -> TaskRow:
-    query = select(tasks).where(tasks.c.id == id_, tasks.c.account_id == call.account)
-    row = await find_row(call.connection, query, TaskRow)
+    row = (await _rows_of(call, (id_,))).get(id_)
     if row is None:
         raise not_found(f"task {id_}")
     return row
+
+
+async def _rows_of(call: ApiCall, ids: Sequence[str]) -> Mapping[str, TaskRow]:
+    query = select(tasks).where(tasks.c.id.in_(ids), tasks.c.account_id == call.account)
+    return {row.id: row for row in await read_rows(call.connection, query, TaskRow)} if ids else {}
 
 
 def task_of(row: TaskRow) -> TaskSummary:
@@ -171,18 +195,16 @@ def _key(call: ApiCall, part: str) -> str | None:
     return hashlib.sha256(f"{key}\0{part}".encode()).hexdigest()
 
 
-async def _known(call: ApiCall, key: str | None) -> TaskRow | None:
-    if key is None:
-        return None
+async def _known(call: ApiCall, keys: Sequence[str]) -> Mapping[str, TaskRow]:
+    """Read the tasks that were made for these idempotency keys, by key."""
+    if not keys:
+        return {}
     used = idempotency_keys.c
-    query = (
-        select(tasks)
-        .join(idempotency_keys, used.task_id == tasks.c.id)
-        .where(
-            used.account_id == call.account, used.principal_id == call.caller.id, used.key == key
-        )
-    )
-    return await find_row(call.connection, query, TaskRow)
+    mine = (used.account_id == call.account) & (used.principal_id == call.caller.id)
+    query = select(used.key, used.task_id).where(mine, used.key.in_(keys))
+    ids = {row.key: row.task_id for row in (await call.connection.execute(query)).all()}
+    rows = await _rows_of(call, list(ids.values()))
+    return {key: rows[id_] for key, id_ in ids.items() if id_ in rows}
 
 
 def _check_same(known: TaskRow, order: TaskRequest) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -28,7 +28,7 @@ from service.http.call import ApiCall
 from service.http.endpoint import Endpoint, NoInput
 from service.http.pages import Page, PagedList, read_page
 from service.http.problem import DeniedError, not_found
-from service.store.rows import find_row
+from service.store.rows import find_row, read_rows
 from service.store.tables import agents, applications, epochs, objects
 
 VIEW = Permission.APPLICATION_VIEW
@@ -38,6 +38,13 @@ class ReportRow(msgspec.Struct, frozen=True, kw_only=True):
     uid: str
     hash: str
     body: dict[str, Any]
+
+
+class ScopedApplication(msgspec.Struct, frozen=True, kw_only=True):
+    """An application, and where permissions for it may come from."""
+
+    row: ApplicationRow
+    scope: ResourceScope
 
 
 async def list_applications(call: ApiCall, params: ApplicationsQuery) -> Page[ApplicationSummary]:
@@ -70,15 +77,32 @@ async def get_application(call: ApiCall, _params: NoInput) -> ApplicationDetail:
 
 async def find(call: ApiCall, id_: str, permission: Permission = VIEW) -> ApplicationRow:
     """Read an application; raises 404 where it may not be seen, 403 where this is not permitted."""
-    known = selected().where(applications.c.id == id_, applications.c.account_id == call.account)
-    row = await find_row(call.connection, known, ApplicationRow)
-    if row is None:
-        raise not_found(f"application {id_}")
-    scope = await scope_of(call, row)
-    if not call.may(VIEW, scope):
-        raise DeniedError(VIEW, f"application {id_}", status=404)
-    call.require(permission, scope, f"application {row.subject}")
-    return row
+    (found,) = await find_all(call, (id_,), permission)
+    return found.row
+
+
+async def find_all(
+    call: ApiCall, ids: Iterable[str], permission: Permission
+) -> Sequence[ScopedApplication]:
+    """Read applications in the order of their ids, each once; raises for the first as `find`."""
+    distinct = list(dict.fromkeys(ids))
+    mine = applications.c.account_id == call.account
+    query = selected().where(applications.c.id.in_(distinct), mine)
+    rows = {row.id: row for row in await read_rows(call.connection, query, ApplicationRow)}
+    places: dict[tuple[str, str], ResourceScope] = {}
+    found: list[ScopedApplication] = []
+    for id_ in distinct:
+        if (row := rows.get(id_)) is None:
+            raise not_found(f"application {id_}")
+        place = row.agent_id, row.project
+        if place not in places:
+            places[place] = await scope_of(call, row)
+        scope = msgspec.structs.replace(places[place], labels=row.labels)
+        if not call.may(VIEW, scope):
+            raise DeniedError(VIEW, f"application {id_}", status=404)
+        call.require(permission, scope, f"application {row.subject}")
+        found.append(ScopedApplication(row=row, scope=scope))
+    return found
 
 
 async def scope_of(call: ApiCall, row: ApplicationRow) -> ResourceScope:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -23,8 +23,8 @@ from service.api.agent_tasks.task_requests import (
     TaskReceipt,
     TaskReceipts,
     TaskRequest,
-    TaskSummary,
     submit,
+    submit_all,
 )
 from service.api.applications import applications as apps
 from service.api.applications.filters import ORDERS, ApplicationSort, ApplicationsQuery, filters_of
@@ -41,7 +41,7 @@ DELETE = Permission.APPLICATION_DELETE
 _MOST = 500
 _WEAKENING = frozenset({"Replace=true", "Force=true", "Validate=false"})
 
-ArgumentsOf = Callable[[ApplicationRow], Awaitable[TaskArguments]]
+ArgumentsOf = Callable[[apps.ScopedApplication], TaskArguments]
 """What is asked of the agent about one application."""
 
 
@@ -101,8 +101,8 @@ class BulkRefreshRequest(BulkRequest, frozen=True, kw_only=True):
 
 async def sync(call: ApiCall, params: SyncRequest) -> TaskReceipt:
     """Sync an application: make its live state equal its desired state."""
-    row = await apps.find(call, call.id, SYNC)
-    return await _ordered(call, row, await _sync_arguments(call, row, params))
+    (app,) = await apps.find_all(call, (call.id,), SYNC)
+    return await _ordered(call, app.row, _sync_arguments(call, app, params))
 
 
 async def refresh(call: ApiCall, params: RefreshRequest) -> TaskReceipt:
@@ -135,8 +135,8 @@ async def bulk_sync(call: ApiCall, params: BulkSyncRequest) -> TaskReceipts:
     """Sync many applications, each by a task of low priority."""
     options = SyncRequest(prune=params.prune, dry_run=params.dry_run, options=params.options)
 
-    async def arguments(row: ApplicationRow) -> TaskArguments:
-        return await _sync_arguments(call, row, options)
+    def arguments(app: apps.ScopedApplication) -> TaskArguments:
+        return _sync_arguments(call, app, options)
 
     return await _all(call, params, arguments)
 
@@ -144,23 +144,24 @@ async def bulk_sync(call: ApiCall, params: BulkSyncRequest) -> TaskReceipts:
 async def bulk_refresh(call: ApiCall, params: BulkRefreshRequest) -> TaskReceipts:
     """Refresh many applications, each by a task of low priority."""
 
-    async def arguments(_row: ApplicationRow) -> TaskArguments:
+    def arguments(_app: apps.ScopedApplication) -> TaskArguments:
         return RefreshArguments(hard=params.hard)
 
     return await _all(call, params, arguments)
 
 
-async def _sync_arguments(call: ApiCall, row: ApplicationRow, params: SyncRequest) -> SyncArguments:
+def _sync_arguments(
+    call: ApiCall, app: apps.ScopedApplication, params: SyncRequest
+) -> SyncArguments:
     """Make a sync's arguments, with `override` where the caller may exceed the Application.
 
     Whether the target reaches a commit, and which options weaken the Application's own, is known
     to the agent only; what weakens in any case is refused here.
     """
-    scope = await apps.scope_of(call, row)
     if _WEAKENING & {word.strip() for word in params.options}:
-        call.require(OVERRIDE, scope, f"application {row.subject}")
+        call.require(OVERRIDE, app.scope, f"application {app.row.subject}")
     arguments = msgspec.convert(params, SyncArguments, from_attributes=True)
-    return msgspec.structs.replace(arguments, override=call.may(OVERRIDE, scope))
+    return msgspec.structs.replace(arguments, override=call.may(OVERRIDE, app.scope))
 
 
 def _check_known(history_id: int, body: Mapping[str, Any], name: str) -> None:
@@ -194,13 +195,11 @@ async def _all(call: ApiCall, params: BulkRequest, arguments: ArgumentsOf) -> Ta
     if (params.ids is None) == (params.filter is None):
         raise invalid("ids", "expected either ids or filter", rule="one-of")
     ids = params.ids if params.ids is not None else await _filtered(call, params.filter)
-    found: list[TaskSummary] = []
-    for id_ in dict.fromkeys(ids):
-        row = await apps.find(call, id_, SYNC)
-        order = task_request_for(row, await arguments(row))
-        order = msgspec.structs.replace(order, priority=TaskPriority.BULK)
-        found.append(await submit(call, order, part=id_))
-    return TaskReceipts(tasks=found)
+    orders: dict[str, TaskRequest] = {}
+    for app in await apps.find_all(call, ids, SYNC):
+        order = task_request_for(app.row, arguments(app))
+        orders[app.row.id] = msgspec.structs.replace(order, priority=TaskPriority.BULK)
+    return TaskReceipts(tasks=list(await submit_all(call, orders)))
 
 
 async def _filtered(call: ApiCall, params: BulkFilter | None) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from tests.service.api.api_fixture import ApiFixture
+from tests.service.counted_statements import Statements
 
 
 async def app(api: ApiFixture, **more: object) -> str:
@@ -71,6 +72,27 @@ async def test_bulk_makes_a_task_for_each_once(api: ApiFixture) -> None:
     assert len(await api.rows("tasks")) == 2
     neither = await mira.call("POST", "/applications/bulk/sync", {})
     assert neither.status == 422
+
+
+async def test_a_bulk_request_costs_the_same_statements_for_many_as_for_two(
+    api: ApiFixture,
+) -> None:
+    """Its transaction holds the account's change feed: nobody else may wait for each of 500."""
+    agent = await api.agent("prod")
+    ids = [await api.application(agent, f"app-{number}") for number in range(20)]
+    mira = await api.person("deployer")
+    asked = Statements(api.engine)
+    counts = []
+    for some in (ids[:1], ids[1:3], ids[3:]):
+        before = asked.count
+        answer = await mira.call("POST", "/applications/bulk/refresh", {"ids": some})
+        assert [it["subject"] for it in answer.body["tasks"]] == [
+            f"argocd/app-{ids.index(id_)}" for id_ in some
+        ]
+        counts.append(asked.count - before)
+    assert counts[1] == counts[2]
+    records = await api.rows("audit")
+    assert len([it for it in records if it.action == "application.refresh"]) == len(ids)
 
 
 async def test_a_task_that_waits_can_be_cancelled(api: ApiFixture) -> None:
