@@ -82,6 +82,7 @@ def _render(parts: AgentDependencies, git: CountedGit, clock: SystemClock) -> Re
         renders=parts.renders,
         check_rules=parts.comparisons.check_rules,
         clock=clock,
+        settings=lambda: parts.argo_settings.now,
     )
 
 

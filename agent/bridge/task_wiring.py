@@ -85,7 +85,10 @@ class TaskWiring:
     def executors(self) -> Executors:
         cluster, governance = self.sources.cluster, self.sources.governance
         subjects = TaskSubjects(cluster.applications)
-        objects = VisibleObjects(clusters=cluster.clusters, governance=governance)
+        settings = self.sources.comparisons.settings
+        objects = VisibleObjects(
+            clusters=cluster.clusters, governance=governance, settings=settings
+        )
         return {
             **self._commands(subjects),
             **self._writes(),
@@ -106,7 +109,7 @@ class TaskWiring:
             subjects=subjects,
             overrides=overrides,
             operations=operations,
-            settings=sources.comparisons.settings,
+            settings=self.sources.comparisons.settings,
         )
         rollback = RollbackExecutor(subjects=subjects, operations=operations)
         confirmation = ConfirmDeletionExecutor(

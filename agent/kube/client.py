@@ -63,6 +63,12 @@ class KubeClient:
         self._transport = transport
         self._cluster_uid = ""
 
+    def acting_as(self, user: str) -> KubeClient:
+        """Return a client over the same connection whose requests are those of another user."""
+        other = KubeClient(self._transport.acting_as(user))
+        other._cluster_uid = self._cluster_uid
+        return other
+
     @property
     def url(self) -> str:
         return self._transport.url

@@ -19,7 +19,7 @@ from agent.kube.discovery import collection_path, object_path
 from agent.kube.errors import ConflictError, NotFoundError, discreet, read_status
 from agent.kube.finalizers import Finalizers
 from agent.kube.live import LiveCluster
-from agent.kube.rights import InstalledRights
+from agent.kube.rights import ExplainedRights, ImpersonatedRights, InstalledRights
 from agent.kube.summary import MANAGER, summarise
 from bus.identity import ResourceKey
 from handlers.comparison.earlier_managers import taken_over
@@ -36,12 +36,20 @@ class KubeCluster:
     """Implements the port Cluster."""
 
     def __init__(
-        self, client: KubeClient, live: LiveCluster, rights: InstalledRights = _UNKNOWN_RIGHTS
+        self, client: KubeClient, live: LiveCluster, rights: ExplainedRights = _UNKNOWN_RIGHTS
     ) -> None:
         self._client = client
         self._live = live
         self._rights = rights
         self._finalizers = Finalizers(client, live, rights)
+
+    @property
+    def live(self) -> LiveCluster:
+        return self._live
+
+    def acting_as(self, user: str) -> KubeCluster:
+        """Return a writer into the same index whose requests are those of another user."""
+        return KubeCluster(self._client.acting_as(user), self._live, ImpersonatedRights(user))
 
     async def apply(self, manifest: Manifest, options: ApplyOptions) -> LiveObject:
         kind = self._kind(manifest)

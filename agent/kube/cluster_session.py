@@ -19,9 +19,9 @@ from datetime import datetime
 import structlog
 
 from agent.clock import SystemClock
+from agent.kube.acting import client_as, writer_as
 from agent.kube.call_gate import CallGate
 from agent.kube.client import KubeClient, kube_client
-from agent.kube.cluster import KubeCluster
 from agent.kube.cluster_auth import connection_of
 from agent.kube.cluster_secret import ClusterSecret
 from agent.kube.connection_config import KubeConfigError
@@ -34,9 +34,11 @@ from agent.kube.session_contact import SessionContact, contact_of
 from agent.kube.session_state import UNFORESEEN, SessionState, first_of, unforeseen
 from agent.subscribers import Subscribers
 from handlers.application.destination import DestinationCluster, RegisteredCluster
+from handlers.application.impersonation import ActingUser
 from handlers.ports import (
     ApplyRefusedError,
     ClusterUnreachableError,
+    ClusterWriter,
     DestinationUnavailableError,
 )
 
@@ -52,7 +54,7 @@ _LARGEST_ANSWER = 64 * 1024 * 1024
 
 
 class ClusterSession:
-    """Implements the port DestinationSession; `live` and `writer` only while `check` passes."""
+    """Implements the port DestinationSession; `live` and the writers only while `check` passes."""
 
     def __init__(
         self,
@@ -98,9 +100,11 @@ class ClusterSession:
     def live(self) -> LiveCluster:
         return self._open().live
 
-    @property
-    def writer(self) -> KubeCluster:
-        return self._open().writer
+    def writer_as(self, user: ActingUser) -> ClusterWriter:
+        return writer_as(self._open().writer, user)
+
+    def client_as(self, user: ActingUser) -> KubeClient:
+        return client_as(self._open().client, user)
 
     @property
     def client(self) -> KubeClient:

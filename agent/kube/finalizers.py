@@ -12,7 +12,7 @@ from agent.kube.client import KubeClient
 from agent.kube.discovery import object_path
 from agent.kube.errors import ConflictError, NotFoundError
 from agent.kube.live import LiveCluster
-from agent.kube.rights import InstalledRights
+from agent.kube.rights import ExplainedRights
 from agent.kube.summary import MANAGER, summarise
 from handlers.manifest import access
 from handlers.ports import ApplyRefusedError, LiveObject
@@ -21,7 +21,7 @@ _TRIES = 5
 
 
 class Finalizers:
-    def __init__(self, client: KubeClient, live: LiveCluster, rights: InstalledRights) -> None:
+    def __init__(self, client: KubeClient, live: LiveCluster, rights: ExplainedRights) -> None:
         self._client = client
         self._live = live
         self._rights = rights

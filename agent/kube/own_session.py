@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from agent.kube.acting import client_as, writer_as
 from agent.kube.client import KubeClient
 from agent.kube.cluster import KubeCluster
 from agent.kube.cluster_registry import OWN
@@ -13,6 +14,8 @@ from agent.kube.live import LiveCluster
 from agent.kube.memory_budget import MemoryBudget
 from agent.kube.transport import Observer
 from handlers.application.destination import DestinationCluster, RegisteredCluster
+from handlers.application.impersonation import ActingUser
+from handlers.ports import ClusterWriter
 
 
 @dataclass(slots=True, kw_only=True)
@@ -28,6 +31,12 @@ class OwnClusterSession:
     @property
     def cluster(self) -> DestinationCluster:
         return self.registered.cluster
+
+    def writer_as(self, user: ActingUser) -> ClusterWriter:
+        return writer_as(self.writer, user)
+
+    def client_as(self, user: ActingUser) -> KubeClient:
+        return client_as(self.client, user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

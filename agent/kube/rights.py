@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 import msgspec
 import orjson
@@ -104,6 +105,35 @@ def _question(right: Right) -> dict[str, object]:
         "kind": "SelfSubjectAccessReview",
         "spec": {"resourceAttributes": attributes},
     }
+
+
+class ExplainedRights(Protocol):
+    """Explains why a write was forbidden."""
+
+    def explained(self, error: ApplyRefusedError) -> ApplyRefusedError: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ImpersonatedRights:
+    """ImpersonatedRights explains a write that was forbidden to an account of a project. Pure."""
+
+    user: str
+
+    def explained(self, error: ApplyRefusedError) -> ApplyRefusedError:
+        if not isinstance(error, ForbiddenError):
+            return error
+        if "cannot impersonate" in error.message:
+            reason = (
+                f"the agent may not act as {self.user}: name the account in rights.impersonate of "
+                "its chart"
+            )
+        else:
+            reason = (
+                f"the AppProject has its syncs made as {self.user} (spec.destinationServiceAccounts"
+                "), which lacks a right: bind a Role with it to the account"
+            )
+        message = f"{reason}. The API server's words: {error.message}"
+        return ForbiddenError(message, code=error.code, permanent=error.permanent)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 
@@ -73,6 +74,17 @@ class Transport:
         self._connection = connection
         self._throttle = throttle
         self._observe = observe
+        self.impersonated = ""
+        """The user as whom requests are sent; empty for the one who is logged in."""
+
+    def acting_as(self, user: str) -> Transport:
+        """Return a transport over the same connection that sends requests as another user.
+
+        The API server adds the groups of a ServiceAccount itself.
+        """
+        other = copy(self)
+        other.impersonated = user
+        return other
 
     @property
     def url(self) -> str:
@@ -140,6 +152,8 @@ class Transport:
                 raise ClusterUnreachableError(f"the connection to {self.url} was closed")
             with _translated(self.url):
                 headers = {**await self._connection.headers(), "Accept": request.accept}
+                if self.impersonated:
+                    headers["Impersonate-User"] = self.impersonated
                 if request.body is not None:
                     headers["Content-Type"] = request.content_type
                 async with self._session.request(

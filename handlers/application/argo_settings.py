@@ -9,7 +9,7 @@ here. Parameters of its processes stand in another ConfigMap, see `argo_paramete
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -36,6 +36,7 @@ from handlers.application.ignore_settings import (
     IGNORE_UPDATES,
     read_ignore_settings,
 )
+from handlers.application.impersonation import ENABLED, ENFORCED, ImpersonationSettings
 from handlers.application.tracking_settings import read_tracking
 from handlers.application.unsupported import Unsupported
 from handlers.manifest.exclusions import ResourceFilter, ResourceRule
@@ -63,6 +64,8 @@ class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the agent's own cluster is a destination."""
     tracking: Tracking = Tracking()
     """How objects are marked as those of an application."""
+    impersonation: ImpersonationSettings = ImpersonationSettings()
+    """Whether syncs are made as the accounts that projects name."""
     health_scripts: HealthScripts = HealthScripts()
     """The Lua scripts that judge kinds in place of our rules."""
     replace_allowed: bool = True
@@ -92,6 +95,7 @@ def read_settings(
     broken = dict((*ignoring.unreadable, *updates.unreadable, *tracked.unreadable))
     found += (_unreadable(key, why) for key, why in broken.items())
     found += map(_no_health, unreadable_scripts(written))
+    found += _impersonation_problems(written)
     found += unsupported_of(ROWS, written, CONFIG_MAP)
     found += unsupported_parameters(parameters or {})
     return ArgoSettings(
@@ -103,6 +107,9 @@ def read_settings(
         in_cluster_enabled=not is_false(written.get(_IN_CLUSTER, "")),
         health_scripts=read_scripts(written),
         tracking=tracked.tracking,
+        impersonation=ImpersonationSettings(
+            enabled=is_true(written.get(ENABLED, "")), enforced=is_true(written.get(ENFORCED, ""))
+        ),
         replace_allowed=not is_false((parameters or {}).get(REPLACE_ALLOWED, "")),
     )
 
@@ -140,6 +147,19 @@ def _no_health(kind: str) -> Unsupported:
     )
 
 
+def _impersonation_problems(written: Mapping[str, str]) -> Iterator[Unsupported]:
+    """Hold syncs where nobody can tell whether they are to be made with narrower rights."""
+    for key in (ENABLED, ENFORCED):
+        if written.get(key, "").strip().lower() not in ("", "true", "false"):
+            yield _unreadable(key, "expected true or false")
+    if is_true(written.get(ENFORCED, "")) and not is_true(written.get(ENABLED, "")):
+        yield Unsupported(
+            field=f"{ENFORCED} of {CONFIG_MAP}",
+            consequence=f"it has an effect only together with {ENABLED}",
+            harmful=True,
+        )
+
+
 def _has_unused(written: str) -> bool:
     """Whether the map has a customization that is not acted on."""
     try:
@@ -165,12 +185,6 @@ _STATUS_COMPARED = frozenset({"crd", "none", "off", "false"})
 _UNUSED = frozenset({"actions", "knownTypeFields"})
 
 ROWS = (
-    Row(
-        key="application.sync.impersonation.enforced",
-        consequence="syncs are made with the agent's own rights",
-        harmful=True,
-        is_set=is_true,
-    ),
     *(
         Row(key=f"{tool}.enable", consequence="the tool is used", is_set=is_false)
         for tool in ("helm", "kustomize", "jsonnet")

@@ -7,22 +7,21 @@ A field that this version merely does not act on is reported by `unsupported` in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import Any
 
 from msgspec.structs import replace
 
 from bus.redaction import without_user_info
 from bus.repository_url import RepositoryUrl, RepositoryUrlError
 from bus.status import ConditionType
-from handlers.application.address_pattern import any_denied, matches
 from handlers.application.application import Application, AppProject
 from handlers.application.destination import (
     DestinationCluster,
     DestinationError,
     RegisteredCluster,
 )
+from handlers.application.impersonation import OFF, ImpersonationSettings, acting_user
 from handlers.application.policy import duration_problems, retry_strategy
 from handlers.application.project import (
     admits,
@@ -35,17 +34,22 @@ from handlers.application.status import Condition
 
 
 def problems(
-    app: Application, project: AppProject | None, registered: RegisteredCluster | None = None
+    app: Application,
+    project: AppProject | None,
+    registered: RegisteredCluster | None = None,
+    impersonation: ImpersonationSettings = OFF,
 ) -> tuple[Condition, ...]:
     """List InvalidSpecError conditions, without a time; none where it may be synced.
 
     `registered` is the cluster of the destination, where that is known.
     """
+    acting = acting_user(app, project, registered.cluster, impersonation) if registered else None
     found = (
         *_source_problems(app),
         *_address_problems(app.spec.destination),
         *(f"spec.syncPolicy.{one}" for one in duration_problems(retry_strategy(app.spec))),
         *_project_problems(app, project, registered),
+        *((acting.problem,) if acting and acting.problem and project else ()),
     )
     return tuple(Condition(type=ConditionType.INVALID_SPEC_ERROR, message=one) for one in found)
 
@@ -162,7 +166,7 @@ def _project_problems(
             "version cannot verify; it deploys nothing rather than unverified commits"
         )
     cluster = registered.cluster if registered else None
-    yield from _unsafe_rules(app, project, cluster)
+    yield from _unsafe_rules(project)
     yield from _source_denials(app, project)
     destination = app.spec.destination
     if any(_address_problems(destination)):
@@ -177,35 +181,14 @@ def _project_problems(
         )
 
 
-def _unsafe_rules(
-    app: Application, project: AppProject, cluster: DestinationCluster | None
-) -> Iterator[str]:
+def _unsafe_rules(project: AppProject) -> Iterator[str]:
     """Rules of the project that protect something and that this version cannot enforce."""
-    name, spec = project.metadata.name, project.spec
-    if spec.source_integrity:
+    if project.spec.source_integrity:
         yield (
-            f"the AppProject {name!r} demands verified sources (spec.sourceIntegrity), which this "
-            "version cannot verify; it deploys nothing rather than unverified commits"
+            f"the AppProject {project.metadata.name!r} demands verified sources"
+            " (spec.sourceIntegrity), which this version cannot verify; it deploys nothing rather"
+            " than unverified commits"
         )
-    destination, rules = app.spec.destination, spec.destination_service_accounts
-    if any(_impersonates(rule, destination, cluster) for rule in rules):
-        yield (
-            f"the AppProject {name!r} wants syncs to this destination made as a ServiceAccount "
-            "(spec.destinationServiceAccounts); this version would use its own, wider rights and "
-            "deploys nothing instead: remove the entry, or narrow the project's destinations"
-        )
-
-
-def _impersonates(
-    rule: Mapping[str, Any], destination: Destination, cluster: DestinationCluster | None
-) -> bool:
-    """A rule without a server or namespace is taken to mean all of them."""
-    try:
-        identities = (cluster or DestinationCluster.of(destination)).identities
-    except DestinationError:
-        return False
-    server, space = str(rule.get("server") or "*"), str(rule.get("namespace") or "*")
-    return any_denied(server, identities) and matches(space, destination.namespace)
 
 
 def _source_denials(app: Application, project: AppProject) -> Iterator[str]:

@@ -20,7 +20,9 @@ from handlers.application.argo_settings import ArgoSettings
 from handlers.application.denials import denials
 from handlers.application.desired_source import pinned_source
 from handlers.application.ignore_rules import IgnoreRules, ObjectRules, ignore_rules
+from handlers.application.impersonation import unused_accounts
 from handlers.application.policy import namespace_differs, sync_options_of_app
+from handlers.comparison.application_writer import application_writer
 from handlers.comparison.comparison import (
     Comparison,
     ComparisonInput,
@@ -99,22 +101,30 @@ class ComparisonReader:
         """
         session = self.clusters.of(app.spec.destination)
         found = self._inputs(app, record, content, session)
-        inputs, failed = await self._ignoring(app, found, session.writer)
+        writer = self.writer(app)
+        inputs, failed = await self._ignoring(app, found, writer)
         summary = compared(inputs, self._dry_runs.answers)
         asked = questions(summary, inputs, deployed=_is_deployed(app, inputs))
         open_ = {key: one for key, one in asked.items() if one not in self._dry_runs.answers}
         if open_:
-            await self._dry_runs.ask(open_, inputs, session.writer, project=app.spec.project)
+            await self._dry_runs.ask(open_, inputs, writer, project=app.spec.project)
             summary = compared(inputs, self._dry_runs.answers)
         comparison = joined(summary, inputs)
         problems = (*self._rules(app).problems, *failed)
-        held = self.settings().harmful
+        settings = self.settings()
+        project = self.apps.project(app.spec.project)
+        held = (*settings.harmful, *unused_accounts(project, settings.impersonation))
         return replace(
             comparison,
             held_by_settings=held,
             rule_problems=problems,
             namespace_differs=namespace_differs(app),
         )
+
+    def writer(self, app: Application) -> ClusterWriter:
+        """Return the writer of the Application; raises the errors of `Clusters.of`."""
+        session = self.clusters.of(app.spec.destination)
+        return application_writer(app, session, self.apps, self.settings())
 
     async def check_rules(self, app: Application) -> None:
         """Raise IgnoreRuleError for an ignore rule that does not compile; JqBusyError."""

@@ -22,6 +22,7 @@ from handlers.application.argo_settings import ArgoSettings
 from handlers.application.deletion_approval import remedy
 from handlers.application.deletion_stage import POST_DELETE, PRE_DELETE, STAGES, hook_finalizers_of
 from handlers.application.denials import denials
+from handlers.comparison.application_writer import application_writer
 from handlers.comparison.dry_runs import gathered
 from handlers.control_plane.governance import Governance, named
 from handlers.delete.cascade import Cascade, cascade, finalizers_of, unconfirmed
@@ -177,7 +178,8 @@ class DeleteHandler:
     ) -> bool:
         """Delete a wave; say whether it is gone already, so that the next may follow at once."""
         staying = [one for one in going.wave if not one.deleting or _is_held(one)]
-        errors = await gathered(_delete(one, going.propagation, session.writer) for one in staying)
+        writer = application_writer(app, session, self.apps, self.settings())
+        errors = await gathered(_delete(one, going.propagation, writer) for one in staying)
         for error in errors:
             if isinstance(error, ClusterUnreachableError):
                 raise error

@@ -18,6 +18,7 @@ from handlers.application.argo_settings import ArgoSettings
 from handlers.application.deletion_stage import DeletionStage
 from handlers.application.denials import denials
 from handlers.application.status import blocking
+from handlers.comparison.application_writer import application_writer
 from handlers.comparison.dry_runs import gathered
 from handlers.comparison.normalised_objects import sent
 from handlers.control_plane.governance import Governance, named
@@ -39,6 +40,7 @@ from handlers.ports import (
     Artifacts,
     Clusters,
     ClusterUnreachableError,
+    ClusterWriter,
     DestinationSession,
     LiveObject,
     Manifest,
@@ -147,7 +149,7 @@ class StageRunner:
         """Return the error, so that the other hooks are created all the same."""
         try:
             manifest = self.governance.sent(app, access.key(hook), sent(hook))
-            await self._session(app).writer.apply(manifest, ApplyOptions())
+            await self._writer(app).apply(manifest, ApplyOptions())
         except (ApplyRefusedError, ClusterUnreachableError) as error:
             return error
         return None
@@ -173,11 +175,12 @@ class StageRunner:
         self, app: Application, release: Sequence[LiveObject], delete: Sequence[LiveObject]
     ) -> None:
         propagation = options_of(app).prune_propagation.value
-        refused = await HookCleaner(writer=self._session(app).writer).clean(
-            release, delete, propagation
-        )
+        refused = await HookCleaner(writer=self._writer(app)).clean(release, delete, propagation)
         if refused is not None:
             raise await self._stopped(app, f"a hook was not deleted: {refused.message}")
+
+    def _writer(self, app: Application) -> ClusterWriter:
+        return application_writer(app, self._session(app), self.apps, self.settings())
 
     def _session(self, app: Application) -> DestinationSession:
         return self.clusters.of(app.spec.destination)

@@ -9,6 +9,7 @@ import msgspec
 from bus.identity import AppKey, ResourceKey
 from bus.status import HealthStatus
 from handlers.application.destination import DestinationCluster, RegisteredCluster
+from handlers.application.impersonation import ActingUser
 from handlers.application.spec import Destination
 from handlers.manifest.access import Manifest
 from handlers.manifest.kinds import KindInfo
@@ -146,8 +147,9 @@ class DestinationSession(Protocol):
 
     @property
     def live(self) -> LiveState: ...
-    @property
-    def writer(self) -> ClusterWriter: ...
+    def writer_as(self, user: ActingUser) -> ClusterWriter:
+        """Return a writer that acts as this user; with a problem one that refuses everything."""
+        ...
 
 
 class Clusters(Protocol):

@@ -18,6 +18,7 @@ from bus.route import Retry
 from bus.status import ConditionType, Reason
 from handlers.application import times
 from handlers.application.application import REFRESH_ANNOTATION, Application
+from handlers.application.argo_settings import ArgoSettings
 from handlers.application.deletion_stage import hook_finalizers_of
 from handlers.application.desired_source import (
     as_desired,
@@ -80,6 +81,7 @@ class RenderHandler:
     check_rules: Callable[[Application], Awaitable[None]]
     """Raises IgnoreRuleError where an ignore rule of the Application cannot be understood."""
     clock: Clock
+    settings: Callable[[], ArgoSettings] = ArgoSettings
 
     async def __call__(self, ask: RefreshApp) -> Sequence[Event]:
         app = self.apps.get(ask.app)
@@ -130,7 +132,7 @@ class RenderHandler:
         except DestinationUnknownError as error:
             unknown = Condition(type=ConditionType.INVALID_SPEC_ERROR, message=error.message)
             return tuple(dict.fromkeys((*problems(app, project), unknown)))
-        return problems(app, project, registered)
+        return problems(app, project, registered, self.settings().impersonation)
 
     async def _unavailable(
         self, app: Application, error: DestinationUnavailableError

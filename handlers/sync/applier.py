@@ -24,6 +24,7 @@ from handlers.manifest.options import SyncOptions, sync_options_of, with_live_op
 from handlers.ports import (
     ApplyRefusedError,
     ClusterUnreachableError,
+    ClusterWriter,
     DestinationSession,
 )
 from handlers.sync.move import Act
@@ -42,6 +43,8 @@ class ApplyRequest:
     app: Application
     session: DestinationSession
     """Of the destination of the application."""
+    writer: ClusterWriter
+    """As the account that its project names."""
     options: SyncOptions
     dry_run: bool = False
     may_retry: bool = True
@@ -109,7 +112,7 @@ class Applier:
         options = sync_options_of(task.manifest, request.options)
         if live is not None and live.body:
             options = with_live_options(options, task.manifest, live.manifest)
-        sender = ObjectSender(cluster=request.session.writer, live=request.session.live)
+        sender = ObjectSender(cluster=request.writer, live=request.session.live)
         sending = await sender.send(
             ObjectToSend(
                 key=task.key,
@@ -132,7 +135,7 @@ class Applier:
         live = request.session.live.get(task.key)
         if live is not None and not live.deleting and not request.dry_run:
             propagation = request.options.prune_propagation
-            await request.session.writer.delete(live, propagation=propagation.value)
+            await request.writer.delete(live, propagation=propagation.value)
         return result(task, ResultStatus.PRUNED, _tried("pruned", request))
 
 

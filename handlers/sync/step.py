@@ -144,6 +144,7 @@ class StepHandler:
         request = ApplyRequest(
             app=run.app,
             session=session,
+            writer=self.comparisons.writer(run.app),
             options=run.options,
             dry_run=run.sync.dry_run,
             may_retry=elapsed < _ACCEPTED_WITHIN,
@@ -155,7 +156,7 @@ class StepHandler:
         if outcome.unresolved:
             await self._come_back(run, outcome.unresolved)
         if any(defines(task) and task.changed for task in act.tasks) and not request.dry_run:
-            await session.writer.refresh_kinds()
+            await request.writer.refresh_kinds()
         comparison = await self.comparisons.read(run.app)
         return replace(run, comparison=comparison or run.comparison)
 
@@ -164,7 +165,7 @@ class StepHandler:
         run = replace(run, state=with_results(run.state, move.results))
         run = await self._write(run, self._status(run, run.state))
         propagation = run.options.prune_propagation.value
-        cleaner = HookCleaner(writer=self._session(run).writer)
+        cleaner = HookCleaner(writer=self.comparisons.writer(run.app))
         denied = self.planner.denied(run, move.touched)
         move = move.without(denied)
         refused = await cleaner.clean(move.release, move.delete, propagation)
@@ -197,7 +198,7 @@ class StepHandler:
             for task in step.tasks
         )
         if unserved:
-            await self._session(run).writer.refresh_kinds()
+            await self.comparisons.writer(run.app).refresh_kinds()
             raise Retry(move.message, after=_AGAIN, emit=run.facts)
         return run.facts
 

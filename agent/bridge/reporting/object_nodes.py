@@ -7,15 +7,18 @@ look at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
 
+from agent.kube.client import KubeClient
 from agent.kube.clusters import ClusterSessions, Session
 from bus.identity import AppKey, ResourceKey
 from handlers.application.application import Application
+from handlers.application.argo_settings import ArgoSettings
+from handlers.application.impersonation import acting_user
 from handlers.control_plane.governance import Governance
 from handlers.ports import LiveObject
 
@@ -55,6 +58,7 @@ def _children(parent: LiveObject, live: ObjectFamily) -> Iterator[ObjectNode]:
 class VisibleObjects:
     clusters: ClusterSessions
     governance: Governance
+    settings: Callable[[], ArgoSettings] = ArgoSettings
 
     def nodes(self, app: Application) -> dict[ResourceKey, ObjectNode]:
         """The application's objects, roots first, without those that are hidden."""
@@ -64,6 +68,15 @@ class VisibleObjects:
     def session(self, app: Application) -> Session:
         """The session of its cluster; DestinationUnknownError, DestinationUnavailableError."""
         return self.clusters.of(app.spec.destination)
+
+    def client_as(self, app: Application) -> KubeClient:
+        """The client of its cluster, as the account that its project names.
+
+        Raises as `session`, and ForbiddenError where the project has to name one and does not.
+        """
+        session = self.session(app)
+        project, settings = self.governance.apps.project(app.spec.project), self.settings()
+        return session.client_as(acting_user(app, project, session.cluster, settings.impersonation))
 
     def is_hidden(self, key: ResourceKey) -> bool:
         """Whether the policy of the cluster's owner keeps the object from the control plane."""

@@ -15,6 +15,14 @@
   resources: {{ toJson .resources }}
   verbs: {{ include "plumbline.read" $ }}
 {{- end }}
+{{- if and .Values.rights.impersonate .Values.destinations.write }}
+- apiGroups: [""]
+  resources: [serviceaccounts]
+  {{- if not (has "*" .Values.rights.impersonate) }}
+  resourceNames: {{ toJson .Values.rights.impersonate }}
+  {{- end }}
+  verbs: [impersonate]
+{{- end }}
 {{- if .Values.link.url }}
 - apiGroups: [""]
   resources: [events]

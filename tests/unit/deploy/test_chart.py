@@ -127,6 +127,18 @@ async def test_namespaces_are_created_only_where_that_is_allowed(sandbox: Sandbo
     assert verbs(await chart(sandbox, "no-new-namespaces")) == read
 
 
+@pytest.mark.parametrize(
+    ("named", "names"), [([], None), (["deployer"], ["deployer"]), (["*"], [])], ids=str
+)
+async def test_accounts_are_impersonated_only_where_they_are_named(
+    sandbox: Sandbox, named: list[str], names: list[str] | None
+) -> None:
+    values = {"rights": {"impersonate": named}}
+    rules = the("ClusterRole", await render.chart(sandbox, values, render.NAMESPACE))["rules"]
+    found = [one.get("resourceNames", []) for one in rules if "impersonate" in one["verbs"]]
+    assert found == ([] if names is None else [names])
+
+
 async def test_the_new_agent_is_warm_before_the_old_one_ends(sandbox: Sandbox) -> None:
     """A standby is ready, so neither waits for the other."""
     for variant in ("defaults", "own-ways"):

@@ -8,6 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from handlers.application.destination import IN_CLUSTER, DestinationCluster, RegisteredCluster
+from handlers.application.impersonation import ActingUser
 from handlers.application.spec import Destination
 from handlers.manifest.kinds import KindInfo
 from handlers.ports import ClusterWriter, LiveState
@@ -24,6 +25,9 @@ class OneSession(msgspec.Struct, kw_only=True):
     @property
     def cluster(self) -> DestinationCluster:
         return self.registered.cluster
+
+    def writer_as(self, user: ActingUser) -> ClusterWriter:
+        return self.writer
 
 
 class OneCluster(msgspec.Struct):

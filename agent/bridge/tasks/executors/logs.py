@@ -43,7 +43,7 @@ class LogsExecutor:
     ) -> object:
         app = self.subjects.app(task)
         pod = self._pod(app, args)
-        client = self.objects.session(app).client
+        client = self.objects.client_as(app)
         sent = taken = 0
         async with client.logs(pod.namespace, pod.name, self._query(args)) as content:
             lines = LogLines(_LONGEST_LINE)

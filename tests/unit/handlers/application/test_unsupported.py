@@ -13,7 +13,7 @@ from handlers.application.unsupported import Unsupported, conditions_of
 from handlers.application.unsupported_fields import unsupported
 from handlers.application.validate import problems
 from tests.golden import assert_golden
-from tests.unit.handlers.application.builders import REPO, SERVER, application, project
+from tests.unit.handlers.application.builders import REPO, application, project
 
 SOURCE = {"repoURL": REPO, "path": "web"}
 
@@ -119,11 +119,6 @@ def test_a_generated_application_says_that_its_set_is_not_followed() -> None:
 PROTECTING: dict[str, dict[str, Any]] = {
     "signatures": {"signatureKeys": [{"keyID": "4AEE18F83AFDEB23"}]},
     "integrity": {"sourceIntegrity": {"git": {"policies": [{}]}}},
-    "service accounts": {
-        "destinationServiceAccounts": [
-            {"server": SERVER, "namespace": "sh*", "defaultServiceAccount": "deployer"}
-        ]
-    },
 }
 
 
@@ -131,11 +126,6 @@ PROTECTING: dict[str, dict[str, Any]] = {
 def test_a_project_whose_protection_cannot_be_held_blocks(rules: dict[str, Any]) -> None:
     (found,) = problems(application(), project(rules))
     assert found.type == ConditionType.INVALID_SPEC_ERROR
-
-
-def test_a_service_account_for_another_destination_blocks_nothing() -> None:
-    rule = {"server": SERVER, "namespace": "other", "defaultServiceAccount": "deployer"}
-    assert problems(application(), project({"destinationServiceAccounts": [rule]})) == ()
 
 
 def test_the_messages_of_conditions_are_those_of_the_golden_file() -> None:
