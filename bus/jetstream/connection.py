@@ -53,6 +53,8 @@ class BusSettings:
     sizes: Sizes = SIZES
     connect_seconds: float = 30.0
     """How long `open` waits for the first connection."""
+    close_seconds: float = 5.0
+    """How long `close` waits for the server to take what was published, and then for its end."""
     publish_seconds: float = 120.0
     """How long a publish waits for the server, a lost connection included."""
     ack_wait: float = 30.0
@@ -91,7 +93,6 @@ log = structlog.get_logger()
 
 _RECONNECT_SECONDS = 0.25
 _PING_SECONDS = 10
-_CLOSE_SECONDS = 5.0
 
 
 class CarrierUnreachableError(CarrierError):
@@ -144,13 +145,19 @@ class NatsConnection:
     async def close(self) -> None:
         """Flush what was published, if the server is reachable, and close."""
         self._closing = True
+        seconds = self.settings.close_seconds
         if self.is_connected:
             try:
-                async with asyncio.timeout(_CLOSE_SECONDS):
+                async with asyncio.timeout(seconds):
                     await self.client.flush()
             except (TimeoutError, nats.errors.Error) as error:
                 log.warning("bus closed unflushed", hosts=self.settings.hosts, error=repr(error))
-        await self.client.close()
+        try:
+            async with asyncio.timeout(seconds):
+                await self.client.close()
+        except TimeoutError:
+            self.client.abort()
+            log.warning("bus cut off: the server took no end", hosts=self.settings.hosts)
 
     async def _connect(self) -> None:
         settings = self.settings

@@ -1,4 +1,4 @@
-"""NatsClient is the client of nats-py with two repairs.
+"""NatsClient is the client of nats-py with three repairs.
 
 Its calls never swallow a cancellation. `asyncio.wait_for` of Python 3.11, on which nats-py builds,
 returns the result where a cancellation and the result come in the same turn of the loop: one in
@@ -8,17 +8,24 @@ no such repair.
 
 Its login is never sent in clear text where TLS is configured. nats-py leaves TLS out if the
 server's greeting does not ask for it, and whoever stands in between can write that greeting.
+
+Its end does not wait for a handshake that has failed. asyncio takes the socket away from the plain
+stream when TLS begins, so nobody ever tells that stream that its connection was closed; nats-py
+waits for that when a handshake fails or is cut off, and would for ever.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Awaitable
 from typing import Any, TypeVar
+from urllib.parse import ParseResult
 
 import nats.errors
-from nats.aio.client import Client
+from nats.aio.client import Client, Srv
 from nats.aio.msg import Msg
+from nats.aio.transport import TcpTransport
 
 T = TypeVar("T")
 
@@ -37,7 +44,56 @@ class NoTlsError(nats.errors.Error):
     """The server does not speak TLS, and is told nothing for that reason."""
 
 
+class _Transport(TcpTransport):
+    """A connection whose end is not waited for once a handshake has failed."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._is_aborted = False
+
+    def __bool__(self) -> bool:
+        """Be there before it is connected too: nats-py would make another one."""
+        return True
+
+    async def connect(self, uri: ParseResult, buffer_size: int, connect_timeout: int) -> None:
+        await super().connect(uri, buffer_size, connect_timeout)
+        self._is_aborted = False
+
+    async def connect_tls(
+        self,
+        uri: str | ParseResult,
+        ssl_context: ssl.SSLContext,
+        buffer_size: int,
+        connect_timeout: int,
+    ) -> None:
+        try:
+            await super().connect_tls(uri, ssl_context, buffer_size, connect_timeout)
+        except BaseException:
+            self.abort()
+            raise
+
+    async def wait_closed(self) -> None:
+        if not self._is_aborted:
+            await super().wait_closed()  # type: ignore[no-untyped-call]
+
+    def abort(self) -> None:
+        """Close the socket at once; what was not sent is lost."""
+        self._is_aborted = True
+        if self._io_writer is not None:
+            self._io_writer.transport.abort()
+
+
 class NatsClient(Client):
+    def abort(self) -> None:
+        """Close the socket at once, where a close lasts too long."""
+        if isinstance(self._transport, _Transport):
+            self._transport.abort()
+
+    async def _connect_to_server(self, s: Srv) -> None:
+        if self._transport is None and s.uri.scheme not in ("ws", "wss"):
+            self._transport = _Transport()
+        await super()._connect_to_server(s)
+
     async def request(self, *words: Any, **named: Any) -> Msg:
         """Everything of JetStream (publish, streams, buckets) goes through here."""
         return await cancel_safe(super().request(*words, **named))

@@ -147,3 +147,30 @@ async def test_a_server_that_offers_no_tls_is_told_nothing(tmp_path: Path) -> No
                 pass
     assert heard
     assert b"only-by-tls" not in b"".join(heard)
+
+
+async def test_a_handshake_that_never_ends_ends_with_the_connection(tmp_path: Path) -> None:
+    authority = make_authority(tmp_path)
+    greeting = b'INFO {"server_id":"x","version":"2.12.0","max_payload":9,"tls_required":true}\r\n'
+
+    async def greet(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(greeting)
+        greeted.set()
+        await ended.wait()
+        writer.close()
+
+    greeted, ended = asyncio.Event(), asyncio.Event()
+    server = await asyncio.start_server(greet, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        settings = BusSettings(
+            url=f"tls://127.0.0.1:{port}",
+            tls_ca_file=str(authority.certificate_file),
+            connect_seconds=1,
+        )
+        async with asyncio.timeout(60):
+            with pytest.raises(CarrierUnreachableError):
+                async with Bus.open(settings):
+                    pass
+        assert greeted.is_set()
+        ended.set()
