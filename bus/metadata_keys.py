@@ -40,6 +40,8 @@ CREDENTIAL_URLS = MetadataKey(
 )
 COMMANDS = MetadataKey(name="plumbline.dev/commands", former="gitops-house.io/commands")
 PENDING_FACTS = MetadataKey(name="plumbline.dev/pending-facts", former="gitops-house.io/said")
+DEPLOYED_TO = "plumbline.dev/deployed-to"
+"""The cluster that an Application was deployed to: UID and server. It never had another name."""
 
-AGENT_RECORDS = frozenset({*COMMANDS.names, *PENDING_FACTS.names})
+AGENT_RECORDS = frozenset({*COMMANDS.names, *PENDING_FACTS.names, DEPLOYED_TO})
 """Annotations in which the agent keeps records of an Application: nobody else edits them."""

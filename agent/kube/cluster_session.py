@@ -79,8 +79,6 @@ class ClusterSession:
         self._gate = CallGate(secret.registered.cluster.name, self._suspicion.set)
         self._pause = _FIRST_PAUSE
 
-    # --- the port ---
-
     @property
     def registered(self) -> RegisteredCluster:
         return self.secret.registered
@@ -92,9 +90,12 @@ class ClusterSession:
     @property
     def may_be_own(self) -> bool:
         """True also where one of the two UIDs is not known: the stricter answer is the safe one."""
-        own = self._sources.own_uid()
-        there = self._contact.client.known_uid if self._contact else ""
+        own, there = self._sources.own_uid(), self.cluster_uid
         return not own or not there or own == there
+
+    @property
+    def cluster_uid(self) -> str:
+        return self._contact.client.known_uid if self._contact else ""
 
     @property
     def live(self) -> LiveCluster:
@@ -133,8 +134,6 @@ class ClusterSession:
     @property
     def _name(self) -> str:
         return f"{self.cluster.name!r} ({self.cluster.server})"
-
-    # --- its life ---
 
     async def run(self) -> None:
         """Run until cancelled; no answer of the cluster ends it."""

@@ -38,6 +38,10 @@ class OwnClusterSession:
     def client_as(self, user: ActingUser) -> KubeClient:
         return client_as(self.client, user)
 
+    @property
+    def cluster_uid(self) -> str:
+        return self.client.known_uid
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSources:

@@ -59,8 +59,13 @@ def journal_entry_in(patch: Mapping[str, Any]) -> str:
 def _metadata_patch(metadata: Metadata, change: StatusWrite) -> dict[str, Any]:
     patch: dict[str, Any] = {}
     removed = [name for name in change.remove_annotations if name in metadata.annotations]
-    if removed:
-        patch["annotations"] = dict[str, str | None].fromkeys(removed)
+    new = {
+        name: value
+        for name, value in change.annotations.items()
+        if metadata.annotations.get(name) != value
+    }
+    if removed or new:
+        patch["annotations"] = dict[str, str | None].fromkeys(removed) | new
     kept = [name for name in metadata.finalizers if name not in change.remove_finalizers]
     kept += [name for name in change.add_finalizers if name not in kept]
     if kept != list(metadata.finalizers):

@@ -18,6 +18,7 @@ from bus.status import OperationPhase
 from handlers.application.application import Application
 from handlers.application.argo_settings import ArgoSettings
 from handlers.application.denials import denials
+from handlers.application.deployed_cluster import replacement
 from handlers.application.desired_source import pinned_source
 from handlers.application.ignore_rules import IgnoreRules, ObjectRules, ignore_rules
 from handlers.application.impersonation import unused_accounts
@@ -168,7 +169,8 @@ class ComparisonReader:
         lives = {key: one for key, one in lives.items() if key not in held}
         project = self.apps.project(app.spec.project)
         rules = _concerned(self._rules(app), desired)
-        gaps = {key: live.coverage_gap(key) for key in lives.keys() - desired.keys}
+        other = replacement(app, cluster.server, session.cluster_uid)
+        gaps = {key: other or live.coverage_gap(key) for key in lives.keys() - desired.keys}
         return ComparisonInput(
             record=record,
             desired=desired,

@@ -22,6 +22,7 @@ from handlers.application.argo_settings import ArgoSettings
 from handlers.application.deletion_approval import remedy
 from handlers.application.deletion_stage import POST_DELETE, PRE_DELETE, STAGES, hook_finalizers_of
 from handlers.application.denials import denials
+from handlers.application.deployed_cluster import replacement
 from handlers.comparison.application_writer import application_writer
 from handlers.comparison.dry_runs import gathered
 from handlers.control_plane.governance import Governance, named
@@ -115,10 +116,12 @@ class DeleteHandler:
     async def _require_coverage(self, app: Application, session: DestinationSession) -> None:
         """Wait while objects may be there that cannot be seen, and say in the status why."""
         finalizers = finalizers_of(app)
-        is_excluded = exclusion(self.settings().resources, session.cluster.server)
+        server = session.cluster.server
+        is_excluded = exclusion(self.settings().resources, server)
+        other = replacement(app, server, session.cluster_uid)
 
         def gap(key: ResourceKey) -> str:
-            return "" if is_excluded(key) else session.live.coverage_gap(key)
+            return "" if is_excluded(key) else other or session.live.coverage_gap(key)
 
         text = gap_message(app, gap, finalizers[0]) if finalizers else ""
         if text:

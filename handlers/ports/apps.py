@@ -21,6 +21,8 @@ class StatusWrite(msgspec.Struct, frozen=True, kw_only=True):
     clear_operation: bool = False
     """Remove `.operation`: it has moved to `status.operationState`."""
     remove_annotations: tuple[str, ...] = ()
+    annotations: Mapping[str, str] = {}
+    """Annotations to set."""
     add_finalizers: tuple[str, ...] = ()
     remove_finalizers: tuple[str, ...] = ()
     events: tuple[Event, ...] = ()

@@ -146,6 +146,11 @@ class DestinationSession(Protocol):
         ...
 
     @property
+    def cluster_uid(self) -> str:
+        """The UID of the cluster's namespace kube-system; empty where it is not known."""
+        ...
+
+    @property
     def live(self) -> LiveState: ...
     def writer_as(self, user: ActingUser) -> ClusterWriter:
         """Return a writer that acts as this user; with a problem one that refuses everything."""

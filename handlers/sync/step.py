@@ -29,7 +29,6 @@ from handlers.ports import (
     DestinationSession,
     DestinationUnavailableError,
     DestinationUnknownError,
-    StatusWrite,
     UnavailableError,
 )
 from handlers.sync.applier import Applier, ApplyRequest, UnresolvedObject
@@ -56,7 +55,7 @@ from handlers.sync.operation_transitions import (
     waiting,
     with_results,
 )
-from handlers.sync.step_run import StepRun, applied, ended, terminating
+from handlers.sync.step_run import StepRun, applied, ended, status_write, terminating
 
 _AWAY = 5.0
 _ACCEPTED_WITHIN = 10.0
@@ -237,10 +236,9 @@ class StepHandler:
 
     async def _write(self, run: StepRun, status: ApplicationStatus) -> StepRun:
         """Write the status together with the facts that follow from it, health included."""
-        run = run.emit(*health_fact(run.app, status, self._session(run).live))
-        ours = run.taken is not None and run.app.operation == run.taken
-        change = StatusWrite(status=status, clear_operation=ours, events=run.facts)
-        await self.apps.write(run.app, change)
+        session = self._session(run)
+        run = run.emit(*health_fact(run.app, status, session.live))
+        await self.apps.write(run.app, status_write(run, status, session))
         return run
 
     def _session(self, run: StepRun) -> DestinationSession:

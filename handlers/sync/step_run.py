@@ -19,11 +19,13 @@ from bus.events import (
 from bus.identity import Revision
 from bus.status import OperationPhase, ResultStatus
 from handlers.application.application import Application
+from handlers.application.deployed_cluster import deployed_to
 from handlers.application.history import kind_of
 from handlers.application.spec import Operation, SyncOperation
-from handlers.application.status import OperationState, ResourceResult
+from handlers.application.status import ApplicationStatus, OperationState, ResourceResult
 from handlers.comparison.comparison import Comparison
 from handlers.manifest.options import SyncOptions
+from handlers.ports import DestinationSession, StatusWrite
 from handlers.sync.move import Act
 from handlers.sync.operation import sync_result
 from handlers.sync.operation_info import operation_id
@@ -68,6 +70,24 @@ class StepRun(msgspec.Struct, frozen=True, kw_only=True):
 
     def emit(self, *facts: Event) -> StepRun:
         return replace(self, facts=(*self.facts, *facts))
+
+
+def status_write(
+    run: StepRun, status: ApplicationStatus, session: DestinationSession
+) -> StatusWrite:
+    """Make the write of the status: with the facts, and with the cluster that was deployed to."""
+    state = status.operation_state
+    result = state.sync_result if state is not None else None
+    applied_some = any(
+        one.status == ResultStatus.SYNCED for one in (result.resources if result else ())
+    )
+    place = deployed_to(session.cluster.server, session.cluster_uid)
+    return StatusWrite(
+        status=status,
+        clear_operation=run.taken is not None and run.app.operation == run.taken,
+        events=run.facts,
+        annotations=place if applied_some and not run.sync.dry_run else {},
+    )
 
 
 def started(run: StepRun) -> OperationStarted:

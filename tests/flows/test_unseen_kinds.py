@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 from bus.identity import ResourceKey
+from bus.metadata_keys import DEPLOYED_TO
 from handlers.delete.deployed_objects import GAP
 from playground.kubeapi import KubeApi, KubeApiError
 from playground.kubernetes import ControlPlane
-from tests.flows.agent_fixture import AgentFixture, conditions, config_map
+from tests.flows.agent_fixture import SERVER, AgentFixture, conditions, config_map
 from tests.flows.test_exclusions import HEALING
 from tests.flows.test_kube_live import definition
 from tests.support import eventually
@@ -97,6 +99,32 @@ async def test_a_deletion_waits_for_a_kind_whose_conversion_webhook_is_away(
         await agent.api.patch(toys, with_conversion(group, ""))
         await eventually(lambda: is_absent(agent, "toys"), within=120)
         assert await agent.get(f"{group}/v1/toys/bear") is None
+
+
+async def test_a_deletion_waits_where_another_cluster_answers_than_the_one_deployed_to(
+    agent: AgentFixture,
+) -> None:
+    agent.commit({"web/a.yaml": config_map("a")})
+    await agent.apply_app("web", "web", metadata=FINALIZER, syncPolicy=HEALING)
+    app = await agent.until_synced("web")
+    uid, _, server = app["metadata"]["annotations"][DEPLOYED_TO].partition(" ")
+    system = await agent.api.get("/api/v1/namespaces/kube-system")
+    assert (uid, server) == (system["metadata"]["uid"], SERVER)
+
+    await agent.patch_app("web", deployed_to(f"{uuid.uuid4()} {SERVER}"))
+    await agent.delete_app("web")
+    await agent.until(
+        lambda app: "another cluster answers" in conditions(app).get("DeletionError", ""), app="web"
+    )
+    assert await agent.get("configmaps/a") is not None
+
+    await agent.patch_app("web", deployed_to(None))
+    await eventually(lambda: is_absent(agent, "web"), within=120)
+    assert await agent.get("configmaps/a") is None
+
+
+def deployed_to(value: str | None) -> dict[str, Any]:
+    return {"metadata": {"annotations": {DEPLOYED_TO: value}}}
 
 
 async def is_absent(agent: AgentFixture, name: str) -> bool:

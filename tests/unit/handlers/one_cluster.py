@@ -21,6 +21,7 @@ class OneSession(msgspec.Struct, kw_only=True):
     writer: ClusterWriter = cast("Any", None)
     registered: RegisteredCluster = RegisteredCluster(cluster=IN_CLUSTER)
     may_be_own: bool = True
+    cluster_uid: str = ""
 
     @property
     def cluster(self) -> DestinationCluster:
