@@ -22,7 +22,7 @@ from agent.kube.connection_config import KubeConfigError, KubeConnection
 from agent.kube.errors import read_status, refusal
 from agent.kube.throttle import Throttle
 from bus.redaction import failure_text
-from handlers.ports import ClusterUnreachableError
+from handlers.ports import ApplyRefusedError, ClusterUnreachableError
 
 JSON = "application/json"
 
@@ -147,6 +147,7 @@ class Transport:
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         loop = asyncio.get_running_loop()
         began, code = loop.time(), 0
+        _check_path(request.path)
         try:
             if self._session.closed:
                 raise ClusterUnreachableError(f"the connection to {self.url} was closed")
@@ -186,6 +187,13 @@ class Transport:
         if self._observe is not None:
             seen = RequestSeen(verb=request.verb, path=request.path, code=code, seconds=seconds)
             self._observe(seen)
+
+
+def _check_path(path: str) -> None:
+    """Refuse names that would lead to another object: a URL with them is shortened on the way."""
+    if not {".", ".."}.isdisjoint(path.split("/")):
+        text = f"{path}: '.' and '..' name no object of Kubernetes; correct the name or namespace"
+        raise ApplyRefusedError(text, code=422)
 
 
 @contextmanager

@@ -40,10 +40,9 @@ class ArgoSecrets:
 
     def put(self, raw: bytes) -> None:
         self.seen.notify(raw)
-        secret = _RAW.decode(raw)
-        metadata = secret.metadata
+        metadata = _RAW.decode(raw).metadata
         if SECRET_TYPE in metadata.labels or metadata.name == SETTINGS_SECRET:
-            self._secrets[metadata.name] = kept = _decoded(secret)
+            self._secrets[metadata.name] = kept = read_secret(raw)
             self.indexed.notify(kept)
         else:
             self.remove(metadata.name)
@@ -66,7 +65,9 @@ class _RawSecret(msgspec.Struct, frozen=True):
 _RAW = msgspec.json.Decoder(_RawSecret)
 
 
-def _decoded(secret: _RawSecret) -> Secret:
+def read_secret(raw: bytes) -> Secret:
+    """Read a Secret with its values decoded; what is no text is left out."""
+    secret = _RAW.decode(raw)
     values: dict[str, str] = {}
     metadata = secret.metadata
     for key, encoded in (secret.data or {}).items():

@@ -1,5 +1,6 @@
 """Clusters by tasks: a Secret as Argo CD keeps them, told upward without what opens them."""
 
+import asyncio
 import base64
 import json
 import uuid
@@ -13,6 +14,9 @@ from tests.support import eventually
 from tests.unit.agent.bridge.fake_service import FakeService
 
 SERVER = "https://prod-2.example.test:6443"
+
+
+OF_A_PERSON = '{"bearerToken": "of a person"}'
 
 
 def task(kind: TaskKind, subject: str, **arguments: object) -> LinkTask:
@@ -73,6 +77,29 @@ async def test_a_cluster_is_made_changed_and_deleted(
     assert not [frame for frame in fake_service.raw if canary in frame]
 
 
+async def test_of_two_puts_at_once_under_one_name_one_is_refused(
+    linked_agent: AgentFixture, fake_service: FakeService
+) -> None:
+    await allow(linked_agent, clusters="*")
+    async with linked_agent.running():
+        await fake_service.connected()
+        servers = [f"https://prod-{number}.example.test" for number in range(3)]
+        async with asyncio.TaskGroup() as group:
+            puts = [
+                group.create_task(
+                    fake_service.do(task(TaskKind.PUT, one, name="prod", spec={"server": one}))
+                )
+                for one in servers
+            ]
+        reference = {"name": "..", "namespace": linked_agent.namespace}
+        spec = {"server": "https://other.example.test"}
+        stray = await fake_service.do(
+            task(TaskKind.PUT, "x", name="other", spec=spec, secretRef=reference)
+        )
+    assert sorted(put.result().code for put in puts) == ["conflict", "conflict", "ok"]
+    assert (stray.code, "the name of a Secret" in stray.message) == ("invalid", True)
+
+
 async def test_no_write_over_the_link_moves_a_cluster_away_from_its_applications(
     linked_agent: AgentFixture, fake_service: FakeService
 ) -> None:
@@ -86,7 +113,7 @@ async def test_no_write_over_the_link_moves_a_cluster_away_from_its_applications
             "apiVersion": "v1",
             "kind": "Secret",
             "metadata": {"name": "prod", "labels": labels},
-            "stringData": {"server": SERVER, "name": "prod"},
+            "stringData": {"server": SERVER, "name": "prod", "config": OF_A_PERSON},
         },
     )
     async with agent.running():
@@ -101,6 +128,11 @@ async def test_no_write_over_the_link_moves_a_cluster_away_from_its_applications
             ),
             await fake_service.do(task(TaskKind.PUT, evil, name="prod", spec={"server": evil})),
         ]
+        box = sealed(fake_service, server=SERVER, config='{"bearerToken": "of the service"}')
+        login = await fake_service.do(
+            task(TaskKind.PUT, SERVER, name="prod", spec={"server": SERVER}, sealed=box)
+        )
+        prod = await agent.api.get(f"{path}/prod")
         disabling = await disabled(fake_service, agent.namespace)
         await agent.api.delete(f"{path}/prod")
         await eventually(lambda: not fake_service.state("Cluster", f"{agent.namespace}/prod"))
@@ -108,6 +140,8 @@ async def test_no_write_over_the_link_moves_a_cluster_away_from_its_applications
             await fake_service.do(task(TaskKind.PUT, evil, name="prod", spec={"server": evil}))
         )
         held = await agent.api.get(path)
+    assert (login.code, "not made over the link" in login.message) == ("not_allowed", True)
+    assert base64.b64decode(prod["data"]["config"]).decode() == OF_A_PERSON
     assert [one.code for one in tried] == ["not_allowed", "conflict", "not_allowed"], tried
     assert f"{agent.namespace}/web" in tried[-1].message
     assert disabling == ["not_allowed", "conflict", "not_allowed"]

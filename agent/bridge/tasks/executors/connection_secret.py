@@ -110,6 +110,21 @@ def written(
     return {name: value for name, value in whole.items() if value}
 
 
+def check_login_replaceable(live: Mapping[str, str], *, over_link: bool) -> None:
+    """Check that a write over the link may give the cluster of this data another login.
+
+    What a person wrote stays: the agent would act there as somebody whom the service has chosen.
+    """
+    config = live.get("config", "").strip()
+    if config in ("", "{}") or (over_link and is_login(config)):
+        return
+    text = (
+        "the login of this cluster was not made over the link, so only the owner of the cluster"
+        " changes it, in the Secret itself"
+    )
+    raise TaskFailedError("not_allowed", text)
+
+
 def cluster_name(data: Mapping[str, str]) -> str:
     """The name that the cluster of a Secret with this data has for Applications."""
     server = data.get("server", "").strip()

@@ -8,10 +8,11 @@ it: the service may not name any Secret it likes, nor have one sent wherever it 
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -24,17 +25,19 @@ from agent.bridge.tasks.executors.connection_secret import (
     TYPES,
     ConnectionIdentity,
     canonical_address,
+    check_login_replaceable,
     covers,
     written,
 )
 from agent.bridge.tasks.executors.known_clusters import KnownClusters
 from agent.bridge.tasks.executors.trust_changes import TrustWriter
 from agent.bridge.tasks.task_context import TaskFailedError
-from agent.git.credentials import SECRET_TYPE
+from agent.git.credentials import SECRET_TYPE, Secret
 from agent.kube.client import KubeClient
 from agent.kube.core_api import secrets_path
 from agent.kube.errors import NotFoundError
-from agent.store.argo_secrets import ArgoSecrets
+from agent.kube.list_watch import pages
+from agent.store.argo_secrets import ArgoSecrets, read_secret
 from bus.identity import token_of
 from bus.link import PutArguments, SecretRef
 from bus.link.kinds import CLUSTER
@@ -42,7 +45,8 @@ from bus.metadata_keys import CREDENTIAL, CREDENTIAL_URLS
 from handlers.control_plane.governance import GOVERNED, marked
 from handlers.manifest import access
 
-_NAME = re.compile(r"[A-Za-z0-9.:_-]{1,253}")
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LONGEST_NAME = 253
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +59,13 @@ class ConnectionWriter:
     """What puts and deletions of clusters are held against."""
     namespace: str
     """The control namespace."""
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """One put of a cluster at a time: each is held against what the one before it has made."""
 
     async def put(self, args: PutArguments) -> object:
+        if args.kind == CLUSTER.name:
+            async with self._turn:
+                return await self._put_secret(args)
         if args.kind in TYPES:
             return await self._put_secret(args)
         return await self.trust.put(args)
@@ -78,7 +87,8 @@ class ConnectionWriter:
         live = await self._live(name)
         if live is None:
             if is_cluster:
-                self.clusters().check_new(identity.address, args.name)
+                there = replace(self.clusters(), secrets=await self._cluster_secrets())
+                there.check_new(identity.address, args.name)
             body = _secret(name, identity, written({}, args, identity, credential))
             created = marked(body) if is_cluster else body
             await self.client.create(self._secrets, orjson.dumps(created))
@@ -86,6 +96,16 @@ class ConnectionWriter:
             body = _changed(live, args, identity, credential)
             await self.client.replace(f"{self._secrets}/{name}", orjson.dumps(body))
         return {"namespace": self.namespace, "name": name}
+
+    async def _cluster_secrets(self) -> tuple[Secret, ...]:
+        """Read the Secrets of clusters from the API server: the index lacks one just made."""
+        query = {"labelSelector": f"{SECRET_TYPE}={TYPES[CLUSTER.name]}"}
+        found = [
+            read_secret(bytes(raw))
+            async for page in pages(self.client, self._secrets, query)
+            for raw in page.items or ()
+        ]
+        return tuple(found)
 
     async def _live(self, name: str) -> dict[str, Any] | None:
         """Read the Secret from the API server: the index of the watch may be older."""
@@ -140,7 +160,8 @@ class ConnectionWriter:
         self, reference: SecretRef, identity: ConnectionIdentity
     ) -> Mapping[str, str]:
         namespace = self.namespace
-        if reference.namespace not in ("", namespace) or not _NAME.fullmatch(reference.name):
+        is_name = len(reference.name) <= _LONGEST_NAME and _NAME.fullmatch(reference.name)
+        if reference.namespace not in ("", namespace) or not is_name:
             raise TaskFailedError("invalid", f"expected the name of a Secret of {namespace}")
         raw = await self.client.get(f"{self._secrets}/{reference.name}")
         secret = msgspec.json.decode(raw)
@@ -186,6 +207,8 @@ def _changed(
     if not identity.matches(access.labels(live), values):
         text = f"Secret {access.name(live)} describes another connection: delete or rename it first"
         raise TaskFailedError("conflict", text)
+    if credential and identity.kind == CLUSTER.name:
+        check_login_replaceable(values, over_link=GOVERNED in access.annotations(live))
     data = written(values, args, identity, credential)
     return {**live, "data": _encoded(data)}
 

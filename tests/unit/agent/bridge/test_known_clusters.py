@@ -6,7 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from agent.bridge.tasks.executors.connection_secret import ConnectionIdentity, written
+from agent.bridge.tasks.executors.connection_secret import (
+    ConnectionIdentity,
+    check_login_replaceable,
+    written,
+)
 from agent.bridge.tasks.executors.known_clusters import KnownClusters
 from agent.bridge.tasks.task_context import TaskFailedError
 from agent.git.credentials import SECRET_TYPE, Secret
@@ -60,6 +64,31 @@ def test_a_cluster_keeps_its_name(live: dict[str, str], name: str) -> None:
     message = refusal(lambda: changed(live, name))
     assert live.get("name", PROD) in message
     assert "its owner" in message
+
+
+TOKEN, EXEC = '{"bearerToken": "t"}', '{"execProviderConfig": {"command": "aws"}}'
+
+
+@pytest.mark.parametrize(
+    ("config", "over_link", "is_refused"),
+    [
+        pytest.param("", False, False, id="no login yet"),
+        pytest.param("{}", False, False, id="an empty one"),
+        pytest.param(TOKEN, True, False, id="one that came over the link"),
+        pytest.param(TOKEN, False, True, id="one of a person"),
+        pytest.param(EXEC, True, True, id="one that a person changed since"),
+    ],
+)
+def test_a_login_that_a_person_wrote_stays(
+    *, config: str, over_link: bool, is_refused: bool
+) -> None:
+    def check() -> None:
+        check_login_replaceable({"config": config}, over_link=over_link)
+
+    if is_refused:
+        assert "the owner of the cluster" in refusal(check)
+    else:
+        check()
 
 
 @pytest.mark.parametrize("name", ["", "prod", " prod "])

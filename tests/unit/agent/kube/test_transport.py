@@ -46,6 +46,20 @@ async def answered(
             yield client
 
 
+@pytest.mark.parametrize("path", ["/api/v1/namespaces/shop/secrets/..", "/api/v1/./secrets/a"])
+async def test_a_path_that_leads_elsewhere_is_not_sent(path: str) -> None:
+    asked: list[str] = []
+
+    async def note(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        return web.Response(text="{}")
+
+    async with answered(note) as client:
+        with pytest.raises(ApplyRefusedError, match="name no object"):
+            await client.get(path)
+    assert asked == []
+
+
 async def test_a_429_is_tried_again_when_the_server_asks_for_it() -> None:
     answers = iter([429, 429, 200])
     seen: list[RequestSeen] = []
