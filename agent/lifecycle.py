@@ -26,6 +26,7 @@ from agent.kube.watch import KindWatch
 from agent.leader_tasks import run_leader_tasks
 from agent.observe.metrics import watch_lag
 from agent.store import feeds
+from agent.store.application_watches import ApplicationWatches
 from agent.store.feeds import ApplicationSets
 from bus.http.freed_memory import return_freed_memory
 from bus.http.server import serving
@@ -52,9 +53,19 @@ class Agent:
     port: int = 0
     metrics_port: int = 0
     """The port of health and metrics."""
+    _elsewhere: ApplicationWatches = field(init=False)
     _listed: dict[str, asyncio.Event] = field(
         default_factory=lambda: {name: asyncio.Event() for name in _STORES}
     )
+
+    def __post_init__(self) -> None:
+        parts = self.parts
+        self._elsewhere = ApplicationWatches(
+            client=parts.client,
+            applications=parts.applications,
+            control_namespace=parts.settings.namespace,
+            namespaces=lambda: parts.argo_settings.now.source_namespaces,
+        )
 
     async def run(self) -> None:
         """Run until stopped; an agent that loses the Lease becomes a standby, in this process."""
@@ -117,6 +128,7 @@ class Agent:
             await listed.wait()
         await self.parts.certificates.config_map.known.wait()
         await self.parts.argo_settings.known()
+        await self._elsewhere.settled.wait()
         warn_of_unproven(self._webhook_secrets())
         await self.parts.live.index.overrides.drained(_SCRIPTS_SECONDS)
         await self.parts.policy.config_map.known.wait()
@@ -152,7 +164,10 @@ class Agent:
         applications, secrets = parts.applications, parts.secrets
         app, project, secret = (partial(self._have_listed, name) for name in _STORES)
         followed = (
-            (feeds.applications_of(namespace), feeds.application_feed(applications, app)),
+            (
+                feeds.applications_of(namespace),
+                feeds.application_feed(applications, namespace, app),
+            ),
             (feeds.projects_of(namespace), feeds.project_feed(applications, project)),
             (feeds.secrets_of(namespace), feeds.secret_feed(secrets, secret)),
             (feeds.application_sets_of(namespace), ApplicationSets().feed()),
@@ -165,9 +180,17 @@ class Agent:
             yield f"watch ConfigMap {config_map.name}", config_map.watch(parts.client, namespace)
         yield "live state", self._follow_objects(parts.live.run())
         yield "cluster sessions", self._follow_objects(parts.clusters.run())
+        yield "applications elsewhere", self._follow_elsewhere()
         yield "health scripts", parts.live.index.overrides.run(parts.sandbox)
         yield "loop lag", watch_lag(parts.metrics.loop_lag)
         yield "freed memory", return_freed_memory()
+
+    async def _follow_elsewhere(self) -> None:
+        """Follow the Applications of other namespaces, once the settings say which."""
+        parts, watches = self.parts, self._elsewhere
+        await parts.argo_settings.known()
+        with parts.argo_settings.changes.subscribed(watches.changed):
+            await watches.run()
 
     async def _follow_objects(self, following: Coroutine[Any, Any, None]) -> None:
         """Begin with the settings: the health scripts among them judge what is listed."""

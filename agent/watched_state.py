@@ -62,7 +62,7 @@ class WatchedState:
 def watched_state(settings: Settings, client: KubeClient, metrics: AgentMetrics) -> WatchedState:
     overrides, secrets, argo_settings = HealthOverrides(), ArgoSecrets(), ArgoSettingsWatch()
     tracking = TrackingInUse()
-    projects = Projects(lambda: argo_settings.now.global_projects)
+    projects = Projects(lambda: argo_settings.now.global_projects, settings.namespace)
     extent = LiveExtent(namespaces=settings.destination_namespaces)
     live = LiveCluster(client, LiveIndex(settings.namespace, overrides, tracking), extent)
     clusters = ClusterSessions(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
@@ -42,6 +42,10 @@ from handlers.sync.operation_info import COMMAND_ID
 
 _REMEMBERED = 10_000
 _CLOCK = SystemClock()
+
+
+def _everything(_key: AppKey) -> bool:
+    return True
 
 
 class Patching(Protocol):
@@ -176,10 +180,22 @@ class Applications:
             self.changes.notify(before, None)
             self.indexed.notify(APPLICATION.name, str(key))
 
-    def keep_only(self, keys: Iterable[AppKey]) -> None:
-        """Remove, after a complete list, the Applications that it did not name."""
-        for key in set(self._apps) - set(keys):
+    def keep_only(
+        self, keys: Iterable[AppKey], listed: Callable[[AppKey], bool] = _everything
+    ) -> None:
+        """Remove, after a complete list of what is `listed`, the Applications not named in it."""
+        for key in set(filter(listed, self._apps)) - set(keys):
             self.remove_application(key)
+
+    def release(self, is_released: Callable[[AppKey], bool]) -> None:
+        """Let go of Applications that are followed no longer: they are there, and not deleted."""
+        for key in list(filter(is_released, self._apps)):
+            self._reader.forget(key)
+            self.unconfirmed.settle(key)
+            before = self._apps.pop(key)
+            self._users.change(before, None)
+            self._followers.change(before, None)
+            self.indexed.notify(APPLICATION.name, str(key))
 
     def forget_versions(self) -> None:
         """Accept any version next: the cluster was restored, and deleted objects may be back."""

@@ -68,11 +68,18 @@ def key_of(raw: bytes) -> AppKey:
     return AppKey(metadata.namespace, metadata.name)
 
 
-def application_feed(applications: Applications, listed: Callable[[], None] = _ignore) -> StoreFeed:
+def application_feed(
+    applications: Applications, namespace: str, listed: Callable[[], None] = _ignore
+) -> StoreFeed:
+    """Feed the Applications of the control namespace; those of others have feeds of their own."""
+
+    def keep_only(keys: set[AppKey]) -> None:
+        applications.keep_only(keys, lambda key: key.namespace == namespace)
+
     return StoreFeed(
         put_one=applications.put_application,
         remove_one=applications.remove_application,
-        keep_only=applications.keep_only,
+        keep_only=keep_only,
         forget=applications.forget_versions,
         listed=listed,
     )

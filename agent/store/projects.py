@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from handlers.application.application import AppProject
 from handlers.application.global_projects import GlobalProject, with_global_projects
 from handlers.application.project import DEFAULT_PROJECT
@@ -20,8 +22,11 @@ def _none() -> Entries:
 
 
 class Projects:
-    def __init__(self, entries: Callable[[], Entries] = _none) -> None:
+    def __init__(self, entries: Callable[[], Entries] = _none, namespace: str = "") -> None:
+        """`namespace`: of the AppProjects, so that one that is not written admits no other."""
         self._entries = entries
+        metadata = replace(DEFAULT_PROJECT.metadata, namespace=namespace)
+        self._default = replace(DEFAULT_PROJECT, metadata=metadata)
         self._written: dict[str, AppProject] = {}
         self._effective: dict[str, AppProject] = {}
         self._made_with: Entries = ()
@@ -60,4 +65,4 @@ class Projects:
         return self._written.pop(name, None)
 
     def _find(self, name: str) -> AppProject | None:
-        return self._written.get(name) or (DEFAULT_PROJECT if name == "default" else None)
+        return self._written.get(name) or (self._default if name == "default" else None)

@@ -83,7 +83,8 @@ class FollowerIndex:
 
 
 def _group(app: Application, source: Source) -> SourceGroup:
-    return SourceGroup(source.repo_url, app.spec.project, source.target_revision)
+    namespace = app.metadata.namespace
+    return SourceGroup(source.repo_url, app.spec.project, source.target_revision, namespace)
 
 
 def _same_source(before: Application, after: Application) -> bool:

@@ -63,10 +63,6 @@ def unsupported_parameters(data: Mapping[str, str]) -> Iterator[Unsupported]:
 
 ROWS = (
     Row(
-        key="application.namespaces",
-        consequence="Applications are looked at in the control namespace only",
-    ),
-    Row(
         key="applicationsetcontroller.",
         consequence="ApplicationSets make no applications in this version",
     ),

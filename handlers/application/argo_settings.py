@@ -16,6 +16,7 @@ import msgspec
 import yaml
 
 from handlers.application.argo_parameters import (
+    PARAMETERS,
     REPLACE_ALLOWED,
     Row,
     is_false,
@@ -37,6 +38,8 @@ from handlers.application.ignore_settings import (
     read_ignore_settings,
 )
 from handlers.application.impersonation import ENABLED, ENFORCED, ImpersonationSettings
+from handlers.application.source_namespaces import KEY as SOURCE_NAMESPACES
+from handlers.application.source_namespaces import SourceNamespaces, read_source_namespaces
 from handlers.application.tracking_settings import read_tracking
 from handlers.application.unsupported import Unsupported
 from handlers.manifest.exclusions import ResourceFilter, ResourceRule
@@ -64,6 +67,8 @@ class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the agent's own cluster is a destination."""
     tracking: Tracking = Tracking()
     """How objects are marked as those of an application."""
+    source_namespaces: SourceNamespaces = SourceNamespaces()
+    """Where Applications are followed besides the control namespace."""
     impersonation: ImpersonationSettings = ImpersonationSettings()
     """Whether syncs are made as the accounts that projects name."""
     health_scripts: HealthScripts = HealthScripts()
@@ -92,6 +97,9 @@ def read_settings(
     ignoring = read_ignore_settings(written, IGNORE_DIFFERENCES)
     updates = read_ignore_settings(written, IGNORE_UPDATES)
     tracked = read_tracking(written)
+    elsewhere = (parameters or {}).get(SOURCE_NAMESPACES, "")
+    source_namespaces, malformed = read_source_namespaces(elsewhere)
+    found += map(_no_namespaces, malformed)
     broken = dict((*ignoring.unreadable, *updates.unreadable, *tracked.unreadable))
     found += (_unreadable(key, why) for key, why in broken.items())
     found += map(_no_health, unreadable_scripts(written))
@@ -107,6 +115,7 @@ def read_settings(
         in_cluster_enabled=not is_false(written.get(_IN_CLUSTER, "")),
         health_scripts=read_scripts(written),
         tracking=tracked.tracking,
+        source_namespaces=source_namespaces,
         impersonation=ImpersonationSettings(
             enabled=is_true(written.get(ENABLED, "")), enforced=is_true(written.get(ENFORCED, ""))
         ),
@@ -158,6 +167,13 @@ def _impersonation_problems(written: Mapping[str, str]) -> Iterator[Unsupported]
             consequence=f"it has an effect only together with {ENABLED}",
             harmful=True,
         )
+
+
+def _no_namespaces(pattern: str) -> Unsupported:
+    return Unsupported(
+        field=f"{SOURCE_NAMESPACES} of {PARAMETERS}: {pattern[:100]}",
+        consequence="it is no regular expression, so that it matches no namespace",
+    )
 
 
 def _has_unused(written: str) -> bool:

@@ -14,7 +14,14 @@ from msgspec.structs import replace
 from bus.identity import ResourceKey
 from handlers.application.application import Application, AppProject
 from handlers.application.destination import DestinationCluster, RegisteredCluster
-from handlers.application.project import ServedKind, cluster_problem, denied, listed, permitted
+from handlers.application.project import (
+    ServedKind,
+    admits,
+    cluster_problem,
+    denied,
+    listed,
+    permitted,
+)
 from handlers.application.spec import Destination
 
 NOT_PERMITTED = "is not permitted here"
@@ -76,6 +83,8 @@ def denials(
     """
     if project is None:
         return dict.fromkeys(keys, no_project(app.spec.project))
+    if not admits(project, app.key.namespace):
+        return dict.fromkeys(keys, f"it {NOT_PERMITTED}: {not_admitted(project, app)}")
     if registered is not None and (problem := cluster_problem(project, registered)):
         return dict.fromkeys(keys, f"it {NOT_PERMITTED}: {problem}")
     cluster = registered.cluster if registered else None
@@ -104,6 +113,13 @@ def _beyond(registered: RegisteredCluster | None, key: ResourceKey) -> str:
 
 def no_project(name: str) -> str:
     return f"it {NOT_PERMITTED}: the AppProject {name!r} does not exist"
+
+
+def not_admitted(project: AppProject, app: Application) -> str:
+    return (
+        f"the AppProject {project.metadata.name!r} does not admit applications of namespace "
+        f"{app.key.namespace!r}; add it to spec.sourceNamespaces of the project"
+    )
 
 
 def _remedies(

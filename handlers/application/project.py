@@ -25,6 +25,7 @@ from handlers.application.destination import (
     DestinationError,
     RegisteredCluster,
 )
+from handlers.application.source_namespaces import namespace_matches
 from handlers.application.spec import Destination
 
 _ANY = "*"
@@ -112,7 +113,7 @@ def admits(project: AppProject, app_namespace: str) -> bool:
     home = project.metadata.namespace
     if not home or app_namespace == home:
         return True
-    return any(matches(rule, app_namespace) for rule in project.spec.source_namespaces)
+    return any(namespace_matches(one, app_namespace) for one in project.spec.source_namespaces)
 
 
 def _is_denial(rule: ProjectDestination) -> bool:

@@ -16,6 +16,7 @@ from bus.redaction import without_user_info
 from bus.repository_url import RepositoryUrl, RepositoryUrlError
 from bus.status import ConditionType
 from handlers.application.application import Application, AppProject
+from handlers.application.denials import not_admitted
 from handlers.application.destination import (
     DestinationCluster,
     DestinationError,
@@ -156,10 +157,7 @@ def _project_problems(
         yield f"spec.project: the AppProject {name!r} does not exist"
         return
     if not admits(project, app.key.namespace):
-        yield (
-            f"the AppProject {name!r} does not admit applications of namespace "
-            f"{app.key.namespace!r}; add it to spec.sourceNamespaces of the project"
-        )
+        yield not_admitted(project, app)
     if project.spec.signature_keys:
         yield (
             f"the AppProject {name!r} demands signed commits (spec.signatureKeys), which this "

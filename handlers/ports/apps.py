@@ -37,6 +37,8 @@ class SourceGroup(NamedTuple):
     repo_url: str
     project: str
     target_revision: str
+    namespace: str = ""
+    """Of the Applications: their project may not admit it."""
 
 
 class SourceFollowers(NamedTuple):

@@ -27,6 +27,7 @@ from bus.route import Retry
 from bus.status import ConditionType
 from handlers.application import times
 from handlers.application.application import Application
+from handlers.application.project import admits
 from handlers.application.status import Condition, revised
 from handlers.ports import (
     Apps,
@@ -40,6 +41,7 @@ from handlers.ports import (
     RepositoryAccess,
     RepositoryError,
     SourceFollowers,
+    SourceGroup,
     StatusWrite,
 )
 from handlers.refresh.public_commit import public_commit
@@ -101,8 +103,15 @@ class RefreshHandler:
         found: dict[RepositoryAccess, list[SourceFollowers]] = defaultdict(list)
         for followers in self.apps.followers(repository):
             group = followers.group
+            if not self._is_admitted(group):
+                continue
             found[self.git.access(group.repo_url, group.project)].append(followers)
         return found
+
+    def _is_admitted(self, group: SourceGroup) -> bool:
+        """Whether the project may be used from there: else its credentials read nothing either."""
+        project = self.apps.project(group.project)
+        return project is None or admits(project, group.namespace)
 
     def _present(self, keys: Iterable[AppKey]) -> list[Application]:
         """Read Applications in the order of their keys; one that is gone by now is left out."""

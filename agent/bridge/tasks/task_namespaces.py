@@ -44,6 +44,20 @@ def write_target(subject: str, args: PutArguments | DeleteArguments) -> WriteTar
     return WriteTarget(args.kind, subject.rpartition("/")[2])
 
 
+def elsewhere(subject: str, control_namespace: str) -> str:
+    """Why an Application may not be deleted over the link; empty where it may.
+
+    One of the same name in the control namespace is not the one that is meant.
+    """
+    namespace, slash, _ = subject.rpartition("/")
+    if not slash or namespace == control_namespace:
+        return ""
+    return (
+        f"{subject} is not in {control_namespace}, the namespace of this agent; Applications of "
+        "other namespaces are created, changed and deleted there, not over the link"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class TaskNamespaces:
     applications: Applications

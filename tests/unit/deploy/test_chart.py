@@ -139,6 +139,20 @@ async def test_accounts_are_impersonated_only_where_they_are_named(
     assert found == ([] if names is None else [names])
 
 
+async def test_applications_of_other_namespaces_are_followed_where_they_are_named(
+    sandbox: Sandbox,
+) -> None:
+    async def rights(*namespaces: str) -> list[tuple[str, str]]:
+        values = {"applications": {"namespaces": list(namespaces)}}
+        objects = await render.chart(sandbox, values, render.NAMESPACE)
+        found = (one for one in objects if one["metadata"]["name"].endswith("-applications"))
+        return [(one["kind"], one["metadata"].get("namespace", "")) for one in found]
+
+    assert await rights() == []
+    assert await rights("team") == [("Role", "team"), ("RoleBinding", "team")]
+    assert await rights("*") == [("ClusterRole", ""), ("ClusterRoleBinding", "")]
+
+
 async def test_the_new_agent_is_warm_before_the_old_one_ends(sandbox: Sandbox) -> None:
     """A standby is ready, so neither waits for the other."""
     for variant in ("defaults", "own-ways"):

@@ -21,7 +21,7 @@ import orjson
 from agent.bridge.cluster_state import ClusterState
 from agent.bridge.tasks.executors import preconditions
 from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
-from agent.bridge.tasks.task_namespaces import write_target
+from agent.bridge.tasks.task_namespaces import elsewhere, write_target
 from agent.kube.errors import NotFoundError
 from bus.identity import AppKey, ResourceKey
 from bus.link import OBJECT_KINDS, DeleteArguments, LinkTask, PutArguments
@@ -86,6 +86,8 @@ class ObjectWriter:
         target = write_target(task.subject, args)
         if target.kind == PROJECT.name:
             self._check_unused(target.name)
+        elif problem := elsewhere(task.subject, self.cluster.namespace):
+            raise TaskFailedError("not_allowed", problem)
         path = f"{self._collection(target.kind)}/{target.name}"
         try:
             live = msgspec.json.decode(await self.cluster.client.get(path))

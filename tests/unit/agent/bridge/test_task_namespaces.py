@@ -5,7 +5,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from agent.bridge.tasks.task_namespaces import TaskNamespaces
+from agent.bridge.tasks.task_namespaces import TaskNamespaces, elsewhere
 from agent.store.applications import Applications
 from bus.link import LinkTask, TaskKind
 
@@ -61,3 +61,13 @@ def test_a_task_reaches_where_its_objects_are(
 ) -> None:
     task = LinkTask(id="t", kind=kind, subject=subject, actor="a", arguments=arguments)
     assert reach(task) == touched
+
+
+@pytest.mark.parametrize(
+    ("subject", "refused"),
+    [("", False), ("web", False), ("argocd/web", False), ("team/web", True), ("/web", True)],
+)
+def test_an_object_of_another_namespace_is_not_taken_for_one_of_its_name(
+    subject: str, *, refused: bool
+) -> None:
+    assert bool(elsewhere(subject, "argocd")) is refused

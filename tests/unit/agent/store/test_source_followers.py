@@ -50,7 +50,9 @@ def expected(apps: dict[AppKey, Application], url: str) -> dict[SourceGroup, set
         source = app.source
         if source is None or app.deleting or app.repository != RepositoryKey.of(url):
             continue
-        group = SourceGroup(source.repo_url, app.spec.project, source.target_revision)
+        group = SourceGroup(
+            source.repo_url, app.spec.project, source.target_revision, app.metadata.namespace
+        )
         found.setdefault(group, set()).add(key)
     return found
 

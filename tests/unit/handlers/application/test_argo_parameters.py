@@ -8,7 +8,6 @@ from handlers.application.argo_parameters import PARAMETERS, ROWS
 from handlers.application.argo_settings import ArgoSettings, read_settings
 
 REPORTED = {
-    "Applications elsewhere": {"application.namespaces": "team-*"},
     "ApplicationSets elsewhere": {"applicationsetcontroller.namespaces": "team-*"},
     "another comparison": {"controller.diff.server.side": "true"},
     "an end of syncs": {"controller.sync.timeout.seconds": "600"},
@@ -36,7 +35,7 @@ def test_defaults_and_what_tunes_the_processes_of_argo_cd_are_not_told() -> None
 
 
 def test_both_config_maps_are_told_together() -> None:
-    settings = read_settings({"helm.enable": "false"}, {"application.namespaces": "team-*"})
+    settings = read_settings({"helm.enable": "false"}, {"controller.diff.server.side": "true"})
     assert {found.field.rpartition(" of ")[2] for found in settings.unsupported} == {
         "argocd-cm",
         PARAMETERS,
