@@ -33,6 +33,7 @@ def _meaning(live: LiveObject) -> LiveObject:
         owned=b"",
         inherited=b"",
         written_by="",
+        written=b"",
         pod=None,
         symptom=None,
     )

@@ -73,6 +73,7 @@ def summarise(
     cut = was_cut(raw)
     status, message = (HealthStatus.UNKNOWN, CUT) if cut else _health(_marked(manifest, mark))
     tracked = whole or _is_definition(key) or _names(mark, key)
+    writer, fields = _last_writer(metadata) if tracked else ("", b"")
     return LiveObject(
         key=key,
         version=sys.intern(access.version(manifest)),
@@ -87,7 +88,8 @@ def summarise(
         body=_body(manifest, metadata) if tracked else b"",
         owned=_owned(metadata) if tracked else b"",
         inherited=_inherited(manifest) if tracked else b"",
-        written_by=_written_by(metadata) if tracked else "",
+        written_by=writer,
+        written=fields,
         pod=pod_state(manifest),
         symptom=symptom_of(manifest) if status in _ILL else None,
     )
@@ -144,24 +146,29 @@ def _inherited(manifest: access.Manifest) -> bytes:
     return _kept(fields) if fields else b""
 
 
-def _written_by(metadata: Mapping[str, Any]) -> str:
-    """Return the newest other manager, unless we applied later. Its times are whole seconds.
+def _last_writer(metadata: Mapping[str, Any]) -> tuple[str, bytes]:
+    """Return the newest other manager and its fields, unless we applied later.
 
-    Writes to the status do not count: they report on the object, they do not change its spec. The
-    API server notes no time of a write to the scale subresource; its writer is named where nobody
-    is known to have written later, since an apply of ours takes what it has in Git away from him.
+    Times are whole seconds. Writes to the status do not count: they report on the object, they do
+    not change its spec. The API server notes no time of a write to the scale subresource; its
+    writer is named where nobody is known to have written later, since an apply of ours takes what
+    it has in Git away from him.
     """
     entries = access.items(metadata, "managedFields")
-    ours = max((str(one.get("time", "")) for one in entries if _is_ours(one)), default="")
-    others = [
-        (str(one.get("time", "")), str(one.get("manager", "")))
-        for one in entries
-        if not _is_ours(one) and one.get("subresource") != "status"
+    ours = max((_time(one) for one in entries if _is_ours(one)), default="")
+    others = [one for one in entries if not _is_ours(one) and one.get("subresource") != "status"]
+    late = [one for one in others if _time(one) >= ours] or [
+        one for one in others if not _time(one)
     ]
-    time, manager = max(others, default=("", ""))
-    if time < ours:
-        manager = max((name for time, name in others if not time), default="")
-    return sys.intern(manager[:_MANAGER_LONGEST])
+    if not late:
+        return "", b""
+    last = max(late, key=lambda one: (_time(one), str(one.get("manager", ""))))
+    name = sys.intern(str(last.get("manager", ""))[:_MANAGER_LONGEST])
+    return name, _kept(access.mapping(last, "fieldsV1")) if ours else b""
+
+
+def _time(entry: Mapping[str, Any]) -> str:
+    return str(entry.get("time", ""))
 
 
 def _kept(content: Mapping[str, Any]) -> bytes:

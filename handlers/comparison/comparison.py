@@ -21,6 +21,7 @@ from handlers.comparison.drift_summary import DriftSummary, ResourceState, compa
 from handlers.comparison.ignored_fields import IgnoredFields
 from handlers.comparison.normalised_objects import DesiredObjects
 from handlers.comparison.object_difference import DiffOutcome, DiffVerdict
+from handlers.comparison.taken_fields import all_taken
 from handlers.manifest import access
 from handlers.manifest.access import Manifest
 from handlers.ports import LiveObject
@@ -183,13 +184,14 @@ def questions(
 
     `deployed`: the last sync applied this revision. Then a difference may be the server's doing
     (a default, a conversion) and is asked about. Before that a difference is believed without a
-    question: the next sync applies the object in any case. An uncertain object is always asked.
+    question: the next sync applies the object in any case. So is what is known to be somebody's
+    doing. An uncertain object is always asked.
     """
     doubtful = frozenset(summary.doubtful)
     asked = {
         state.key
         for state in summary.resources
-        if state.key in doubtful and (deployed or state.verdict is DiffVerdict.UNCERTAIN)
+        if state.key in doubtful and _is_asked(state, inputs, deployed=deployed)
     }
     desired = inputs.desired.objects
     return {
@@ -197,6 +199,13 @@ def questions(
         for key in asked
         if key in desired and inputs.lives[key].body
     }
+
+
+def _is_asked(state: ResourceState, inputs: ComparisonInput, *, deployed: bool) -> bool:
+    if not deployed or state.doubts or state.key in inputs.rules:
+        return deployed or state.verdict is DiffVerdict.UNCERTAIN
+    desired, live = inputs.desired.objects[state.key], inputs.lives[state.key]
+    return not all_taken(state.differences, desired, live)
 
 
 def joined(summary: DriftSummary, inputs: ComparisonInput) -> Comparison:

@@ -14,6 +14,8 @@ import msgspec
 
 from handlers.comparison.earlier_managers import ITSELF, Fields
 from handlers.comparison.ignored_fields import FieldPath
+from handlers.comparison.object_difference import Path, Step
+from handlers.comparison.owned_fields import EVERYTHING
 from handlers.comparison.shapes import PLAIN, Shape
 from handlers.comparison.shapes_kinds import shape_of
 from handlers.manifest.access import Manifest
@@ -28,6 +30,51 @@ def managed_paths(
     left = _below(fields, _Place(desired, live, shape, ()))
     right = _below(fields, _Place(live, desired, shape, ()))
     return tuple(left), tuple(right)
+
+
+def taken_paths(
+    theirs: Fields, ours: Fields, desired: Manifest, live: Manifest
+) -> tuple[Path, ...]:
+    """List the fields of both sides that differ and that are theirs alone: taken from us.
+
+    A server-side apply without force is refused because of them. What both managers own has the
+    same value for the server, however differently it is written in Git.
+    """
+    place = _Place(desired, live, shape_of(GroupKind.of(live)), ())
+    return tuple(_taken(theirs, ours, place, ()))
+
+
+def _taken(theirs: Fields, ours: Fields, here: _Place, path: Path) -> Iterator[Path]:
+    for token, inner in theirs.items():
+        owned = ours.get(token)
+        if token[:2] not in ("f:", "k:") or owned == EVERYTHING:
+            continue
+        step, place = _step(token, here)
+        if place.value is None or place.other is None or place.value == place.other:
+            continue
+        if inner:
+            yield from _taken(inner, owned or {}, place, (*path, step))
+        elif owned is None:
+            yield (*path, step)
+
+
+def _step(token: str, here: _Place) -> tuple[Step, _Place]:
+    """Go to a field or an entry; None stands for a side that lacks it."""
+    if token.startswith("f:"):
+        name = token[2:]
+        left, right = (_value(side, name) for side in (here.value, here.other))
+        return name, _Place(left, right, here.shape.field(name) or PLAIN, ())
+    keys, each = msgspec.json.decode(token[2:]), here.shape.each or PLAIN
+    indexes = (_found(side, keys, each) for side in (here.value, here.other))
+    left, right = (
+        side[index] if index is not None else None
+        for side, index in zip((here.value, here.other), indexes, strict=True)
+    )
+    return tuple(sorted(keys.items())), _Place(left, right, each, ())
+
+
+def _value(side: Any, name: str) -> Any:
+    return side.get(name) if isinstance(side, Mapping) else None
 
 
 class _Place(NamedTuple):

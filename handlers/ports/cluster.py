@@ -43,6 +43,8 @@ class LiveObject(msgspec.Struct, frozen=True, kw_only=True):
     """Likewise of the tools that applied the object before us and were not taken over."""
     written_by: str = ""
     """The field manager that wrote after our last apply; empty where nobody did."""
+    written: bytes = b""
+    """fieldsV1 (JSON) of that manager."""
     pod: PodState | None = None
     """The state of a Pod that runs, or is about to; None for other objects."""
     symptom: Symptom | None = None

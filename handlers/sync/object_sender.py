@@ -10,9 +10,10 @@
     CRD, Namespace   any       any     never deleted: apply or replace
 
 Every apply is server-side: first without force, so that another manager of its fields is seen and
-named, then with force, because Git decides. Nothing is deleted before the server has been asked, by
-a dry run, whether it takes the manifest as a new object; where it refuses that object all the same,
-the former one is put back.
+named, then with force, because Git decides. Where the index knows that a manager has taken fields
+from us, he is named without the refusal, and the first apply is forced. Nothing is deleted before
+the server has been asked, by a dry run, whether it takes the manifest as a new object; where it
+refuses that object all the same, the former one is put back.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from msgspec.structs import replace
 
 from bus.identity import ResourceKey
 from handlers.comparison.normalised_objects import SERVER_METADATA
+from handlers.comparison.taken_fields import taken_fields
 from handlers.manifest import access
 from handlers.manifest.kinds import CUSTOM_RESOURCE_DEFINITION, GroupKind
 from handlers.manifest.options import SyncOptions
@@ -42,6 +44,7 @@ _NEVER_DELETED = frozenset({CUSTOM_RESOURCE_DEFINITION, GroupKind("", "Namespace
 _TAKEN_BY_ITSELF = ("already allocated",)
 """Words of a refusal that the deletion itself removes: an address or port of a Service."""
 _LONGEST_PREFIX = 50
+_NAMED = 5
 
 
 class ObjectToSend(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,6 +102,9 @@ class ObjectSender:
             return await self._recreate(it, live, error.message)
 
     async def _apply(self, it: ObjectToSend) -> str:
+        if taken := self._taken(it):
+            await self.cluster.apply(it.manifest, replace(it.how, force_conflicts=True))
+            return taken
         try:
             await self.cluster.apply(it.manifest, it.how)
         except ApplyRefusedError as error:
@@ -108,6 +114,18 @@ class ObjectSender:
             await self.cluster.apply(it.manifest, replace(it.how, force_conflicts=True))
             return f", took fields over: {error.message}"
         return ""
+
+    def _taken(self, it: ObjectToSend) -> str:
+        """Say whose fields a forced apply takes over; empty where that is not known for certain."""
+        live = self.live.get(it.key)
+        if live is None or it.how.replace or it.yields or it.may_be_deleted:
+            return ""
+        fields = taken_fields(it.manifest, live)
+        return (
+            f', took fields over: "{live.written_by}" wrote {", ".join(fields[:_NAMED])}'
+            if fields
+            else ""
+        )
 
     async def _recreate(self, it: ObjectToSend, live: LiveObject, why: str) -> Sending:
         await self._check_acceptable(it, why)

@@ -17,6 +17,9 @@ TRACKING = "argocd.argoproj.io/tracking-id"
 FINALIZER = "resources-finalizer.argocd.argoproj.io"
 
 
+MAP_A = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+
+
 def state(app: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = app.get("status", {}).get("operationState", {})
     return found
@@ -443,6 +446,22 @@ async def test_a_sync_of_four_objects_costs_four_applies_and_one_status_write(
     agent.commit({"web/a.yaml": config_map("a", key="2")})
     await agent.until(lambda app: results(app).get("a") == "configured", app="web")
     assert written(agent) - before == 7
+
+
+async def test_an_edit_by_hand_is_healed_by_one_write_to_the_object(agent: AgentFixture) -> None:
+    agent.commit({"web/a.yaml": config_map("a", key="1", other="1")})
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    await agent.until_synced("web")
+    await agent.until(lambda app: "operation" not in app and ended(app), app="web")
+    before = written(agent)
+    path = f"/api/v1/namespaces/{agent.destination}/configmaps/a"
+
+    await agent.api.apply(path, {**MAP_A, "data": {"key": "edited", "added": "x"}}, "kubectl-edit")
+
+    app = await agent.until(lambda app: "took fields over" in results(app).get("a", ""), app="web")
+    assert '"kubectl-edit" wrote data.key' in results(app)["a"]
+    assert await data_of(agent, "a") == {"key": "1", "other": "1", "added": "x"}
+    assert written(agent) - before == 2  # the other one is the status
 
 
 def written(agent: AgentFixture) -> float:
