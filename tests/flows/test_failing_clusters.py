@@ -6,7 +6,7 @@ import os
 import signal
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -32,10 +32,25 @@ def elsewhere(parts_folder: Path, control_plane_binaries: Path) -> Iterator[Brea
 
 @pytest.fixture
 async def second(elsewhere: BreakableControlPlane) -> AsyncIterator[SecondCluster]:
+    async with namespace_in(elsewhere) as cluster:
+        yield cluster
+
+
+@asynccontextmanager
+async def namespace_in(cluster: BreakableControlPlane) -> AsyncIterator[SecondCluster]:
     namespace = f"apps-{uuid.uuid4().hex[:8]}"
-    async with elsewhere.api() as api:
+    async with cluster.api() as api:
         await api.create("/api/v1/namespaces", {"metadata": {"name": namespace}})
-        yield SecondCluster(cluster=elsewhere, api=api, namespace=namespace)
+        yield SecondCluster(cluster=cluster, api=api, namespace=namespace)
+
+
+@pytest.fixture
+async def third(
+    parts_folder: Path, control_plane_binaries: Path
+) -> AsyncIterator[BreakableControlPlane]:
+    folder = parts_folder / "third"
+    async with open_control_plane(folder, control_plane_binaries, controllers=False) as cluster:
+        yield cluster
 
 
 @contextmanager
@@ -50,22 +65,30 @@ def stopped(cluster: BreakableControlPlane) -> Iterator[None]:
         os.kill(pid, signal.SIGCONT)
 
 
-async def test_a_cluster_that_stands_still_delays_no_other(
-    agent: AgentFixture, second: SecondCluster, elsewhere: BreakableControlPlane
+async def test_a_cluster_that_stands_still_and_one_that_is_cut_delay_no_third(
+    agent: AgentFixture,
+    second: SecondCluster,
+    elsewhere: BreakableControlPlane,
+    third: BreakableControlPlane,
 ) -> None:
-    """More applications of it have to act than the agent has handlers."""
+    """More applications of the first have to act than the agent has handlers."""
     there = [f"there{number}" for number in range(agent.settings.concurrency + 2)]
-    agent.commit({f"{app}/web.yaml": config_map(app, a="1") for app in (*there, "here")})
+    apps = ("here", *there, "cut")
+    agent.commit({f"{app}/web.yaml": config_map(app, a="1") for app in apps})
     identity = {"server": second.server, "name": "prod"}
     await register(agent, "prod", token_config(second.cluster), **identity)
+    await register(agent, "third", token_config(third), server=third.url, name="third")
     await agent.apply_app("here", "here", syncPolicy=HEALING)
     for app in there:
         await agent.apply_app(app, app, destination=second.destination(), syncPolicy=HEALING)
-    for app in ("here", *there):
+    cut = {"name": "third", "namespace": "default"}
+    await agent.apply_app("cut", "cut", destination=cut, syncPolicy=HEALING)
+    for app in apps:
         await agent.until_synced(app)
 
+    third.kill_api_server()
     with stopped(elsewhere):
-        agent.commit({f"{app}/web.yaml": config_map(app, a="2") for app in (*there, "here")})
+        agent.commit({f"{app}/web.yaml": config_map(app, a="2") for app in apps})
         await eventually(
             lambda: has_data(agent, "here", a="2"), within=120, what="the other cluster's push"
         )
@@ -74,13 +97,19 @@ async def test_a_cluster_that_stands_still_delays_no_other(
         )
         assert "'prod'" in conditions(failed)["ComparisonError"]
         assert "did not answer in time" in conditions(failed)["ComparisonError"]
-    for app in there:
+        await agent.until(
+            lambda app: "'third'" in conditions(app).get("ComparisonError", ""), app="cut"
+        )
+    await third.start_api_server()
+    for app in (*there, "cut"):
         await agent.until(
             lambda app: not conditions(app) and app["status"]["sync"]["status"] == "Synced",
             app=app,
             within=90,
         )
     assert (await second.get(there[0]) or {})["data"] == {"a": "2"}
+    async with third.api() as api:
+        assert (await api.get("/api/v1/namespaces/default/configmaps/cut"))["data"] == {"a": "2"}
 
 
 async def test_a_user_without_rights_is_reported_of_and_works_when_it_has_them(
