@@ -16,6 +16,7 @@ import aiohttp
 import msgspec
 import orjson
 
+from agent.kube.answer_bytes import AnswerBytes
 from agent.kube.call_gate import CallGate
 from agent.kube.connection_config import KubeConnection
 from agent.kube.errors import (
@@ -72,6 +73,11 @@ class KubeClient:
     @property
     def url(self) -> str:
         return self._transport.url
+
+    @property
+    def answer_bytes(self) -> AnswerBytes:
+        """What is held of answers that have not ended."""
+        return self._transport.answer_bytes
 
     @property
     def known_uid(self) -> str:

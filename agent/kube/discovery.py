@@ -23,6 +23,9 @@ from handlers.ports import ApplyRefusedError, ClusterUnreachableError
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 ACCEPT = ",".join((_AGGREGATED.format("v2"), _AGGREGATED.format("v2beta1"), "application/json"))
 
+MOST_KINDS = 10_000
+"""Of a cluster that belongs to somebody else: each kind is a watch."""
+
 
 class Discovered(msgspec.Struct, frozen=True, kw_only=True):
     """All kinds in all served versions, the preferred version of a group first."""
@@ -60,6 +63,11 @@ async def discover(client: KubeClient) -> Discovered:
             unanswered.update(stale_groups(document))
         else:
             served.extend(await _one_by_one(client, document, unanswered))
+    if len(served) > MOST_KINDS:
+        raise ClusterUnreachableError(
+            f"discovery: the API server serves {len(served)} kinds in all versions; the agent "
+            f"follows at most {MOST_KINDS}. Delete definitions that nobody uses"
+        )
     return Discovered(
         kube_version=text(version, "gitVersion"),
         served=tuple(served),

@@ -2,7 +2,7 @@
 
 Every request but a stream has a deadline, waits its turn in the throttle, and is reported to the
 observer. A 429 is tried again when the server asks for that; the caller decides on all other
-answers. Foreign exceptions are translated. Lines cuts the chunks of a stream into lines.
+answers. Foreign exceptions are translated.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from functools import partial
 import aiohttp
 import msgspec
 
+from agent.kube.answer_bytes import AnswerBytes
 from agent.kube.call_gate import CallGate
 from agent.kube.connection_config import KubeConfigError, KubeConnection
 from agent.kube.errors import read_status, refusal
@@ -29,10 +30,11 @@ JSON = "application/json"
 _TRIES = 4
 _LONGEST_PAUSE = 5.0
 LARGEST_ANSWER = 256 * 1024 * 1024
+_ANSWERS = 2
+"""So many times the largest answer is held of all answers and watches together."""
 
 Query = Mapping[str, str]
 Observer = Callable[["RequestSeen"], None]
-LONGEST_LINE = 32 * 1024 * 1024
 
 
 class RequestSeen(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +71,7 @@ class Transport:
         largest_answer: int = LARGEST_ANSWER,
     ) -> None:
         self._largest_answer = largest_answer
+        self.answer_bytes = AnswerBytes(_ANSWERS * largest_answer)
         self._gate = gate
         self._session = session
         self._connection = connection
@@ -175,13 +178,15 @@ class Transport:
     async def _read(self, content: aiohttp.StreamReader) -> bytes:
         chunks: list[bytes] = []
         size = 0
-        async for chunk in content.iter_any():
-            chunks.append(chunk)
-            size += len(chunk)
-            if size > self._largest_answer:
-                text = f"{self.url} sent an answer of more than {self._largest_answer} bytes"
-                raise ClusterUnreachableError(text)
-        return b"".join(chunks)
+        with self.answer_bytes.share() as share:
+            async for chunk in content.iter_any():
+                chunks.append(chunk)
+                size += len(chunk)
+                share.hold(size)
+                if size > self._largest_answer:
+                    text = f"{self.url} sent an answer of more than {self._largest_answer} bytes"
+                    raise ClusterUnreachableError(text)
+            return b"".join(chunks)
 
     def _report(self, request: KubeRequest, code: int, seconds: float) -> None:
         if self._observe is not None:
@@ -217,34 +222,3 @@ def _pause(answer: aiohttp.ClientResponse, body: bytes) -> float:
     if header.isascii() and header.isdecimal():
         return float(header)
     return read_status(body).details.retry_after or 1.0
-
-
-class LineTooLongError(Exception):
-    """A line is longer than any API server sends."""
-
-
-class Lines:
-    """Lines cuts the chunks of an endless body into lines.
-
-    aiohttp's own line reader gives up at 64 KiB, and a watch event holds a whole object. The
-    limit excludes only what no API server sends: its own is a few MiB an object.
-
-    Feed chunks, get complete lines; the unfinished end is kept for the next chunk.
-    """
-
-    def __init__(self, longest: int = LONGEST_LINE) -> None:
-        self._longest = longest
-        self._begun: list[bytes] = []
-        self._size = 0
-
-    def feed(self, chunk: bytes) -> list[bytes]:
-        *complete, rest = chunk.split(b"\n")
-        lines = []
-        for part in complete:
-            lines.append(b"".join((*self._begun, part)))
-            self._begun, self._size = [], 0
-        self._begun.append(rest)
-        self._size += len(rest)
-        if self._size > self._longest:
-            raise LineTooLongError(f"a line of more than {self._longest} bytes")
-        return [line for line in lines if line]

@@ -20,14 +20,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, assert_never
 
+import aiohttp
 import msgspec
 import structlog
 
 from agent.kube.client import KubeClient
 from agent.kube.errors import ForbiddenError, GoneError, NotFoundError, refusal
+from agent.kube.lines import Lines, LineTooLongError
 from agent.kube.list_watch import EventType, pages, read_event
 from agent.kube.live_change import version_number
-from agent.kube.transport import Lines, LineTooLongError, Query
+from agent.kube.transport import Query
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError
 
 _log = structlog.get_logger(__name__)
@@ -168,12 +170,15 @@ class KindWatch:
             "resourceVersion": self._version,
             "timeoutSeconds": str(seconds),
         }
-        lines = Lines()
-        async with self._client.watch(
-            self._subject.path, query, idle_seconds=_IDLE_SECONDS
-        ) as body:
+        opened = self._client.watch(self._subject.path, query, idle_seconds=_IDLE_SECONDS)
+        async with opened as body:
             self._errors = 0
             self._become(WatchState.WATCHING)
+            await self._read(body)
+
+    async def _read(self, body: aiohttp.StreamReader) -> None:
+        with self._client.answer_bytes.share() as share:
+            lines = Lines(share)
             async for chunk in body.iter_any():
                 for line in lines.feed(chunk):
                     self._hear(line)

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from agent.kube import cluster_session, list_watch
+from agent.kube import cluster_session, discovery, list_watch
 from agent.kube.cluster_auth import ClusterTls, NoAuth
 from agent.kube.cluster_secret import ClusterSecret
 from agent.kube.cluster_session import ClusterSession
@@ -216,6 +216,20 @@ async def test_a_list_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -
         with pytest.raises(ClusterUnreachableError, match="the list /toys does not end"):
             async for _page in pages(client, "/toys"):
                 pass
+
+
+async def test_a_cluster_of_too_many_kinds_is_not_followed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(discovery, "MOST_KINDS", 1)
+    toys = {"name": "toys", "kind": "Toy", "verbs": ["list", "watch"]}
+    answers = {"/apis/toys.example/v1": {"resources": [toys, {**toys, "kind": "Doll"}]}}
+    async with contact(answers) as (session, task):
+        await until(lambda: session._contact is not None)
+        assert session._contact is not None
+        with pytest.raises(ClusterUnreachableError, match="serves 2 kinds"):
+            await session._contact.live.look()
+        assert not task.done()
 
 
 async def test_an_answer_that_is_too_long_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
