@@ -1,10 +1,10 @@
 """Argo CD's settings in the ConfigMap `argocd-cm`: which are acted on, and which are not. Pure.
 
 Acted on are `resource.exclusions`, `resource.inclusions`, `cluster.inClusterEnabled`,
-`globalProjects`, the tracking method (`tracking_settings`) and ignoreDifferences
-(`ignore_settings`). A setting whose neglect could make a sync harmful holds automated syncs; the
-others are logged once. Keys of Argo CD's own server (logins, links, its pages) have no meaning
-here. Parameters of its processes stand in another ConfigMap, see `argo_parameters`.
+`globalProjects`, the tracking method (`tracking_settings`), ignoreDifferences (`ignore_settings`),
+and scripts of health and actions. A setting whose neglect could make a sync harmful holds automated
+syncs; the others are logged once. Keys of Argo CD's own server (logins, links, its pages) have no
+meaning here. Parameters of its processes stand in another ConfigMap, see `argo_parameters`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from handlers.application.action_scripts import ActionScripts, read_action_scripts
 from handlers.application.argo_parameters import (
     PARAMETERS,
     REPLACE_ALLOWED,
@@ -73,6 +74,8 @@ class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether syncs are made as the accounts that projects name."""
     health_scripts: HealthScripts = HealthScripts()
     """The Lua scripts that judge kinds in place of our rules."""
+    action_scripts: ActionScripts = ActionScripts()
+    """The Lua actions of kinds."""
     replace_allowed: bool = True
     """Whether a sync that is asked for over the link may replace objects."""
 
@@ -104,6 +107,8 @@ def read_settings(
     found += (_unreadable(key, why) for key, why in broken.items())
     found += map(_no_health, unreadable_scripts(written))
     found += _impersonation_problems(written)
+    actions = read_action_scripts(written)
+    found += (_no_actions(place, why) for place, why in actions.unreadable)
     found += unsupported_of(ROWS, written, CONFIG_MAP)
     found += unsupported_parameters(parameters or {})
     return ArgoSettings(
@@ -119,6 +124,7 @@ def read_settings(
         impersonation=ImpersonationSettings(
             enabled=is_true(written.get(ENABLED, "")), enforced=is_true(written.get(ENFORCED, ""))
         ),
+        action_scripts=actions,
         replace_allowed=not is_false((parameters or {}).get(REPLACE_ALLOWED, "")),
     )
 
@@ -167,6 +173,11 @@ def _impersonation_problems(written: Mapping[str, str]) -> Iterator[Unsupported]
             consequence=f"it has an effect only together with {ENABLED}",
             harmful=True,
         )
+def _no_actions(place: str, why: str) -> Unsupported:
+    return Unsupported(
+        field=f"{place} of {CONFIG_MAP}",
+        consequence=f"it cannot be read ({why}), so that only built-in actions are offered",
+    )
 
 
 def _no_namespaces(pattern: str) -> Unsupported:
@@ -198,7 +209,7 @@ def _compares_more(written: str) -> bool:
 
 
 _STATUS_COMPARED = frozenset({"crd", "none", "off", "false"})
-_UNUSED = frozenset({"actions", "knownTypeFields"})
+_UNUSED = frozenset({"knownTypeFields"})
 
 ROWS = (
     *(
@@ -210,13 +221,10 @@ ROWS = (
     Row(key="helm.valuesFileSchemes", consequence="value files are read from the source only"),
     Row(
         key=CUSTOMIZATIONS,
-        consequence="actions and known types in it are not used",
+        consequence="known types in it are not used",
         is_set=_has_unused,
     ),
-    *(
-        Row(key=f"{CUSTOMIZATIONS}.{type_}.", consequence="it is not used")
-        for type_ in ("actions", "knownTypeFields")
-    ),
+    Row(key=f"{CUSTOMIZATIONS}.knownTypeFields.", consequence="it is not used"),
     Row(
         key="resource.compareoptions",
         consequence="status is never compared, and rules of aggregated ClusterRoles are left out",

@@ -95,7 +95,7 @@ def test_the_health_scripts_are_acted_on() -> None:
 
 REMARKS = {
     "a tool": {"helm.enable": "false"},
-    "an action": {"resource.customizations.actions.apps_Deployment": "discovery.lua: return {}"},
+    "an action": {"resource.customizations.actions.apps_Deployment": "discovery.lua: [1]"},
     "an action in the map": {"resource.customizations": "a/B: {actions: 'x'}"},
     "a known type in the map": {"resource.customizations": "a/B: {knownTypeFields: []}"},
     "a health that is no text": {"resource.customizations": "a/B: {health.lua: [1]}"},
