@@ -1,4 +1,4 @@
-"""The JSON merge patch (RFC 7386) from one mapping to another. Pure.
+"""The JSON merge patch (RFC 7386): made from one mapping to another, and applied to one. Pure.
 
 Lists are replaced whole, as merge patches do; a key that is gone becomes null.
 """
@@ -22,3 +22,17 @@ def merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> Mapping[
         elif value != before[key]:
             patch[key] = value
     return patch or None
+
+
+def patched(document: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+    """Apply a merge patch as the API server does."""
+    after = dict(document)
+    for key, value in patch.items():
+        if value is None:
+            after.pop(key, None)
+        elif isinstance(value, Mapping):
+            before = after.get(key)
+            after[key] = patched(before if isinstance(before, Mapping) else {}, value)
+        else:
+            after[key] = value
+    return after

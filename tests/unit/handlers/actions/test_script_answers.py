@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from handlers.actions.action import ActionChangeKind, ActionError
-from handlers.actions.listing import ActionOffer, DiscoveryError, discovered
+from handlers.actions.listing import SCRIPT_SAYS, ActionOffer, DiscoveryError, discovered
 from handlers.actions.script_changes import script_changes
 
 LIVE: dict[str, Any] = {
@@ -31,12 +31,12 @@ def changed(value: object) -> list[tuple[str, Any]]:
 def test_a_table_by_name_is_a_list_of_actions() -> None:
     answer = {
         "restart": [],
-        "pause": {"disabled": True, "iconClass": "x"},
+        "pause": {"disabled": True, "iconClass": "x", "displayName": "Hold"},
         "scale": {"params": [{"name": "replicas", "type": "number"}]},
     }
 
     assert discovered(answered(answer)) == (
-        ActionOffer(name="pause", disabled=True),
+        ActionOffer(name="pause", disabled=True, title="Hold", why=SCRIPT_SAYS),
         ActionOffer(name="restart"),
         ActionOffer(name="scale", params=("replicas",)),
     )
