@@ -162,6 +162,7 @@ def _task_sources(parts: AgentDependencies, cluster: ClusterState) -> TaskSource
         desired_state=desired_state,
         comparisons=parts.comparisons,
         traces=parts.task_traces,
+        sandbox=parts.sandbox,
     )
 
 

@@ -34,22 +34,35 @@ from agent.bridge.tasks.executors.task_subjects import TaskSubjects
 from agent.bridge.tasks.executors.trust_changes import TrustWriter
 from agent.bridge.tasks.executors.writes import DeleteExecutor, PutExecutor
 from agent.bridge.tasks.executors.written_objects import ObjectWriter
+from agent.bridge.tasks.live_objects.action_evaluator import ActionEvaluator
+from agent.bridge.tasks.live_objects.actions import ActionsExecutor, RunActionExecutor
+from agent.bridge.tasks.live_objects.changes import (
+    DeleteObjectExecutor,
+    EditObjectExecutor,
+    ObjectPreviewExecutor,
+)
+from agent.bridge.tasks.live_objects.task_object import TaskObjects
 from agent.bridge.tasks.task_context import Executor, executor_of
 from agent.bridge.tasks.task_traces import TaskTraces
 from agent.git.mirrors import Mirrors
 from bus.link import (
+    ActionsArguments,
     ConfirmDeletionArguments,
     DeleteArguments,
+    DeleteObjectArguments,
     DiffArguments,
+    EditObjectArguments,
     EventsArguments,
     EventStreamArguments,
     LiveArguments,
     LogsArguments,
     ManifestsArguments,
+    ObjectPreviewArguments,
     PutArguments,
     RefreshArguments,
     RefsArguments,
     RollbackArguments,
+    RunActionArguments,
     SyncArguments,
     TaskKind,
     TerminateArguments,
@@ -58,6 +71,7 @@ from bus.link import (
 from handlers.comparison.reader import ComparisonReader
 from handlers.control_plane.governance import Governance
 from handlers.report.redaction import Redaction
+from sandbox.client import Sandbox
 
 Executors = Mapping[TaskKind, Executor]
 
@@ -72,6 +86,7 @@ class TaskSources:
     desired_state: DesiredState
     comparisons: ComparisonReader
     traces: TaskTraces
+    sandbox: Sandbox
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +109,7 @@ class TaskWiring:
             **self._writes(),
             **self._manifest_reads(subjects, objects),
             **self._object_reads(subjects, objects),
+            **self._live_objects(subjects, objects),
         }
 
     def _commands(self, subjects: TaskSubjects) -> Executors:
@@ -189,5 +205,24 @@ class TaskWiring:
                 executor_of(EventsArguments, EventsExecutor(events)),
                 executor_of(EventStreamArguments, stream),
                 executor_of(LogsArguments, logs),
+            )
+        )
+
+    def _live_objects(self, subjects: TaskSubjects, objects: VisibleObjects) -> Executors:
+        comparisons, redaction = self.sources.comparisons, self.redaction
+        found = TaskObjects(subjects=subjects, objects=objects, comparisons=comparisons)
+        evaluator = ActionEvaluator(
+            sandbox=self.sources.sandbox, scripts=lambda: comparisons.settings().action_scripts
+        )
+        preview = ObjectPreviewExecutor(objects=found, evaluator=evaluator, redaction=redaction)
+        run = RunActionExecutor(objects=found, evaluator=evaluator)
+        edit = EditObjectExecutor(objects=found, redaction=redaction)
+        return dict(
+            (
+                executor_of(ActionsArguments, ActionsExecutor(objects=found, evaluator=evaluator)),
+                executor_of(ObjectPreviewArguments, preview),
+                executor_of(RunActionArguments, run),
+                executor_of(EditObjectArguments, edit),
+                executor_of(DeleteObjectArguments, DeleteObjectExecutor(objects=found)),
             )
         )

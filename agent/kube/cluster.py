@@ -92,7 +92,7 @@ class KubeCluster:
             return await self._send(kind, manifest, options)
         except ApplyRefusedError as error:
             # Without its context, which may quote a secret.
-            raise self._rights.explained(discreet(error, manifest)) from None
+            raise self.explained(error, manifest) from None
 
     async def _send(self, kind: KindInfo, manifest: Manifest, options: ApplyOptions) -> bytes:
         if not access.name(manifest):
@@ -123,6 +123,10 @@ class KubeCluster:
                 return
             raise self._rights.explained(error) from error
         self._write_through(live, answer)
+
+    def explained(self, error: ApplyRefusedError, manifest: Manifest) -> ApplyRefusedError:
+        """Say what right is missing, and nothing of the values of a Secret."""
+        return self._rights.explained(discreet(error, manifest))
 
     async def remove_finalizer(self, live: LiveObject, finalizer: str) -> None:
         await self._finalizers.remove(live, finalizer)

@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from bus.link.tasks import TaskArguments, TaskKind, TaskPriority
+from bus.link.object_arguments import TaskArguments
+from bus.link.tasks import TaskKind, TaskPriority
 from bus.link.wire import WireValue
 
 

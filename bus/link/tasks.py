@@ -16,6 +16,18 @@ from typing import Any
 import msgspec
 
 from bus.link.kinds import APPLICATION
+from bus.link.object_arguments import (
+    ActionsArguments,
+    DeleteObjectArguments,
+    EditObjectArguments,
+    EventsArguments,
+    EventStreamArguments,
+    LiveArguments,
+    ObjectArguments,
+    ObjectPreviewArguments,
+    RunActionArguments,
+    TaskArguments,
+)
 from bus.link.wire import WireValue
 
 
@@ -38,19 +50,6 @@ class TaskScope(StrEnum):
     """Likewise, of one object: without a namespace in the arguments it is the whole cluster."""
     WRITTEN = "written"
     """The control namespace, or all that an Application that is put or deleted touches."""
-
-
-class TaskArguments(WireValue, frozen=True, kw_only=True):
-    """The base of the arguments of every kind."""
-
-
-class ObjectArguments(TaskArguments, frozen=True, kw_only=True):
-    """An object of the cluster; `namespace` is empty where the kind has none."""
-
-    group: str = ""
-    kind: str = ""
-    namespace: str = ""
-    name: str = ""
 
 
 class SyncArguments(TaskArguments, frozen=True, kw_only=True):
@@ -139,20 +138,8 @@ class DiffArguments(SyncArguments, frozen=True, kw_only=True):
     preview: bool = False
 
 
-class LiveArguments(ObjectArguments, frozen=True, kw_only=True):
-    """The object to read."""
-
-
 class TreeArguments(TaskArguments, frozen=True, kw_only=True):
     """No arguments: the tree has all objects of the application."""
-
-
-class EventsArguments(ObjectArguments, frozen=True, kw_only=True):
-    """The object whose events are read; without a name all objects of the application."""
-
-
-class EventStreamArguments(EventsArguments, frozen=True, kw_only=True):
-    """As for EventsArguments."""
 
 
 class LogsArguments(ObjectArguments, frozen=True, kw_only=True):
@@ -186,6 +173,13 @@ class TaskKind(StrEnum):
     EVENT_STREAM = "event-stream"
     """Events as they come, a line of JSON each; see up.Chunk."""
     LOGS = "logs"
+    ACTIONS = "actions"
+    """The resource actions of one live object."""
+    OBJECT_PREVIEW = "object-preview"
+    """What an action, an edit or a deletion would change."""
+    RUN_ACTION = "run-action"
+    EDIT_OBJECT = "edit-object"
+    DELETE_OBJECT = "delete-object"
 
     @property
     def row(self) -> TaskKindRow:
@@ -216,7 +210,7 @@ class TaskKindRow(msgspec.Struct, frozen=True, kw_only=True):
         return not self.writes
 
 
-K = TaskKind
+K, _OBJECT = TaskKind, TaskScope.OBJECT
 TASKS: tuple[TaskKindRow, ...] = (
     TaskKindRow(kind=K.SYNC, arguments=SyncArguments, writes=True, ends_itself=True),
     TaskKindRow(kind=K.REFRESH, arguments=RefreshArguments, writes=True),
@@ -228,7 +222,7 @@ TASKS: tuple[TaskKindRow, ...] = (
     TaskKindRow(kind=K.REFS, arguments=RefsArguments, scope=TaskScope.AGENT),
     TaskKindRow(kind=K.MANIFESTS, arguments=ManifestsArguments),
     TaskKindRow(kind=K.DIFF, arguments=DiffArguments),
-    TaskKindRow(kind=K.LIVE, arguments=LiveArguments, scope=TaskScope.OBJECT),
+    TaskKindRow(kind=K.LIVE, arguments=LiveArguments, scope=_OBJECT),
     TaskKindRow(kind=K.TREE, arguments=TreeArguments),
     TaskKindRow(kind=K.EVENTS, arguments=EventsArguments),
     TaskKindRow(
@@ -237,6 +231,11 @@ TASKS: tuple[TaskKindRow, ...] = (
         streams=True,
     ),
     TaskKindRow(kind=K.LOGS, arguments=LogsArguments, streams=True),
+    TaskKindRow(kind=K.ACTIONS, arguments=ActionsArguments, scope=_OBJECT),
+    TaskKindRow(kind=K.OBJECT_PREVIEW, arguments=ObjectPreviewArguments, scope=_OBJECT),
+    TaskKindRow(kind=K.RUN_ACTION, arguments=RunActionArguments, scope=_OBJECT, writes=True),
+    TaskKindRow(kind=K.EDIT_OBJECT, arguments=EditObjectArguments, scope=_OBJECT, writes=True),
+    TaskKindRow(kind=K.DELETE_OBJECT, arguments=DeleteObjectArguments, scope=_OBJECT, writes=True),
 )
 _ROWS = {row.kind: row for row in TASKS}
 _KINDS = {row.arguments: row.kind for row in TASKS}

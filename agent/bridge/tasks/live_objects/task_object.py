@@ -1,0 +1,131 @@
+"""TaskObject is the live object that a task is about, read anew, with its Application.
+
+It is found in the tree of the application, so that no task reaches an object of another one. What
+project and policy deny to a sync over the link is denied to every change of a single object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from agent.bridge.reporting.object_nodes import VisibleObjects
+from agent.bridge.tasks.executors.task_subjects import TaskSubjects
+from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
+from agent.kube.clusters import Session
+from agent.kube.discovery import object_path
+from bus.identity import ResourceKey
+from bus.link import LinkTask, ObjectArguments
+from handlers.application.application import Application
+from handlers.application.denials import denials
+from handlers.comparison.comparison import ComparedPair
+from handlers.comparison.reader import ComparisonReader
+from handlers.control_plane.governance import named
+from handlers.manifest import access
+from handlers.manifest.access import Manifest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskObject:
+    app: Application
+    session: Session
+    key: ResourceKey
+    path: str
+    """Of the API server."""
+    manifest: Manifest
+    """Without managedFields."""
+    owned: Sequence[ResourceKey]
+    """The objects below it in the tree."""
+
+    @property
+    def uid(self) -> str:
+        return access.uid(self.manifest)
+
+    def is_namespaced(self, group: str, kind: str) -> bool | None:
+        """Whether objects of a kind have a namespace; None where the cluster serves none."""
+        served = self.session.live.kind(group, kind)
+        return served.namespaced if served else None
+
+    def check_unchanged(self, uid: str, resource_version: str = "") -> None:
+        """Raise TaskFailedError where it is not the object that the requester saw."""
+        version = access.resource_version(self.manifest)
+        if uid not in ("", self.uid):
+            text = f"{self.key} was deleted and created again after it was read"
+        elif resource_version not in ("", version):
+            text = f"{self.key} changed after it was read: read it again, then repeat"
+        else:
+            return
+        raise TaskFailedError("conflict", text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskObjects:
+    """Finds the objects of tasks, and says what may be done to them."""
+
+    subjects: TaskSubjects
+    objects: VisibleObjects
+    comparisons: ComparisonReader
+
+    async def find(self, task: LinkTask, args: ObjectArguments, context: TaskContext) -> TaskObject:
+        """Read the object; raises TaskFailedError where it is none of the application's."""
+        app = self.subjects.app_of_command(task, context)
+        key = ResourceKey(args.group, args.kind, args.namespace, args.name)
+        nodes = self.objects.nodes(app)
+        node = nodes.get(key)
+        session = self.objects.session(app)
+        kind = session.live.kind(key.group, key.kind)
+        if node is None or kind is None:
+            raise TaskFailedError("not_found", f"{key} is no live object of {app.key}")
+        path = object_path(kind, key.namespace, key.name)
+        found = msgspec.json.decode(await session.client.get(path), type=dict[str, object])
+        manifest = {**found, "metadata": _metadata(found)}
+        if access.uid(manifest) != node.live.uid:
+            text = f"{key} was created again a moment ago: try again"
+            raise TaskFailedError("conflict", text)
+        parents = {name: one.parents for name, one in nodes.items()}
+        return TaskObject(
+            app=app,
+            session=session,
+            key=key,
+            path=path,
+            manifest=manifest,
+            owned=_below(key, parents),
+        )
+
+    def check_permitted(self, found: TaskObject, keys: Iterable[ResourceKey]) -> None:
+        """Raise TaskFailedError where project or policy deny a write of one of the objects."""
+        listed = tuple(keys)
+        project = self.comparisons.apps.project(found.app.spec.project)
+        held = {
+            **denials(found.app, project, listed, found.session.registered),
+            **self.objects.governance.control_plane_denials(found.app, listed),
+        }
+        if held:
+            raise TaskFailedError("not_allowed", f"nothing was changed: {named(held)}")
+
+    async def pair(self, found: TaskObject) -> ComparedPair | None:
+        """Find the object beside what Git has of it; None where it is not of Git, or not rendered.
+
+        Raises UnavailableError and DestinationUnknownError.
+        """
+        comparison = await self.comparisons.read(found.app)
+        pairs = comparison.pairs if comparison is not None else ()
+        return next((one for one in pairs if one.key == found.key), None)
+
+
+def _metadata(manifest: Manifest) -> dict[str, object]:
+    written = access.mapping(manifest, "metadata")
+    return {name: value for name, value in written.items() if name != "managedFields"}
+
+
+def _below(
+    root: ResourceKey, parents: dict[ResourceKey, tuple[ResourceKey, ...]]
+) -> Sequence[ResourceKey]:
+    """The nodes below one; each comes after its parents."""
+    found: dict[ResourceKey, None] = {root: None}
+    for key, owners in parents.items():
+        if any(one in found for one in owners):
+            found[key] = None
+    return tuple(found)[1:]
