@@ -33,6 +33,8 @@ class GrantedRole(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     permissions: frozenset[Permission]
     scope: BindingScope = BindingScope()
+    actions: frozenset[str] = frozenset()
+    """Patterns of resource actions, see `action_patterns`."""
 
 
 class ResourceScope(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,8 +79,12 @@ def may_create(
 
 
 def holds(bindings: Iterable[GrantedRole], permission: Permission) -> bool:
-    """Anywhere at all: whether a list is worth asking for."""
-    return any(permission in binding.permissions for binding in bindings)
+    """Anywhere at all: whether a list is worth asking for; single actions are a part of all."""
+    is_action = permission is Permission.APPLICATION_ACTION
+    return any(
+        permission in binding.permissions or (is_action and bool(binding.actions))
+        for binding in bindings
+    )
 
 
 def reaches(scope: BindingScope, resource: ResourceScope) -> bool:
@@ -106,27 +112,34 @@ def exceeds(
         permission
         for permission in granted
         if not any(
-            permission in binding.permissions and _contains(binding.scope, scope)
-            for binding in mine
+            permission in binding.permissions and contains(binding.scope, scope) for binding in mine
         )
     )
+
+
+def contains(outer: BindingScope, inner: BindingScope) -> bool:
+    """Decide whether a binding to the one scope reaches all that a binding to the other does."""
+    if outer.organisation and outer.organisation != inner.organisation:
+        return False
+    if outer.project and outer.project != inner.project:
+        return False
+    return outer.labels is None or _has(inner.labels, outer.labels)
 
 
 def limited(bindings: Iterable[GrantedRole], to: frozenset[Permission]) -> tuple[GrantedRole, ...]:
     """Cut roles to what an API token may, never more than its principal; empty: no limit."""
     if not to:
         return tuple(bindings)
+    keeps_actions = Permission.APPLICATION_ACTION in to
     return tuple(
-        GrantedRole(id=it.id, permissions=it.permissions & to, scope=it.scope) for it in bindings
+        GrantedRole(
+            id=it.id,
+            permissions=it.permissions & to,
+            scope=it.scope,
+            actions=it.actions if keeps_actions else frozenset(),
+        )
+        for it in bindings
     )
-
-
-def _contains(outer: BindingScope, inner: BindingScope) -> bool:
-    if outer.organisation and outer.organisation != inner.organisation:
-        return False
-    if outer.project and outer.project != inner.project:
-        return False
-    return outer.labels is None or _has(inner.labels, outer.labels)
 
 
 def _has(labels: Mapping[str, str] | None, required: Mapping[str, str]) -> bool:

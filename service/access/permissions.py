@@ -35,6 +35,12 @@ class Permission(StrEnum):
     APPLICATION_SYNC = "gitops_application_sync"
     APPLICATION_OVERRIDE = "gitops_application_override"
     """Sync commits that the target revision does not reach, or with options that guard less."""
+    APPLICATION_ACTION = "gitops_application_action"
+    """Run every resource action; roles may have patterns of single actions instead."""
+    OBJECT_EDIT = "gitops_object_edit"
+    """Change one live object of an application by hand."""
+    OBJECT_DELETE = "gitops_object_delete"
+    """Delete one live object of an application."""
     ACCESS_VIEW = "access_view"
     ACCESS_EDIT = "access_edit"
     AUDIT_VIEW = "audit_view"
@@ -76,6 +82,9 @@ _NOUNS = {
 }
 _PHRASES = {
     Permission.APPLICATION_OVERRIDE: "sync other revisions or with fewer safeguards",
+    Permission.APPLICATION_ACTION: "run resource actions",
+    Permission.OBJECT_EDIT: "edit live objects of applications",
+    Permission.OBJECT_DELETE: "delete single live objects of applications",
 }
 
 

@@ -25,6 +25,7 @@ class GrantRow(msgspec.Struct, frozen=True, kw_only=True):
     organisation_id: str | None
     project_id: str | None
     permissions: list[str]
+    actions: list[str]
     labels: dict[str, str] | None
 
 
@@ -44,6 +45,7 @@ async def bindings_of(connection: AsyncConnection, principal: str) -> tuple[Gran
             bindings.c.organisation_id,
             bindings.c.project_id,
             roles.c.permissions,
+            roles.c.actions,
             resource_groups.c.labels,
         )
         .join(roles, roles.c.id == bindings.c.role_id)
@@ -92,4 +94,9 @@ def _binding(row: GrantRow) -> GrantedRole:
         project=row.project_id or "",
         labels=row.labels,
     )
-    return GrantedRole(id=row.id, permissions=known(row.permissions), scope=scope)
+    return GrantedRole(
+        id=row.id,
+        permissions=known(row.permissions),
+        scope=scope,
+        actions=frozenset(row.actions),
+    )

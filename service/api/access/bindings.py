@@ -10,6 +10,7 @@ from datetime import datetime
 import msgspec
 from sqlalchemy import delete, select
 
+from service.access.action_patterns import exceeding_actions
 from service.access.decision import ACCOUNT, BindingScope, ResourceScope, exceeds
 from service.access.permissions import Permission
 from service.access.visibility import visible_bindings
@@ -91,7 +92,11 @@ async def create_binding(call: ApiCall, params: NewBinding) -> RoleBinding:
     scope, resource = await _scope(call, params)
     what = f"role {role.name} for {principal.name}"
     call.require(EDIT, resource, what)
-    more = exceeds(call.caller.bindings, known(role.permissions), scope)
+    own = call.caller.bindings
+    more = {
+        *exceeds(own, known(role.permissions), scope),
+        *exceeding_actions(own, role.actions, scope),
+    }
     if more:
         detail = f"you do not hold there yourself: {', '.join(sorted(more))}"
         raise DeniedError(EDIT, what, detail=detail)

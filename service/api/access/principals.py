@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 from sqlalchemy import and_, delete, select, true
 
+from service.access.action_patterns import exceeding_actions
 from service.access.decision import exceeds, holds
 from service.access.permissions import Permission
 from service.access.visibility import visible_principals
@@ -162,7 +163,11 @@ async def require_over(call: ApiCall, row: PrincipalRow) -> None:
     """Require that the caller holds all that the principal holds, who could take its place."""
     crud.require_account(call, EDIT, f"principal {row.name}")
     for binding in await bindings_of(call.connection, row.id):
-        more = exceeds(call.caller.bindings, binding.permissions, binding.scope)
+        own = call.caller.bindings
+        more = {
+            *exceeds(own, binding.permissions, binding.scope),
+            *exceeding_actions(own, binding.actions, binding.scope),
+        }
         if more:
             detail = f"{row.name} holds more than you: {', '.join(sorted(more))}"
             raise DeniedError(EDIT, f"principal {row.name}", detail=detail)

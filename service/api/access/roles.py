@@ -11,6 +11,7 @@ from typing import Annotated
 import msgspec
 from sqlalchemy import and_, or_, select
 
+from service.access.action_patterns import ActionPatterns, exceeding_actions
 from service.access.decision import BindingScope, Caller, exceeds, visible_scopes
 from service.access.permissions import Permission
 from service.access.visibility import Condition, visible_bindings, whole_account
@@ -32,10 +33,14 @@ Permissions = Annotated[frozenset[Permission], msgspec.Meta(max_length=50)]
 class NewRole(RequestModel, frozen=True, kw_only=True):
     name: Name
     permissions: Permissions
+    actions: ActionPatterns = frozenset()
+    """Resource actions as `action/<group>/<kind>/<name>`, where `*` stands for any text."""
 
 
 class RoleChange(RequestModel, frozen=True, kw_only=True):
     permissions: Permissions
+    actions: ActionPatterns | None = None
+    """None: they stay."""
     version: Version | None = None
 
 
@@ -43,6 +48,7 @@ class Role(ResponseModel, frozen=True, kw_only=True):
     id: str
     name: str
     permissions: list[str]
+    actions: list[str]
     built_in: bool
     version: int
     created_at: str
@@ -50,6 +56,7 @@ class Role(ResponseModel, frozen=True, kw_only=True):
 
 class RoleRow(VersionedRow, frozen=True, kw_only=True):
     permissions: list[str]
+    actions: list[str]
     built_in: bool
 
 
@@ -77,8 +84,12 @@ async def get_role(call: ApiCall, _params: NoInput) -> Role:
 
 async def create_role(call: ApiCall, params: NewRole) -> Role:
     """Create a role of permissions that the caller holds in the whole account."""
-    _require(call, params.name, params.permissions)
-    values = {"name": params.name, "permissions": sorted(params.permissions)}
+    _require(call, params.name, params.permissions, params.actions)
+    values = {
+        "name": params.name,
+        "permissions": sorted(params.permissions),
+        "actions": sorted(params.actions),
+    }
     return shown(Role, await NOUN.create(call, values))
 
 
@@ -87,8 +98,9 @@ async def change_role(call: ApiCall, params: RoleChange) -> Role:
     async with administrator_stays(call.connection, call.account):
         row = await NOUN.locked(call)
         _check_own(row)
-        _require(call, row.name, params.permissions)
-        values = {"permissions": sorted(params.permissions)}
+        actions = frozenset(row.actions) if params.actions is None else params.actions
+        _require(call, row.name, params.permissions, actions)
+        values = {"permissions": sorted(params.permissions), "actions": sorted(actions)}
         return shown(Role, await NOUN.change(call, row, values, params.version))
 
 
@@ -96,7 +108,7 @@ async def delete_role(call: ApiCall, _params: NoInput) -> None:
     """Delete a role that nobody is bound to."""
     row = await NOUN.locked(call)
     _check_own(row)
-    _require(call, row.name, frozenset())
+    _require(call, row.name, frozenset(), frozenset())
     used = await call.connection.scalar(
         select(bindings.c.id).where(bindings.c.role_id == row.id).limit(1)
     )
@@ -106,9 +118,15 @@ async def delete_role(call: ApiCall, _params: NoInput) -> None:
     await NOUN.delete(call, row)
 
 
-def _require(call: ApiCall, name: str, permissions: frozenset[Permission]) -> None:
+def _require(
+    call: ApiCall, name: str, permissions: frozenset[Permission], actions: frozenset[str]
+) -> None:
     crud.require_account(call, EDIT, f"role {name}")
-    more = exceeds(call.caller.bindings, permissions, BindingScope())
+    own = call.caller.bindings
+    more = {
+        *exceeds(own, permissions, BindingScope()),
+        *exceeding_actions(own, actions, BindingScope()),
+    }
     if more:
         detail = f"you do not hold in the whole account: {', '.join(sorted(more))}"
         raise DeniedError(EDIT, f"role {name}", detail=detail)
@@ -126,7 +144,11 @@ def _visible_roles(caller: Caller) -> Condition:
     if whole_account(caller, VIEW):
         return mine
     bound = select(bindings.c.role_id).where(visible_bindings(caller, VIEW))
-    grantable = [roles.c.permissions.contained_by(permissions) for permissions in _granted(caller)]
+    plain = roles.c.actions == []
+    grantable = [
+        and_(plain, roles.c.permissions.contained_by(permissions))
+        for permissions in _granted(caller)
+    ]
     return and_(mine, or_(roles.c.built_in, roles.c.id.in_(bound), *grantable))
 
 

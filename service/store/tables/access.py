@@ -119,7 +119,9 @@ roles = Table(
     Column("built_in", Boolean, nullable=False, server_default="false"),
     Column("version", Integer, nullable=False, server_default="1"),
     time_column("created_at", default=True),
+    Column("actions", ARRAY(String(430)), nullable=False, server_default="{}"),
     UniqueConstraint("account_id", "name"),
+    comment="actions: patterns of resource actions, as action/apps/Deployment/restart",
 )
 
 resource_groups = Table(
