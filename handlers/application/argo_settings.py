@@ -173,6 +173,8 @@ def _impersonation_problems(written: Mapping[str, str]) -> Iterator[Unsupported]
             consequence=f"it has an effect only together with {ENABLED}",
             harmful=True,
         )
+
+
 def _no_actions(place: str, why: str) -> Unsupported:
     return Unsupported(
         field=f"{place} of {CONFIG_MAP}",

@@ -95,6 +95,8 @@ class TaskRequest(msgspec.Struct, frozen=True, kw_only=True):
     """None: that of the kind."""
     action: str
     """Of the audit."""
+    detail: dict[str, Any] | None = None
+    """Of the audit, in place of the arguments."""
 
     @property
     def kind(self) -> TaskKind:
@@ -144,12 +146,13 @@ def _queued(call: ApiCall, order: TaskRequest, key: str | None) -> QueuedTask:
 
 
 def _audit_note(order: TaskRequest, id_: str) -> AuditNote:
+    detail = order.detail if order.detail is not None else wire_arguments(order.arguments)
     return AuditNote(
         action=order.action,
         resource=order.subject,
         project=order.project,
         outcome="queued",
-        detail={"task": id_, "agent": order.agent_id, **redacted(wire_arguments(order.arguments))},
+        detail={"task": id_, "agent": order.agent_id, **redacted(detail)},
     )
 
 

@@ -39,6 +39,13 @@ viewer  GET /applications/{id}/tree
 viewer  GET /applications/{id}/manifests
 viewer  GET /applications/{id}/diff
 viewer  GET /applications/{id}/live
+viewer  GET /applications/{id}/actions
+editor  POST /applications/{id}/actions
+editor  POST /applications/{id}/actions/preview
+editor  POST /applications/{id}/objects/edit
+editor  POST /applications/{id}/objects/edit/preview
+editor  POST /applications/{id}/objects/delete
+editor  POST /applications/{id}/objects/delete/preview
 viewer  GET /applications/{id}/events
 viewer  GET /applications/{id}/events/stream
 viewer  GET /applications/{id}/logs
@@ -168,6 +175,7 @@ class ProtectedRoute:
 
 
 QUERIES = {
+    "/applications/{id}/actions": "?kind=P&name=x",
     "/applications/{id}/live": "?kind=P&name=x",
     "/applications/{id}/logs": "?pod=x",
     "/events": "?unknown=1",

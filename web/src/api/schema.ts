@@ -16,6 +16,16 @@ export interface AccountSummary {
   name: string;
 }
 
+export interface ActionRequest {
+  group?: string;
+  kind: string;
+  namespace?: string;
+  name: string;
+  uid?: string;
+  action: string;
+  params?: Labels;
+}
+
 export interface AgentChange {
   environment?: string;
   region?: string;
@@ -318,6 +328,13 @@ export interface ChangePayload {
   body: JsonObject;
 }
 
+/** A field that changes; null stands for an absent one. */
+export interface ChangedField {
+  path: string;
+  before: Json;
+  after: Json;
+}
+
 /** Empty where it is not known; `message` is the first line, `author` a name. */
 export interface CommitInfo {
   id: string;
@@ -378,6 +395,16 @@ export interface DeletionHold {
   since: string;
 }
 
+export interface DeletionRequest {
+  group?: string;
+  kind: string;
+  namespace?: string;
+  name: string;
+  uid?: string;
+  propagation?: "background" | "foreground" | "orphan";
+  force?: boolean;
+}
+
 export interface DeploymentEntry {
   id: number;
   revision: string;
@@ -432,6 +459,17 @@ export interface DriftMinutes {
   environment: string;
   region: string;
   minutes: number;
+}
+
+/** `patch` is a JSON merge patch; a mask in it stands for the value of the live object. */
+export interface EditRequest {
+  group?: string;
+  kind: string;
+  namespace?: string;
+  name: string;
+  uid?: string;
+  patch: JsonObject;
+  resourceVersion?: string;
 }
 
 export type EndedHow = "" | "accepted" | "gone" | "healed" | "synced";
@@ -647,6 +685,7 @@ export interface NewResourceGroup {
 export interface NewRole {
   name: string;
   permissions: Permission[];
+  actions?: string[];
 }
 
 export interface NewSavedFilter {
@@ -677,6 +716,14 @@ export interface ObjectDiff {
   desired: JsonObject | null;
   live: JsonObject | null;
   changes: FieldChange[];
+}
+
+export interface ObjectPreview {
+  changes: ChangedField[];
+  creates: JsonObject[];
+  deletes: string[];
+  drift: string[];
+  notes: string[];
 }
 
 /** One object of the application. */
@@ -725,6 +772,7 @@ export type Permission =
   | "gitops_agent_delete"
   | "gitops_agent_edit"
   | "gitops_agent_view"
+  | "gitops_application_action"
   | "gitops_application_delete"
   | "gitops_application_edit"
   | "gitops_application_override"
@@ -739,6 +787,8 @@ export type Permission =
   | "gitops_gpgkey_delete"
   | "gitops_gpgkey_edit"
   | "gitops_gpgkey_view"
+  | "gitops_object_delete"
+  | "gitops_object_edit"
   | "gitops_repository_delete"
   | "gitops_repository_edit"
   | "gitops_repository_view"
@@ -850,6 +900,20 @@ export interface ReportingAgent {
   name: string;
 }
 
+export interface ResourceAction {
+  name: string;
+  title: string;
+  params: string[];
+  disabled: boolean;
+  why: string;
+  permitted: boolean;
+}
+
+export interface ResourceActions {
+  actions: ResourceAction[];
+  problem: string;
+}
+
 export interface ResourceGroup {
   id: string;
   name: string;
@@ -867,6 +931,7 @@ export interface Role {
   id: string;
   name: string;
   permissions: string[];
+  actions: string[];
   builtIn: boolean;
   version: number;
   createdAt: string;
@@ -884,6 +949,7 @@ export interface RoleBinding {
 
 export interface RoleChange {
   permissions: Permission[];
+  actions?: string[] | null;
   version?: number | null;
 }
 
@@ -970,18 +1036,23 @@ export interface SyncRequest {
 export type SyncStatus = "OutOfSync" | "Synced" | "Unknown";
 
 export type TaskKind =
+  | "actions"
   | "confirm-deletion"
   | "delete"
+  | "delete-object"
   | "diff"
+  | "edit-object"
   | "event-stream"
   | "events"
   | "live"
   | "logs"
   | "manifests"
+  | "object-preview"
   | "put"
   | "refresh"
   | "refs"
   | "rollback"
+  | "run-action"
   | "sync"
   | "terminate"
   | "tree";
