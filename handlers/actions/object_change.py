@@ -56,9 +56,16 @@ class ObjectChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def object_change(
-    live: Manifest, changes: Iterable[ActionChange], is_namespaced: Scope
+    live: Manifest,
+    changes: Iterable[ActionChange],
+    is_namespaced: Scope,
+    *,
+    tracking_label: str = "",
 ) -> ObjectChange:
-    """Check the changes of an action or an edit; raises ActionError."""
+    """Check the changes of an action or an edit; raises ActionError.
+
+    `tracking_label` is the label that says which application an object belongs to, if one does.
+    """
     after: Mapping[str, Any] = live
     patches: list[ActionChange] = []
     creates: list[Manifest] = []
@@ -66,7 +73,7 @@ def object_change(
         if change.kind is ActionChangeKind.CREATE:
             creates.append(_created(change.content, live, is_namespaced))
             continue
-        _check_identity(change.content)
+        _check_identity(change.content, tracking_label)
         content = _with_mark(change, live)
         changed = patched(after, content)
         if merge_patch(after, changed) is not None:
@@ -75,16 +82,18 @@ def object_change(
     return ObjectChange(patches=tuple(patches), creates=tuple(creates), after=after)
 
 
-def _check_identity(patch: Mapping[str, Any]) -> None:
+def _check_identity(patch: Mapping[str, Any], tracking_label: str) -> None:
     """Refuse what would make another object of it, or take it out of its application."""
     metadata = patch.get("metadata", {})
     annotations = metadata.get("annotations", {}) if isinstance(metadata, Mapping) else {}
-    for name, value in (("metadata", metadata), ("metadata.annotations", annotations)):
+    labels = metadata.get("labels", {}) if isinstance(metadata, Mapping) else {}
+    for name, value in (("metadata", metadata), ("annotations", annotations), ("labels", labels)):
         if not isinstance(value, Mapping):
             raise ActionError(f"the change replaces {name} as a whole; expected single fields")
     touched = [name for name in _IDENTITY if name in patch]
     touched += sorted(_METADATA & metadata.keys())
     touched += [TRACKING_ID] if TRACKING_ID in annotations else []
+    touched += [tracking_label] if tracking_label in labels else []
     if touched:
         raise ActionError(f"the change touches {touched[0]}, which no action or edit may change")
 

@@ -18,9 +18,9 @@ from agent.kube.clusters import ClusterSessions, Session
 from bus.identity import AppKey, ResourceKey
 from handlers.application.application import Application
 from handlers.application.argo_settings import ArgoSettings
-from handlers.application.impersonation import acting_user
+from handlers.application.impersonation import ActingUser, acting_user
 from handlers.control_plane.governance import Governance
-from handlers.ports import LiveObject
+from handlers.ports import ClusterWriter, LiveObject
 
 _MOST = 5000
 
@@ -74,9 +74,15 @@ class VisibleObjects:
 
         Raises as `session`, and ForbiddenError where the project has to name one and does not.
         """
-        session = self.session(app)
-        project, settings = self.governance.apps.project(app.spec.project), self.settings()
-        return session.client_as(acting_user(app, project, session.cluster, settings.impersonation))
+        return self.session(app).client_as(self._user(app))
+
+    def writer_as(self, app: Application) -> ClusterWriter:
+        """The writer of its cluster, likewise; without an account it refuses every write."""
+        return self.session(app).writer_as(self._user(app))
+
+    def _user(self, app: Application) -> ActingUser:
+        project, cluster = self.governance.apps.project(app.spec.project), self.session(app).cluster
+        return acting_user(app, project, cluster, self.settings().impersonation)
 
     def is_hidden(self, key: ResourceKey) -> bool:
         """Whether the policy of the cluster's owner keeps the object from the control plane."""

@@ -13,7 +13,7 @@ from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
 from agent.kube.errors import ConflictError
 from bus.link import ActionsArguments, LinkTask, RunActionArguments, TaskPhase
 from handlers.actions.action import ActionCall, ActionError
-from handlers.actions.object_change import ObjectChange, object_change
+from handlers.actions.object_change import ObjectChange
 
 _TRIES = 5
 
@@ -66,7 +66,7 @@ async def planned(
     """Work out and check what an action changes; raises TaskFailedError."""
     try:
         changes = await evaluator.changes(found.manifest, action, call, found.app.spec.project)
-        return object_change(found.manifest, changes, found.is_namespaced)
+        return found.changed(changes)
     except ActionError as error:
         raise TaskFailedError("invalid", str(error)) from error
 

@@ -22,7 +22,7 @@ from bus.link import (
     ObjectPreviewArguments,
 )
 from handlers.actions.action import ActionCall, ActionError, changes_of
-from handlers.actions.object_change import ObjectChange, object_change
+from handlers.actions.object_change import ObjectChange
 from handlers.actions.object_preview import previewed, previewed_deletion
 from handlers.control_plane.governance import is_ours
 from handlers.ports import ApplyRefusedError
@@ -108,7 +108,7 @@ class DeleteObjectExecutor:
         self.objects.check_permitted(found, (found.key,))
         found.check_unchanged(args.uid)
         try:
-            await found.session.client.delete(
+            await found.client.delete(
                 found.path,
                 uid=found.uid,
                 propagation=args.propagation.capitalize(),
@@ -117,7 +117,7 @@ class DeleteObjectExecutor:
         except NotFoundError:
             return {"deleted": True}
         except ApplyRefusedError as error:
-            raise found.session.writer.explained(error, found.manifest) from None
+            raise found.explained(error) from None
         return {"deleted": True}
 
 
@@ -138,6 +138,6 @@ def edited(found: TaskObject, patch: Mapping[str, Any], redaction: Redaction) ->
         raise TaskFailedError("invalid", f"the patch is larger than {_LARGEST_PATCH >> 10} KiB")
     try:
         meant = restored(patch, found.manifest, redaction)
-        return object_change(found.manifest, changes_of(meant), found.is_namespaced)
+        return found.changed(changes_of(meant))
     except (UnknownMaskError, ActionError) as error:
         raise TaskFailedError("invalid", str(error)) from error

@@ -47,7 +47,7 @@ async def write_change(found: TaskObject, change: ObjectChange) -> tuple[Resourc
             created.append(access.key(await _create(found, manifest)))
             done.append(f"{created[-1]} was created")
     except ApplyRefusedError as refused:
-        error = found.session.writer.explained(refused, change.after)
+        error = found.explained(refused)
         if not done:
             raise error from None
         text = f"only a part was done ({'; '.join(done)}), then: {error.message}"
@@ -57,7 +57,7 @@ async def write_change(found: TaskObject, change: ObjectChange) -> tuple[Resourc
 
 async def _patch(found: TaskObject, patch: ActionChange, *, is_first: bool) -> None:
     content = _guarded(patch.content, found, is_first=is_first)
-    client = found.session.client
+    client = found.client
     if patch.kind is ActionChangeKind.PATCH_STATUS:
         try:
             await client.merge_patch(f"{found.path}/status", content, _WRITE)
@@ -82,6 +82,6 @@ async def _create(found: TaskObject, manifest: Manifest, *, dry_run: bool = Fals
     space = access.namespace(manifest)
     path = collection_path(kind, space, version=access.version(manifest))
     query = {**_WRITE, **({"dryRun": "All"} if dry_run else {})}
-    body = await found.session.client.create(path, orjson.dumps(dict(manifest)), query)
+    body = await found.client.create(path, orjson.dumps(dict(manifest)), query)
     made: dict[str, Any] = orjson.loads(body)
     return made

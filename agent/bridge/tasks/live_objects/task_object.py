@@ -14,10 +14,14 @@ import msgspec
 from agent.bridge.reporting.object_nodes import VisibleObjects
 from agent.bridge.tasks.executors.task_subjects import TaskSubjects
 from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
+from agent.kube.client import KubeClient
+from agent.kube.cluster import KubeCluster
 from agent.kube.clusters import Session
 from agent.kube.discovery import object_path
 from bus.identity import ResourceKey
 from bus.link import LinkTask, ObjectArguments
+from handlers.actions.action import ActionChange
+from handlers.actions.object_change import ObjectChange, object_change
 from handlers.application.application import Application
 from handlers.application.denials import denials
 from handlers.comparison.comparison import ComparedPair
@@ -25,12 +29,20 @@ from handlers.comparison.reader import ComparisonReader
 from handlers.control_plane.governance import named
 from handlers.manifest import access
 from handlers.manifest.access import Manifest
+from handlers.manifest.tracking_method import TrackingMethod
+from handlers.ports import ApplyRefusedError, ClusterWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskObject:
     app: Application
     session: Session
+    client: KubeClient
+    """As the account that the project names: all writes are made by it."""
+    writer: ClusterWriter
+    """Likewise."""
+    tracking_label: str
+    """The label that says which application an object belongs to; empty where none does."""
     key: ResourceKey
     path: str
     """Of the API server."""
@@ -42,6 +54,18 @@ class TaskObject:
     @property
     def uid(self) -> str:
         return access.uid(self.manifest)
+
+    def explained(self, error: ApplyRefusedError) -> ApplyRefusedError:
+        """Say what right a refused write lacks."""
+        if not isinstance(self.writer, KubeCluster):
+            return error
+        return self.writer.explained(error, self.manifest)
+
+    def changed(self, changes: Iterable[ActionChange]) -> ObjectChange:
+        """Check the changes of an action or an edit; raises ActionError."""
+        return object_change(
+            self.manifest, changes, self.is_namespaced, tracking_label=self.tracking_label
+        )
 
     def is_namespaced(self, group: str, kind: str) -> bool | None:
         """Whether objects of a kind have a namespace; None where the cluster serves none."""
@@ -85,9 +109,14 @@ class TaskObjects:
             text = f"{key} was created again a moment ago: try again"
             raise TaskFailedError("conflict", text)
         parents = {name: one.parents for name, one in nodes.items()}
+        tracking = self.objects.settings().tracking
+        is_annotation = tracking.method is TrackingMethod.ANNOTATION
         return TaskObject(
             app=app,
             session=session,
+            client=self.objects.client_as(app),
+            writer=self.objects.writer_as(app),
+            tracking_label="" if is_annotation else tracking.label_key,
             key=key,
             path=path,
             manifest=manifest,

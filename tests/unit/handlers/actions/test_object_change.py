@@ -53,6 +53,7 @@ def test_patches_follow_each_other() -> None:
         {"metadata": {"ownerReferences": []}},
         {"metadata": {"uid": "2"}},
         {"metadata": {"annotations": None}},
+        {"metadata": {"labels": None}},
         {"metadata": {"annotations": {"argocd.argoproj.io/tracking-id": "other:/Pod:a/b"}}},
     ],
     ids=str,
@@ -60,6 +61,14 @@ def test_patches_follow_each_other() -> None:
 def test_no_change_makes_another_object_of_it(patch: dict[str, Any]) -> None:
     with pytest.raises(ActionError, match="the change"):
         changed(*changes_of(patch))
+
+
+def test_a_label_that_tracks_the_object_stays() -> None:
+    change = changes_of({"metadata": {"labels": {"app": "other"}}})
+
+    with pytest.raises(ActionError, match="touches app"):
+        object_change(LIVE, change, scope, tracking_label="app")
+    assert object_change(LIVE, change, scope)
 
 
 def test_a_new_object_is_made_beside_its_source() -> None:
