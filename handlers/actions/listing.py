@@ -71,7 +71,7 @@ class DiscoveryError(Exception):
     """A script of discovery returned something else than a table of actions."""
 
 
-SCRIPT_SAYS = "the script of discovery says so for the object as it is now"
+DISABLED_BY_SCRIPT = "the script of discovery says so for the object as it is now"
 
 
 class _Param(msgspec.Struct, frozen=True):
@@ -112,7 +112,7 @@ def discovered(answer: bytes) -> tuple[ActionOffer, ...]:
             disabled=one.disabled,
             params=one.names,
             title=one.display_name,
-            why=SCRIPT_SAYS if one.disabled else "",
+            why=DISABLED_BY_SCRIPT if one.disabled else "",
         )
         for name, value in sorted(found.items())
         for one in (value if isinstance(value, _Found) else plain,)

@@ -1,4 +1,4 @@
-"""ObjectChange is what an action or an edit does to one live object, checked. Pure.
+"""LiveObjectChange is what an action or an edit does to one live object, checked. Pure.
 
 A change keeps the identity of the object, and creates only objects that have a kind and a name. An
 object that tells the agent what to do gets the mark of what came over the link.
@@ -40,7 +40,7 @@ Scope = Callable[[str, str], bool | None]
 """Whether objects of a group and kind have a namespace; None where the cluster serves none."""
 
 
-class ObjectChange(msgspec.Struct, frozen=True, kw_only=True):
+class LiveObjectChange(msgspec.Struct, frozen=True, kw_only=True):
     patches: tuple[ActionChange, ...] = ()
     """Merge patches that change something, in their order."""
     creates: tuple[Manifest, ...] = ()
@@ -61,7 +61,7 @@ def object_change(
     is_namespaced: Scope,
     *,
     tracking_label: str = "",
-) -> ObjectChange:
+) -> LiveObjectChange:
     """Check the changes of an action or an edit; raises ActionError.
 
     `tracking_label` is the label that says which application an object belongs to, if one does.
@@ -79,7 +79,7 @@ def object_change(
         if merge_patch(after, changed) is not None:
             patches.append(msgspec.structs.replace(change, content=content))
         after = changed
-    return ObjectChange(patches=tuple(patches), creates=tuple(creates), after=after)
+    return LiveObjectChange(patches=tuple(patches), creates=tuple(creates), after=after)
 
 
 def _check_identity(patch: Mapping[str, Any], tracking_label: str) -> None:

@@ -1,4 +1,4 @@
-"""ObjectPreview says what a change would do to a live object, field by field. Pure.
+"""ChangePreview says what a change would do to a live object, field by field. Pure.
 
 It also says what follows: fields that would differ from Git afterwards, and who would set them
 back. All values are redacted, before and after together, so that a masked change is visible.
@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from handlers.actions.object_change import ObjectChange
+from handlers.actions.object_change import LiveObjectChange
 from handlers.application.policy import auto_sync
 from handlers.application.spec import ApplicationSpec
 from handlers.comparison.comparison import ComparedPair
@@ -27,7 +27,7 @@ _MOST = 500
 _UNSEEN = frozenset({"managedFields"})
 
 
-class FieldChange(msgspec.Struct, frozen=True, kw_only=True):
+class PreviewedField(msgspec.Struct, frozen=True, kw_only=True):
     """A field that changes; None stands for an absent one."""
 
     path: str
@@ -35,8 +35,8 @@ class FieldChange(msgspec.Struct, frozen=True, kw_only=True):
     after: Any = None
 
 
-class ObjectPreview(msgspec.Struct, frozen=True, kw_only=True):
-    changes: tuple[FieldChange, ...] = ()
+class ChangePreview(msgspec.Struct, frozen=True, kw_only=True):
+    changes: tuple[PreviewedField, ...] = ()
     creates: tuple[Manifest, ...] = ()
     deletes: tuple[str, ...] = ()
     """The keys of the objects that would be deleted, the named one first."""
@@ -48,12 +48,12 @@ class ObjectPreview(msgspec.Struct, frozen=True, kw_only=True):
 
 def previewed(
     live: Manifest,
-    change: ObjectChange,
+    change: LiveObjectChange,
     *,
     spec: ApplicationSpec,
     pair: ComparedPair | None,
     redaction: Redaction,
-) -> ObjectPreview:
+) -> ChangePreview:
     """Describe a change; `pair` is the object beside Git, None where Git has no such object."""
     together = redaction.together()
     before, after = together.manifest(live), together.manifest(change.after or live)
@@ -62,7 +62,7 @@ def previewed(
     notes = [*(() if change else ("Nothing would change.",)), *_of_drift(drift, spec)]
     if len(found) > _MOST:
         notes.append(f"{len(found)} fields change; the first {_MOST} are shown.")
-    return ObjectPreview(
+    return ChangePreview(
         changes=found[:_MOST],
         creates=tuple(redaction.manifest(one) for one in change.creates),
         drift=drift[:_MOST],
@@ -72,7 +72,7 @@ def previewed(
 
 def previewed_deletion(
     keys: Iterable[str], *, spec: ApplicationSpec, pair: ComparedPair | None
-) -> ObjectPreview:
+) -> ChangePreview:
     """Describe the deletion of an object, whose key comes first, with all that it owns."""
     notes: tuple[str, ...] = ()
     if pair is not None and pair.desired is not None:
@@ -83,12 +83,12 @@ def previewed_deletion(
             else "Git has it: the application becomes OutOfSync, and its next sync creates it."
         )
         notes = (what,)
-    return ObjectPreview(deletes=tuple(keys), notes=notes)
+    return ChangePreview(deletes=tuple(keys), notes=notes)
 
 
 def field_changes(
     before: Any, after: Any, path: tuple[str | int, ...] = ()
-) -> Iterator[FieldChange]:
+) -> Iterator[PreviewedField]:
     """List the leaves that differ; lists of another length are shown whole."""
     if before == after:
         return
@@ -99,7 +99,7 @@ def field_changes(
         for index, (one, other) in enumerate(zip(before, after, strict=True)):
             yield from field_changes(one, other, (*path, index))
     else:
-        yield FieldChange(path=written(path), before=before, after=after)
+        yield PreviewedField(path=written(path), before=before, after=after)
 
 
 def _drift(pair: ComparedPair, live: Manifest, after: Manifest) -> tuple[str, ...]:

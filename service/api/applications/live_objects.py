@@ -49,7 +49,7 @@ Params = Annotated[
 ]
 
 
-class ResourceAction(ResponseModel, frozen=True, kw_only=True):
+class OfferedAction(ResponseModel, frozen=True, kw_only=True):
     name: str
     title: str
     """What a script of `argocd-cm` calls it; else empty."""
@@ -64,7 +64,7 @@ class ResourceAction(ResponseModel, frozen=True, kw_only=True):
 
 
 class ResourceActions(ResponseModel, frozen=True, kw_only=True):
-    actions: list[ResourceAction]
+    actions: list[OfferedAction]
     problem: str
     """Why actions of `argocd-cm` are missing; empty where none are."""
 
@@ -124,7 +124,7 @@ async def list_actions(call: ApiCall, params: ObjectQuery) -> web.Response | Res
         return await answered(call, ended)
     body = body_of(ended)
     shown = [
-        ResourceAction(
+        OfferedAction(
             name=one["name"],
             title=one.get("title", ""),
             params=one.get("params", []),

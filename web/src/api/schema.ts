@@ -734,6 +734,15 @@ export interface ObjectRef {
   name: string;
 }
 
+export interface OfferedAction {
+  name: string;
+  title: string;
+  params: string[];
+  disabled: boolean;
+  why: string;
+  permitted: boolean;
+}
+
 export type OperationKind = "" | "auto-sync" | "rollback" | "self-heal" | "sync";
 
 export interface Organisation {
@@ -900,17 +909,8 @@ export interface ReportingAgent {
   name: string;
 }
 
-export interface ResourceAction {
-  name: string;
-  title: string;
-  params: string[];
-  disabled: boolean;
-  why: string;
-  permitted: boolean;
-}
-
 export interface ResourceActions {
-  actions: ResourceAction[];
+  actions: OfferedAction[];
   problem: string;
 }
 

@@ -13,7 +13,7 @@ from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
 from agent.kube.errors import ConflictError
 from bus.link import ActionsArguments, LinkTask, RunActionArguments, TaskPhase
 from handlers.actions.action import ActionCall, ActionError
-from handlers.actions.object_change import ObjectChange
+from handlers.actions.object_change import LiveObjectChange
 
 _TRIES = 5
 
@@ -62,7 +62,7 @@ class RunActionExecutor:
 
 async def planned(
     found: TaskObject, action: str, call: ActionCall, evaluator: ActionEvaluator
-) -> ObjectChange:
+) -> LiveObjectChange:
     """Work out and check what an action changes; raises TaskFailedError."""
     try:
         changes = await evaluator.changes(found.manifest, action, call, found.app.spec.project)

@@ -22,7 +22,7 @@ from bus.link import (
     ObjectPreviewArguments,
 )
 from handlers.actions.action import ActionCall, ActionError, changes_of
-from handlers.actions.object_change import ObjectChange
+from handlers.actions.object_change import LiveObjectChange
 from handlers.actions.object_preview import previewed, previewed_deletion
 from handlers.control_plane.governance import is_ours
 from handlers.ports import ApplyRefusedError
@@ -62,7 +62,7 @@ class ObjectPreviewExecutor:
             redaction=self.redaction(),
         )
 
-    async def _change(self, found: TaskObject, args: ObjectPreviewArguments) -> ObjectChange:
+    async def _change(self, found: TaskObject, args: ObjectPreviewArguments) -> LiveObjectChange:
         if args.patch:
             return edited(found, args.patch, self.redaction())
         call = ActionCall(now=datetime.now(UTC), params=args.params)
@@ -121,7 +121,7 @@ class DeleteObjectExecutor:
         return {"deleted": True}
 
 
-def edited(found: TaskObject, patch: Mapping[str, Any], redaction: Redaction) -> ObjectChange:
+def edited(found: TaskObject, patch: Mapping[str, Any], redaction: Redaction) -> LiveObjectChange:
     """Check a merge patch of a person, and put values in place of masks; raises TaskFailedError.
 
     Applications and AppProjects have tasks of their own, with checks that an edit does not make.

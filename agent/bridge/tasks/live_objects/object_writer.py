@@ -19,7 +19,7 @@ from agent.kube.discovery import collection_path
 from agent.kube.errors import NotFoundError
 from bus.identity import ResourceKey
 from handlers.actions.action import ActionChange, ActionChangeKind
-from handlers.actions.object_change import ObjectChange
+from handlers.actions.object_change import LiveObjectChange
 from handlers.manifest import access
 from handlers.manifest.access import Manifest
 from handlers.ports import ApplyRefusedError
@@ -29,7 +29,7 @@ MANAGER = "plumbline-live-objects"
 _WRITE = {"fieldManager": MANAGER, "fieldValidation": "Strict"}
 
 
-async def write_change(found: TaskObject, change: ObjectChange) -> tuple[ResourceKey, ...]:
+async def write_change(found: TaskObject, change: LiveObjectChange) -> tuple[ResourceKey, ...]:
     """Write it, and return the keys of new objects.
 
     Raises ConflictError, with nothing written, where the object has changed since it was read;

@@ -21,7 +21,7 @@ from agent.kube.discovery import object_path
 from bus.identity import ResourceKey
 from bus.link import LinkTask, ObjectArguments
 from handlers.actions.action import ActionChange
-from handlers.actions.object_change import ObjectChange, object_change
+from handlers.actions.object_change import LiveObjectChange, object_change
 from handlers.application.application import Application
 from handlers.application.denials import denials
 from handlers.comparison.comparison import ComparedPair
@@ -61,7 +61,7 @@ class TaskObject:
             return error
         return self.writer.explained(error, self.manifest)
 
-    def changed(self, changes: Iterable[ActionChange]) -> ObjectChange:
+    def changed(self, changes: Iterable[ActionChange]) -> LiveObjectChange:
         """Check the changes of an action or an edit; raises ActionError."""
         return object_change(
             self.manifest, changes, self.is_namespaced, tracking_label=self.tracking_label

@@ -10,7 +10,7 @@ from bus.identity import ResourceKey
 from handlers.actions.action import changes_of
 from handlers.actions.object_change import object_change
 from handlers.actions.object_preview import (
-    ObjectPreview,
+    ChangePreview,
     field_changes,
     previewed,
     previewed_deletion,
@@ -43,7 +43,7 @@ def pair(desired: dict[str, Any] | None = DESIRED) -> ComparedPair:
 
 def preview(
     patch: dict[str, Any], *, spec: ApplicationSpec = BY_HAND, beside: ComparedPair | None = None
-) -> ObjectPreview:
+) -> ChangePreview:
     change = object_change(LIVE, changes_of(patch), lambda _group, _kind: None)
     return previewed(LIVE, change, spec=spec, pair=beside, redaction=REDACTION)
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from handlers.actions.action import ActionChangeKind, ActionError
-from handlers.actions.listing import SCRIPT_SAYS, ActionOffer, DiscoveryError, discovered
+from handlers.actions.listing import DISABLED_BY_SCRIPT, ActionOffer, DiscoveryError, discovered
 from handlers.actions.script_changes import script_changes
 
 LIVE: dict[str, Any] = {
@@ -36,7 +36,7 @@ def test_a_table_by_name_is_a_list_of_actions() -> None:
     }
 
     assert discovered(answered(answer)) == (
-        ActionOffer(name="pause", disabled=True, title="Hold", why=SCRIPT_SAYS),
+        ActionOffer(name="pause", disabled=True, title="Hold", why=DISABLED_BY_SCRIPT),
         ActionOffer(name="restart"),
         ActionOffer(name="scale", params=("replicas",)),
     )
