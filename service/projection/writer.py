@@ -24,6 +24,7 @@ from bus.link import LinkItem
 from service.observe.metrics import ServiceMetrics, make_metrics
 from service.projection.batch import Batch, BatchScope, on_our_clock, parsed_time, read
 from service.projection.batch_changes import reduce
+from service.projection.operation_chains import in_their_chains
 from service.projection.removal_guard import NOTHING_HELD, RemovalHolds, hold_removals
 from service.projection.row_writes import known_before, write
 from service.projection.task_reports import report
@@ -103,10 +104,10 @@ class ProjectionWriter:
     async def _guarded(
         self, connection: AsyncConnection, scope: BatchScope, batch: Batch, now: datetime
     ) -> RemovalHolds:
-        """Put a batch on our clock, and take out tombstones that are too many to be believed."""
+        """Put a batch on our clock and in its chains, and hold tombstones that are too many."""
         mine = agents.c.id == scope.agent_id
         skew = (await connection.execute(select(agents.c.clock_skew_ms).where(mine))).scalar_one()
-        batch = on_our_clock(batch, skew, now)
+        batch = await in_their_chains(connection, scope, on_our_clock(batch, skew, now))
         if scope.quarantined:
             return RemovalHolds(batch=batch)
         return await hold_removals(connection, scope, batch, now)

@@ -251,8 +251,11 @@ class FakeOutbox:
         self.objects[kind].pop(subject)
         return self._next(_tombstone(kind, subject))
 
-    def fact(self, type_: str, subject: str, body: dict[str, Any]) -> LinkItem:
-        return self._next(_item(ItemKind.FACT, type_, subject, body))
+    def fact(
+        self, type_: str, subject: str, body: dict[str, Any], correlation: str = ""
+    ) -> LinkItem:
+        item = _item(ItemKind.FACT, type_, subject, body)
+        return self._next(msgspec.structs.replace(item, correlation=correlation))
 
     def task(self, type_: str, body: msgspec.Struct) -> LinkItem:
         plain = msgspec.json.decode(msgspec.json.encode(body))

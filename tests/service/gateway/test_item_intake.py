@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from bus.link import Ack, Items, Missing
+import pytest
+
+from bus.link import Ack, Items, LinkItem, Missing
 from service.store.tables import applications, facts
 from tests.service.fake_agent import FakeOutbox, application, connect
 from tests.service.service_fixture import RunningService
@@ -54,3 +56,28 @@ async def test_a_new_connection_goes_on_where_the_old_one_ended(
         await link.put([outbox.state(application("shop"))])
     async with connect(identity) as link:
         assert (await link.hello(identity, outbox.epoch)).acked == 1
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_the_end_of_an_operation_belongs_to_what_began_it(
+    running_service: RunningService, *, at_once: bool
+) -> None:
+    """After a hook or a wave the cluster goes on with it, not the push: its end is the push's."""
+    identity, outbox = await running_service.enrolled(), FakeOutbox()
+
+    def fact(name: str, operation: str, correlation: str) -> LinkItem:
+        body = {"operation": operation, "phase": "Succeeded"}
+        return outbox.fact(f"fact.{name}", "argocd/shop", body, correlation)
+
+    items = [
+        fact("operation.started.v1", "op-1", "push"),
+        fact("resources.applied.v1", "op-1", "hook ended"),
+        fact("operation.finished.v1", "op-1", "wave healthy"),
+        fact("operation.finished.v1", "op-2", "another"),
+    ]
+    async with connect(identity) as link:
+        await link.hello(identity, outbox.epoch)
+        for some in [items] if at_once else [[item] for item in items]:
+            await link.put(some)
+    rows = sorted(await running_service.rows(facts), key=lambda row: row.id)
+    assert [row.correlation for row in rows] == ["push", "push", "push", "another"]
