@@ -18,6 +18,7 @@ from agent.ingress.watch_asks import (
     asks_for_app,
     asks_for_change,
     asks_for_project,
+    asks_of_orphans,
     deletion_fact,
     is_released,
     is_sharing,
@@ -34,6 +35,7 @@ from bus.events import CompareApp, DeleteApp, RefreshApp
 from bus.identity import AppKey
 from handlers.application.application import Application, AppProject
 from handlers.application.ignore_rules import ignore_rules
+from handlers.comparison.orphaned_resources import warns
 from handlers.control_plane.governance import Governance
 from handlers.fact_journal import journal_entry
 
@@ -118,6 +120,7 @@ class WatchSubscriptions:
             # The object may belong to another application now that has it in Git too.
             sharing = filter(is_sharing, self.applications.all())
             self.pending.put(*(CompareApp(app=app.key) for app in sharing))
+        self.pending.put(*asks_of_orphans(change, self._watched_for_orphans(session)))
         # What a first list brings has not changed.
         if isinstance(session, OwnClusterSession) or session.is_open:
             self._publish(session, change, ours=False)
@@ -135,6 +138,13 @@ class WatchSubscriptions:
             if app is not None:
                 self.object_facts.put(app, session.cluster.server, change, ours=ours)
                 return
+
+    def _watched_for_orphans(self, session: Session) -> Iterator[Application]:
+        """Find the Applications of the cluster whose projects warn of orphaned resources."""
+        names = {one.metadata.name for one in self.applications.projects() if warns(one)}
+        users = self.clusters.users_of(session) if names else ()
+        found = (self.applications.get(key) for key in users)
+        return (app for app in found if app is not None and app.spec.project in names)
 
     def _count(self, change: LiveChange) -> None:
         found = change.after or change.before

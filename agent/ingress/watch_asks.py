@@ -137,6 +137,22 @@ def asks_for_change(
     return (*old, *new)
 
 
+def asks_of_orphans(change: LiveChange, watched: Iterable[Application]) -> tuple[CompareApp, ...]:
+    """Ask the Applications of a namespace where an object came, went, or changed its application.
+
+    `watched`: those whose projects warn of orphaned resources; read only where there is a reason.
+    """
+    before, after = change.before, change.after
+    here = after or before
+    if here is None or here.owners or not here.key.namespace:
+        return ()
+    if before is not None and after is not None and before.application == after.application:
+        return ()
+    space = here.key.namespace
+    mine = (app for app in watched if app.spec.destination.namespace == space and not app.deleting)
+    return tuple(CompareApp(app=app.key) for app in mine)
+
+
 def is_sharing(app: Application) -> bool:
     """Whether the Application has an object in common with another one."""
     return bool(of_type(app.status.conditions, ConditionType.SHARED_RESOURCE_WARNING))

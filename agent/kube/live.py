@@ -20,6 +20,7 @@ from agent.kube.discovery import Discovered, discover
 from agent.kube.index import LiveIndex
 from agent.kube.live_change import LiveChange
 from agent.kube.live_extent import LiveExtent
+from agent.kube.namespace_roots import NamespaceRoots
 from agent.kube.watch import WatchState
 from agent.kube.watch_coverage import WatchCoverage
 from agent.kube.watches import Watches
@@ -44,6 +45,7 @@ class LiveCluster:
 
     def __init__(self, client: KubeClient, index: LiveIndex, extent: LiveExtent) -> None:
         self.index = index
+        self._roots = NamespaceRoots(index)
         self.changes = Subscribers[[]]()
         """Called when watches break or resume, when all have listed, and for another version."""
         self._client = client
@@ -67,6 +69,9 @@ class LiveCluster:
 
     def tracked(self, app: AppKey) -> tuple[LiveObject, ...]:
         return self.index.tracked(app)
+
+    def roots_in(self, namespace: str) -> tuple[LiveObject, ...]:
+        return self._roots.of(namespace)
 
     def owned_by(self, uid: str) -> tuple[LiveObject, ...]:
         return self.index.owned_by(uid)

@@ -323,3 +323,4 @@ class TreeNode(ServiceAnswer, frozen=True, kw_only=True):
     images: tuple[str, ...] = ()
     created_at: str | None = None
     info: tuple[str, ...] = ()
+    orphaned: bool | None = None

@@ -138,11 +138,6 @@ def _of_project(project: AppProject | None) -> Iterator[Unsupported]:
             ),
             harmful=True,
         )
-    if project.spec.orphaned_resources is not None:
-        yield Unsupported(
-            field=f"spec.orphanedResources {about}",
-            consequence="objects of no application are not looked for",
-        )
     if any(note.startswith(NOTIFICATIONS) for note in project.metadata.annotations):
         yield Unsupported(
             field=f"annotation notifications.argoproj.io {about}", consequence="nobody is notified"

@@ -38,10 +38,11 @@ from handlers.comparison.ignored_fields_reader import (
     ruled_pairs,
 )
 from handlers.comparison.normalised_objects import DesiredObjects, desired_of, without_excluded
+from handlers.comparison.orphaned_resources import is_monitored, orphans
 from handlers.control_plane.governance import Governance
 from handlers.manifest.exclusions import exclusion
 from handlers.manifest.manifest_assembly import objects_of
-from handlers.manifest.tracking import app_identity
+from handlers.manifest.tracking import app_identity, app_of
 from handlers.ports import (
     Apps,
     Artifacts,
@@ -120,6 +121,7 @@ class ComparisonReader:
             held_by_settings=held,
             rule_problems=problems,
             namespace_differs=namespace_differs(app),
+            orphaned=self._orphaned(app, inputs, session),
         )
 
     def writer(self, app: Application) -> ClusterWriter:
@@ -183,6 +185,20 @@ class ComparisonReader:
             rules=rules,
             unseen={key: why for key, why in gaps.items() if why},
         )
+
+    def _orphaned(
+        self, app: Application, inputs: ComparisonInput, session: DestinationSession
+    ) -> tuple[ResourceKey, ...]:
+        project, space = self.apps.project(app.spec.project), app.spec.destination.namespace
+        if not is_monitored(project) or not space:
+            return ()
+
+        def exists(identity: str) -> bool:
+            return self.apps.get(app_of(identity, self.control_namespace)) is not None
+
+        is_excluded = exclusion(self.settings().resources, session.cluster.server)
+        roots = (one for one in session.live.roots_in(space) if not is_excluded(one.key))
+        return orphans(project, roots, inputs.desired.keys, exists)
 
     def _desired(self, content: bytes) -> DesiredObjects:
         """Decode an artifact, or take it from memory: handlers ask for it one after the other."""

@@ -31,6 +31,7 @@ from handlers.application.sync_windows import windows_of
 from handlers.application.unsupported import conditions_of
 from handlers.application.unsupported_fields import unsupported
 from handlers.comparison.comparison import Comparison
+from handlers.comparison.orphaned_resources import warns
 from handlers.health.application_health import aggregate, health_state, member
 from handlers.manifest.kinds import KindInfo, defined_by
 from handlers.manifest.pods import images
@@ -89,6 +90,7 @@ _OWNED = (
     ConditionType.EXCLUDED_RESOURCE_WARNING,
     ConditionType.IGNORE_RULE_WARNING,
     ConditionType.PRUNE_HELD_WARNING,
+    ConditionType.ORPHANED_RESOURCE_WARNING,
 )
 HEALTH_SOURCE = "appTree"
 
@@ -112,6 +114,7 @@ def observed(
         *_excluded(comparison),
         *_rule_problems(comparison),
         *_unseen(comparison),
+        *_orphaned(project, comparison),
         *_error(error),
     )
     desired = [one for one in comparison.pairs if one.desired is not None]
@@ -196,6 +199,14 @@ def _excluded(comparison: Comparison) -> tuple[Condition, ...]:
         )
         for key in comparison.excluded
     )
+
+
+def _orphaned(project: AppProject | None, comparison: Comparison) -> tuple[Condition, ...]:
+    count = len(comparison.orphaned)
+    if not count or not warns(project):
+        return ()
+    message = f"Application has {count} orphaned resources"
+    return (Condition(type=ConditionType.ORPHANED_RESOURCE_WARNING, message=message),)
 
 
 def _rule_problems(comparison: Comparison) -> tuple[Condition, ...]:

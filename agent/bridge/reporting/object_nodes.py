@@ -19,7 +19,10 @@ from bus.identity import AppKey, ResourceKey
 from handlers.application.application import Application
 from handlers.application.argo_settings import ArgoSettings
 from handlers.application.impersonation import ActingUser, acting_user
+from handlers.comparison.orphaned_resources import is_monitored, orphans
 from handlers.control_plane.governance import Governance
+from handlers.manifest.exclusions import exclusion
+from handlers.manifest.tracking import app_of
 from handlers.ports import ClusterWriter, LiveObject
 
 _MOST = 5000
@@ -68,6 +71,32 @@ class VisibleObjects:
     def session(self, app: Application) -> Session:
         """The session of its cluster; DestinationUnknownError, DestinationUnavailableError."""
         return self.clusters.of(app.spec.destination)
+
+    def orphaned(self, app: Application) -> tuple[LiveObject, ...]:
+        """The objects in the namespace that no application has, where the project asks for them."""
+        apps, namespace = self.governance.apps, self.governance.control_namespace
+        project, session = apps.project(app.spec.project), self.session(app)
+        if not is_monitored(project):
+            return ()
+
+        def exists(identity: str) -> bool:
+            return apps.get(app_of(identity, namespace)) is not None
+
+        live, is_excluded = (
+            session.live,
+            exclusion(self.settings().resources, session.cluster.server),
+        )
+        roots = [
+            one
+            for one in live.roots_in(app.spec.destination.namespace)
+            if not is_excluded(one.key) and not self.is_hidden(one.key)
+        ]
+        own = {
+            ResourceKey(one.group, one.kind, one.namespace, one.name)
+            for one in app.status.resources
+        }
+        found = orphans(project, roots, own, exists)[:_MOST]
+        return tuple(one for key in found if (one := live.get(key)) is not None)
 
     def client_as(self, app: Application) -> KubeClient:
         """The client of its cluster, as the account that its project names.

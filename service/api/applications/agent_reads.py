@@ -53,6 +53,8 @@ class TreeNode(ResponseModel, frozen=True, kw_only=True):
     images: list[str]
     created_at: str | None
     info: list[str]
+    orphaned: bool | UnsetType = UNSET
+    """True for an object of the destination's namespace that no application has."""
 
 
 class TreeAnswer(ResponseModel, frozen=True, kw_only=True):

@@ -1144,6 +1144,7 @@ export interface TreeNode {
   images: string[];
   createdAt: string | null;
   info: string[];
+  orphaned?: boolean;
 }
 
 export interface UntouchedObject {

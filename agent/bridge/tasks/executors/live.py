@@ -20,7 +20,7 @@ from handlers.application.status import ResourceStatus
 from handlers.manifest import access
 from handlers.manifest.kinds import KindInfo
 from handlers.manifest.pods import images
-from handlers.ports import ApplyRefusedError, ClusterUnreachableError
+from handlers.ports import ApplyRefusedError, ClusterUnreachableError, LiveObject
 
 _MOST_PODS = "500"
 
@@ -61,7 +61,8 @@ class TreeExecutor:
         shown = [_shown(node, status.get(key), pods.get(key)) for key, node in nodes.items()]
         wanted = {key: one for key, one in status.items() if not one.hook}
         absent = [_absent(one) for key, one in wanted.items() if key not in nodes]
-        return {"nodes": [*shown, *absent]}
+        orphaned = map(_orphan, self.objects.orphaned(app))
+        return {"nodes": [*shown, *absent, *orphaned]}
 
 
 async def _pods(
@@ -98,6 +99,12 @@ def _shown(node: ObjectNode, status: ResourceStatus | None, pod: Any) -> dict[st
         "createdAt": access.text(body, "metadata", "creationTimestamp") or None,
         "info": _info(pod) if pod is not None else [],
     }
+
+
+def _orphan(live: LiveObject) -> dict[str, Any]:
+    """The node of an object of the namespace that no application has."""
+    shown = _shown(ObjectNode(live=live), None, None)
+    return {**shown, "orphaned": True, "info": ["orphaned: no application has it"]}
 
 
 def _absent(status: ResourceStatus) -> dict[str, Any]:

@@ -70,11 +70,6 @@ def test_an_option_with_effect_is_not_reported(option: str) -> None:
     assert unsupported(application({"syncPolicy": {"syncOptions": [option]}}), project()) == ()
 
 
-def test_orphans_of_the_project_are_reported() -> None:
-    (orphans,) = unsupported(application(), project({"orphanedResources": {}}))
-    assert not orphans.harmful
-
-
 def manifest(name: str, **annotations: str) -> dict[str, Any]:
     notes = {f"argocd.argoproj.io/{key.replace('_', '-')}": v for key, v in annotations.items()}
     return {"kind": "Job", "metadata": {"name": name, "annotations": notes}}

@@ -1,0 +1,105 @@
+"""Orphaned resources: objects in the namespace of an Application that no application has. Pure.
+
+An AppProject asks for them with `orphanedResources`; `warn` makes a condition of them, and `ignore`
+leaves some out, by globs of group and kind, and by name. Only objects without an owner count, and
+not those that Kubernetes makes of itself in every namespace, or of another object without saying
+so: Endpoints of a Service, PersistentVolumeClaims of a StatefulSet, events and leases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from bus.identity import ResourceKey
+from handlers.application.address_pattern import matches
+from handlers.application.application import AppProject
+from handlers.manifest.kinds import GroupKind
+from handlers.ports import LiveObject
+
+_OF_KUBERNETES = frozenset(
+    {
+        ("", "ServiceAccount", "default"),
+        ("", "ConfigMap", "kube-root-ca.crt"),
+    }
+)
+_API_SERVER = frozenset(
+    {
+        ResourceKey("", "Service", "default", "kubernetes"),
+        ResourceKey("", "Endpoints", "default", "kubernetes"),
+        ResourceKey("discovery.k8s.io", "EndpointSlice", "default", "kubernetes"),
+    }
+)
+_NOBODYS = frozenset(
+    {
+        GroupKind("", "Event"),
+        GroupKind("events.k8s.io", "Event"),
+        GroupKind("coordination.k8s.io", "Lease"),
+    }
+)
+
+
+def is_monitored(project: AppProject | None) -> bool:
+    return project is not None and project.spec.orphaned_resources is not None
+
+
+def warns(project: AppProject | None) -> bool:
+    """Whether orphaned resources are a condition; as in Argo CD not where nothing says so."""
+    rules = project.spec.orphaned_resources if project is not None else None
+    return rules is not None and rules.get("warn") is True
+
+
+def orphans(
+    project: AppProject | None,
+    roots: Iterable[LiveObject],
+    known: Collection[ResourceKey],
+    exists: Callable[[str], bool],
+) -> tuple[ResourceKey, ...]:
+    """Find the orphaned among the objects of a namespace that have no owner, sorted.
+
+    `known` are the objects of the Application itself, `exists` tells of the identity of another.
+    An object of an Application that is gone is an orphan.
+    """
+    rules = project.spec.orphaned_resources if project is not None else None
+    if rules is None:
+        return ()
+    here = {one.key: one for one in roots}
+    ignored = [one for one in rules.get("ignore") or () if isinstance(one, Mapping)]
+    return tuple(
+        sorted(
+            key
+            for key, live in here.items()
+            if key not in known
+            and not (live.application and exists(live.application))
+            and not _is_made_by_kubernetes(key, here)
+            and not any(_ignores(rule, key) for rule in ignored)
+        )
+    )
+
+
+def _is_made_by_kubernetes(key: ResourceKey, here: Collection[ResourceKey]) -> bool:
+    if key in _API_SERVER or (key.group, key.kind, key.name) in _OF_KUBERNETES:
+        return True
+    if GroupKind(key.group, key.kind) in _NOBODYS:
+        return True
+    if (key.group, key.kind) == ("", "Endpoints"):
+        return ResourceKey("", "Service", key.namespace, key.name) in here
+    if (key.group, key.kind) == ("", "PersistentVolumeClaim"):
+        claims = (one for one in here if (one.group, one.kind) == ("apps", "StatefulSet"))
+        return any(_is_claim_of(key.name, one.name) for one in claims)
+    return False
+
+
+def _is_claim_of(claim: str, stateful_set: str) -> bool:
+    """Tell `<template>-<set>-<number>`, the name that the controller gives."""
+    template, dash, number = claim.rpartition(f"-{stateful_set}-")
+    return bool(template and dash) and number.isascii() and number.isdecimal()
+
+
+def _ignores(rule: Mapping[str, Any], key: ResourceKey) -> bool:
+    """An entry without a name means any; group and kind have to match."""
+    group, kind, name = (rule.get(field) or "" for field in ("group", "kind", "name"))
+    if not all(isinstance(one, str) for one in (group, kind, name)):
+        return False
+    same = matches(group, key.group) and matches(kind, key.kind)
+    return same and (not name or matches(name, key.name))

@@ -1,0 +1,113 @@
+"""Which objects of a namespace are orphaned, and whose change may make one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agent.ingress.watch_asks import asks_of_orphans
+from agent.kube.live_change import LiveChange
+from bus.events import CompareApp
+from bus.identity import ResourceKey
+from handlers.comparison.orphaned_resources import orphans, warns
+from handlers.ports import LiveObject
+from tests.unit.handlers.application.builders import application, project
+
+OWN = ResourceKey("", "ConfigMap", "shop", "own")
+
+
+def live(
+    kind: str, name: str, group: str = "", app: str = "", owners: tuple[str, ...] = ()
+) -> LiveObject:
+    key = ResourceKey(group, kind, "shop", name)
+    tracking = f"{app}:{group}/{kind}:shop/{name}" if app else ""
+    return LiveObject(
+        key=key, version="v1", uid=name, resource_version="1", tracking=tracking, owners=owners
+    )
+
+
+def names(*lives: LiveObject, ignore: Any = ()) -> list[str]:
+    rules = project({"orphanedResources": {"ignore": list(ignore)}})
+    found = orphans(rules, lives, {OWN}, lambda identity: identity == "other")
+    return sorted(key.name for key in found)
+
+
+def test_what_no_application_has_is_orphaned() -> None:
+    left, others, own = (
+        live("Secret", "left"),
+        live("Secret", "o", app="other"),
+        live("ConfigMap", "own"),
+    )
+    assert names(left, others, own) == ["left"]
+
+
+def test_what_an_application_left_that_is_gone_is_orphaned() -> None:
+    assert names(live("Secret", "left", app="gone")) == ["left"]
+
+
+def test_a_project_that_does_not_ask_has_no_orphans() -> None:
+    assert orphans(project({}), [live("Secret", "left")], (), lambda _: False) == ()
+    assert orphans(None, [live("Secret", "left")], (), lambda _: False) == ()
+
+
+@pytest.mark.parametrize(
+    "lives",
+    [
+        [live("ServiceAccount", "default")],
+        [live("ConfigMap", "kube-root-ca.crt")],
+        [live("Event", "web.1")],
+        [live("Lease", "x", group="coordination.k8s.io")],
+        [live("Service", "web", app="other"), live("Endpoints", "web")],
+        [
+            live("StatefulSet", "db", group="apps", app="other"),
+            live("PersistentVolumeClaim", "data-db-0"),
+        ],
+    ],
+    ids=lambda lives: lives[-1].key.kind,
+)
+def test_what_kubernetes_makes_of_itself_is_not(lives: list[LiveObject]) -> None:
+    assert names(*lives) == []
+
+
+@pytest.mark.parametrize("name", ["data-db", "data-db-x", "db-0", "data-other-0"])
+def test_a_claim_of_no_stateful_set_is_orphaned(name: str) -> None:
+    stateful = live("StatefulSet", "db", group="apps", app="other")
+    assert names(stateful, live("PersistentVolumeClaim", name)) == [name]
+
+
+@pytest.mark.parametrize(
+    ("rule", "left"),
+    [
+        ({"kind": "Secret"}, ["b"]),
+        ({"kind": "Secret", "name": "a"}, ["b"]),
+        ({"kind": "Secret", "name": "c*"}, ["a", "b"]),
+        ({"group": "*", "kind": "*"}, []),
+        ({"group": "apps", "kind": "*"}, ["a", "b"]),
+        ({"kind": 1}, ["a", "b"]),
+        ("Secret", ["a", "b"]),
+    ],
+    ids=str,
+)
+def test_a_project_may_ignore_some(rule: Any, left: list[str]) -> None:
+    assert names(live("Secret", "a"), live("ConfigMap", "b"), ignore=[rule]) == left
+
+
+@pytest.mark.parametrize(
+    ("written", "warned"), [({"warn": True}, True), ({}, False), ({"warn": False}, False)], ids=str
+)
+def test_only_a_project_that_says_so_warns(written: Any, *, warned: bool) -> None:
+    assert warns(project({"orphanedResources": written})) is warned
+
+
+def test_an_object_that_came_or_went_is_looked_at_again_in_its_namespace() -> None:
+    here = application()
+    elsewhere = application({"destination": {"namespace": "other"}}, metadata={"name": "api"})
+    one, owned = live("Secret", "a"), live("Secret", "a", owners=("u",))
+
+    def asked(before: LiveObject | None, after: LiveObject | None) -> tuple[CompareApp, ...]:
+        return asks_of_orphans(LiveChange(before=before, after=after), (here, elsewhere))
+
+    assert asked(None, one) == asked(one, None) == (CompareApp(app=here.key),)
+    assert asked(one, live("Secret", "a", app="other")) == (CompareApp(app=here.key),)
+    assert asked(one, one) == asked(None, owned) == ()
