@@ -35,6 +35,7 @@ from agent.store.application_writes import ApplicationPatches
 from agent.store.applications import Applications
 from agent.store.argo_secrets import ArgoSecrets
 from agent.store.config_maps import ArgoSettingsWatch, Certificates, PolicyWatch
+from agent.store.connection_projects import ConnectionProjects
 from agent.store.projects import Projects
 from bus.identity import AppKey
 from bus.link.kinds import APPLICATION, CLUSTER
@@ -62,7 +63,10 @@ class WatchedState:
 def watched_state(settings: Settings, client: KubeClient, metrics: AgentMetrics) -> WatchedState:
     overrides, secrets, argo_settings = HealthOverrides(), ArgoSecrets(), ArgoSettingsWatch()
     tracking = TrackingInUse()
-    projects = Projects(lambda: argo_settings.now.global_projects, settings.namespace)
+    connections = ConnectionProjects()
+    projects = Projects(
+        lambda: argo_settings.now.global_projects, settings.namespace, connections.of
+    )
     extent = LiveExtent(namespaces=settings.destination_namespaces)
     live = LiveCluster(client, LiveIndex(settings.namespace, overrides, tracking), extent)
     clusters = ClusterSessions(
@@ -89,6 +93,7 @@ def watched_state(settings: Settings, client: KubeClient, metrics: AgentMetrics)
     _measure(metrics, watched)
     _follow_settings(overrides, tracking, argo_settings)
     _provide_sessions(watched)
+    _follow_connections(watched, projects, connections)
     return watched
 
 
@@ -113,6 +118,21 @@ def _provide_sessions(watched: WatchedState) -> None:
 
     applications.indexed.subscribe(app_indexed)
     watched.secrets.indexed.subscribe(secret_indexed)
+
+
+def _follow_connections(
+    watched: WatchedState, projects: Projects, connections: ConnectionProjects
+) -> None:
+    """Let the repositories and clusters of a project count for its Applications at once."""
+    secrets = watched.secrets
+
+    def changed(name: str) -> None:
+        projects.connections_changed(name)
+        if (project := projects.get(name)) is not None:
+            watched.applications.project_changes.notify(None, project)
+
+    secrets.indexed.subscribe(lambda one: connections.note(one, present=one.name in secrets))
+    connections.changes.subscribe(changed)
 
 
 def _describes_cluster(secret: Secret) -> bool:

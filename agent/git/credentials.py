@@ -44,6 +44,8 @@ class Secret:
     name: str
     labels: Mapping[str, str]
     data: Mapping[str, str] = field(repr=False)
+    governed: bool = False
+    """Whether it came over the link."""
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"

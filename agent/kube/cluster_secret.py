@@ -115,20 +115,21 @@ def identity_of(secret: SecretData) -> DestinationCluster:
     return DestinationCluster(server=server, name=name or server)
 
 
-def read_cluster_secret(secret: SecretData, commands: Collection[str] = ()) -> ClusterSecret:
-    """Read the Secret; raises ClusterSecretError.
-
-    `commands` are those that may be run as credential plugins.
-    """
-    cluster, config = identity_of(secret), _config(secret)
-    namespaces = _namespaces(secret)
+def registered_of(secret: SecretData) -> RegisteredCluster:
+    """Read what a cluster is limited to; raises ClusterSecretError."""
+    cluster, namespaces = identity_of(secret), _namespaces(secret)
     whole = secret.data.get("clusterResources", "").strip().lower() == "true"
-    registered = RegisteredCluster(
+    return RegisteredCluster(
         cluster=cluster,
         project=secret.data.get("project", "").strip(),
         namespaces=namespaces,
         cluster_resources=whole or not namespaces,
     )
+
+
+def read_cluster_secret(secret: SecretData, commands: Collection[str] = ()) -> ClusterSecret:
+    """Read the Secret, with the permitted `commands` of plugins; raises ClusterSecretError."""
+    registered, config = registered_of(secret), _config(secret)
     return ClusterSecret(
         secret=f"{secret.namespace}/{secret.name}",
         registered=registered,

@@ -16,6 +16,7 @@ import structlog
 from agent.git.credentials import SECRET_TYPE, Secret
 from agent.subscribers import Subscribers
 from handlers.application.application import Metadata
+from handlers.control_plane.governance import is_marked
 
 log = structlog.get_logger()
 
@@ -29,6 +30,9 @@ class ArgoSecrets:
         self.indexed = Subscribers[[Secret]]()
         """Called with each Secret of Argo CD's formats that is put or removed."""
         self._secrets: dict[str, Secret] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._secrets
 
     def all(self) -> Sequence[Secret]:
         return tuple(self._secrets.values())
@@ -76,5 +80,9 @@ def read_secret(raw: bytes) -> Secret:
         except (binascii.Error, UnicodeDecodeError):
             log.warning("value of a Secret is no text", secret=metadata.name, key=key)
     return Secret(
-        namespace=metadata.namespace, name=metadata.name, labels=metadata.labels, data=values
+        namespace=metadata.namespace,
+        name=metadata.name,
+        labels=metadata.labels,
+        data=values,
+        governed=is_marked(metadata),
     )

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from handlers.application.application import AppProject
 from handlers.application.global_projects import GlobalProject, with_global_projects
 from handlers.application.project import DEFAULT_PROJECT
+from handlers.application.project_connections import ProjectConnections
 
 Entries = tuple[GlobalProject, ...]
 
@@ -21,10 +22,23 @@ def _none() -> Entries:
     return ()
 
 
+def _no_connections(_project: str) -> ProjectConnections:
+    return ProjectConnections()
+
+
 class Projects:
-    def __init__(self, entries: Callable[[], Entries] = _none, namespace: str = "") -> None:
-        """`namespace`: of the AppProjects, so that one that is not written admits no other."""
+    def __init__(
+        self,
+        entries: Callable[[], Entries] = _none,
+        namespace: str = "",
+        connections: Callable[[str], ProjectConnections] = _no_connections,
+    ) -> None:
+        """`namespace`: of the AppProjects, so that one that is not written admits no other.
+
+        `connections` finds what Secrets of repositories and clusters add to a project.
+        """
         self._entries = entries
+        self._connections = connections
         metadata = replace(DEFAULT_PROJECT.metadata, namespace=namespace)
         self._default = replace(DEFAULT_PROJECT, metadata=metadata)
         self._written: dict[str, AppProject] = {}
@@ -50,8 +64,13 @@ class Projects:
             self._made_with = entries
         known = self._effective.get(name)
         if known is None and (written := self._find(name)) is not None:
-            known = self._effective[name] = with_global_projects(written, entries, self._find)
+            own = self._connections(name).added_to(written)
+            known = self._effective[name] = with_global_projects(own, entries, self._find)
         return known
+
+    def connections_changed(self, name: str) -> None:
+        """Read again what Secrets add to this project."""
+        self._effective.pop(name, None)
 
     def put(self, project: AppProject) -> AppProject | None:
         """Keep a project; return the one that it replaces."""

@@ -125,3 +125,37 @@ async def test_what_a_global_project_denies_is_denied_while_it_is_global(
 
     await put_settings(agent, globalProjects="")
     assert conditions(await agent.until_synced("web")) == {}
+
+
+async def test_a_repository_and_a_cluster_of_a_project_are_permitted_by_it(
+    agent: AgentFixture,
+) -> None:
+    """As soon as their Secrets name the project, and no longer than that."""
+    await limit(agent, sourceRepos=[], destinations=[])
+    agent.commit({"web/a.yaml": config_map("a")})
+    await agent.apply_app("web", "web", project="limited", syncPolicy=AUTOMATED)
+    await agent.until(lambda app: "InvalidSpecError" in conditions(app), app="web")
+
+    repository = {"url": agent.repository.url, "project": "limited"}
+    await connection(agent, "repository", **repository)
+    app = await agent.until(
+        lambda app: "destination" in conditions(app).get("InvalidSpecError", ""), app="web"
+    )
+    assert await agent.get("configmaps/a") is None
+    await connection(agent, "cluster", server=SERVER, name="in-cluster", project="limited")
+    app = await agent.until_synced("web")
+    assert conditions(app) == {}
+
+    await agent.api.delete(f"/api/v1/namespaces/{agent.namespace}/secrets/of-repository")
+    await agent.until(lambda app: "InvalidSpecError" in conditions(app), app="web")
+
+
+async def connection(agent: AgentFixture, kind: str, **fields: str) -> None:
+    name = f"of-{kind}"
+    body = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name, "labels": {"argocd.argoproj.io/secret-type": kind}},
+        "stringData": fields,
+    }
+    await agent.api.apply(f"/api/v1/namespaces/{agent.namespace}/secrets/{name}", body)

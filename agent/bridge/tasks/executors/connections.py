@@ -90,8 +90,7 @@ class ConnectionWriter:
                 there = replace(self.clusters(), secrets=await self._cluster_secrets())
                 there.check_new(identity.address, args.name)
             body = _secret(name, identity, written({}, args, identity, credential))
-            created = marked(body) if is_cluster else body
-            await self.client.create(self._secrets, orjson.dumps(created))
+            await self.client.create(self._secrets, orjson.dumps(marked(body)))
         else:
             body = _changed(live, args, identity, credential)
             await self.client.replace(f"{self._secrets}/{name}", orjson.dumps(body))
