@@ -52,6 +52,8 @@ is_false = is_word("false")
 
 
 PARAMETERS = "argocd-cmd-params-cm"
+HEALTH_PERSISTED = "controller.resource.health.persist"
+"""Acted on: `true` writes the health of each object into the status of its Application."""
 REPLACE_ALLOWED = "server.sync.replace.allowed"
 """Acted on: `false` refuses syncs that replace, where they are asked for over the link."""
 
@@ -79,11 +81,6 @@ ROWS = (
     Row(
         key="controller.repo.error.grace.period.seconds",
         consequence="a repository that cannot be read is reported at once",
-    ),
-    Row(
-        key="controller.resource.health.persist",
-        consequence="the health of each resource is written into the Application all the same",
-        is_set=is_false,
     ),
     Row(
         key="hydrator.enabled",

@@ -17,6 +17,7 @@ import yaml
 
 from handlers.application.action_scripts import ActionScripts, read_action_scripts
 from handlers.application.argo_parameters import (
+    HEALTH_PERSISTED,
     PARAMETERS,
     REPLACE_ALLOWED,
     Row,
@@ -76,6 +77,8 @@ class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The Lua scripts that judge kinds in place of our rules."""
     action_scripts: ActionScripts = ActionScripts()
     """The Lua actions of kinds."""
+    persists_health: bool = False
+    """Whether the health of each object stands in the status of its Application."""
     replace_allowed: bool = True
     """Whether a sync that is asked for over the link may replace objects."""
 
@@ -125,6 +128,7 @@ def read_settings(
             enabled=is_true(written.get(ENABLED, "")), enforced=is_true(written.get(ENFORCED, ""))
         ),
         action_scripts=actions,
+        persists_health=is_true((parameters or {}).get(HEALTH_PERSISTED, "")),
         replace_allowed=not is_false((parameters or {}).get(REPLACE_ALLOWED, "")),
     )
 

@@ -93,6 +93,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     held_by_settings: tuple[Unsupported, ...] = ()
     rule_problems: tuple[str, ...] = ()
     """Ignore rules that have no effect, and why."""
+    persists_health: bool = False
+    """Whether the health of each object is part of the status."""
     orphaned: tuple[ResourceKey, ...] = ()
     """Objects in the destination's namespace that no application has, where the project asks."""
     namespace_differs: bool = False

@@ -122,6 +122,7 @@ class ComparisonReader:
             rule_problems=problems,
             namespace_differs=namespace_differs(app),
             orphaned=self._orphaned(app, inputs, session),
+            persists_health=settings.persists_health,
         )
 
     def writer(self, app: Application) -> ClusterWriter:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from bus.identity import ResourceKey
 from bus.status import HealthStatus
-from handlers.application.status import ApplicationStatus, HealthState
+from handlers.application.status import ApplicationStatus, HealthState, ResourceStatus
 from handlers.health.states import Health
 from handlers.manifest.access import Manifest, annotation
 from handlers.manifest.hooks import is_hook
@@ -92,6 +93,16 @@ def member(key: ResourceKey, live: LiveObject | None) -> HealthMember:
     health = Health(live.health, live.health_message) if live.health else None
     ignored = _MARK in live.body and is_ignored(live.manifest)
     return HealthMember(key=key, live=True, health=health, ignored=ignored)
+
+
+def with_health(one: ResourceStatus, live: LiveObject | None) -> ResourceStatus:
+    """Put the health of the live object into its entry of the status; a hook has none there."""
+    if one.hook:
+        return one
+    status = HealthStatus.MISSING if live is None else live.health
+    message = live.health_message if live is not None else ""
+    health = HealthState(status=status, message=message) if status is not None else None
+    return replace(one, health=health)
 
 
 def keys_of(status: ApplicationStatus) -> tuple[ResourceKey, ...]:

@@ -7,17 +7,25 @@ objects, and the list of objects in the Application's status.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from bus.events import AssessApp, Event, ResourcesApplied, StepOperation
+from bus.identity import ResourceKey
 from bus.route import Retry
 from bus.status import OperationPhase
 from handlers.application import times
 from handlers.application.application import Application
-from handlers.health.application_health import aggregate, health_state, keys_of, members
+from handlers.application.status import ResourceStatus
+from handlers.health.application_health import (
+    aggregate,
+    health_state,
+    keys_of,
+    members,
+    with_health,
+)
 from handlers.health.cause import health_fact
 from handlers.ports import (
     Apps,
@@ -26,6 +34,7 @@ from handlers.ports import (
     ClusterUnreachableError,
     DestinationUnavailableError,
     DestinationUnknownError,
+    LiveState,
     StatusWrite,
 )
 
@@ -52,9 +61,10 @@ class AssessHandler:
         now = times.written(self.clock.now())
         health = aggregate(members(keys_of(app.status), live.get))
         after = health_state(app.status.health, health, now)
-        if after == app.status.health:
+        resources = tuple(_with_health(app, live))
+        if (after, resources) == (app.status.health, app.status.resources):
             return waiting
-        status = replace(app.status, health=after)
+        status = replace(app.status, health=after, resources=resources)
         facts = health_fact(app, status, live)
         await self._write(app, StatusWrite(status=status, events=facts))
         return (*facts, *waiting)
@@ -64,6 +74,13 @@ class AssessHandler:
             await self.apps.write(app, change)
         except ClusterUnreachableError as error:
             raise Retry(str(error), after=_AWAY) from error
+
+
+def _with_health(app: Application, live: LiveState) -> Iterator[ResourceStatus]:
+    """Follow the health of those objects that have one in the status, as the settings asked."""
+    for one in app.status.resources:
+        key = ResourceKey(one.group, one.kind, one.namespace, one.name)
+        yield one if one.health is None else with_health(one, live.get(key))
 
 
 def _waits(app: Application) -> bool:

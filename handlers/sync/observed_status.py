@@ -1,9 +1,9 @@
 """The status of an Application as a comparison shows it, and the progress of its objects. Pure.
 
 Only what differs is sent, so an unchanged status is not written at all. Health of single
-objects is left out, as Argo CD does today (`resourceHealthSource: appTree`): it would cost a write
-for every pod that starts. The progress of each object of a plan says whether the next wave may
-begin.
+objects is left out, as Argo CD does by default (`resourceHealthSource: appTree`), because it costs
+a write for every pod that starts; `controller.resource.health.persist` has it in. The progress of
+each object of a plan says whether the next wave may begin.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def observed(
         conditions=revised(before.conditions, _OWNED, conditions, at),
         summary=Summary(images=_images(comparison), external_urls=_urls(comparison)),
         source_type=comparison.record.source_type,
-        resource_health_source=HEALTH_SOURCE,
+        resource_health_source="" if comparison.persists_health else HEALTH_SOURCE,
         controller_namespace=project.metadata.namespace if project else "",
     )
     return before if after == before else replace(after, reconciled_at=at)

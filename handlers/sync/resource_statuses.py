@@ -6,6 +6,7 @@ from bus.status import SyncStatus
 from handlers.application.status import ResourceStatus
 from handlers.comparison.comparison import ComparedPair, Comparison
 from handlers.comparison.drift_summary import ResourceState
+from handlers.health.application_health import with_health
 from handlers.manifest.options import Consent, SyncOptions, sync_options_of
 
 _CONFIRM = b"Delete=confirm"
@@ -14,6 +15,9 @@ _CONFIRM = b"Delete=confirm"
 def resource_statuses(comparison: Comparison, options: SyncOptions) -> tuple[ResourceStatus, ...]:
     """List the objects, and the hooks that are in the cluster, in order of their keys."""
     known = {it.key: _resource(it, options) for it in comparison.pairs if not it.is_leaving}
+    if comparison.persists_health:
+        lives = {it.key: it.live for it in comparison.pairs}
+        known = {key: with_health(one, lives[key]) for key, one in known.items()}
     known |= {one.key: _hook(one) for one in comparison.live_hooks}
     return tuple(known[key] for key in sorted(known))
 

@@ -1,19 +1,23 @@
 """The health of an application."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bus.identity import ResourceKey
 from bus.status import HealthStatus
+from handlers.application.status import HealthState, ResourceStatus
 from handlers.health.application_health import (
     BEST_TO_WORST,
     HealthMember,
     aggregate,
     is_ignored,
+    with_health,
     worse,
 )
 from handlers.health.states import Health
+from handlers.ports import LiveObject
 
 H, P, D = HealthStatus.HEALTHY, HealthStatus.PROGRESSING, HealthStatus.DEGRADED
 
@@ -91,3 +95,20 @@ def test_order_of_members_does_not_matter(members: list[HealthMember]) -> None:
 )
 def test_hooks_and_told_objects_are_ignored(annotations: dict[str, str], *, expected: bool) -> None:
     assert is_ignored({"metadata": {"annotations": annotations}}) is expected
+
+
+def test_an_entry_of_the_status_has_the_health_of_its_object() -> None:
+    entry = ResourceStatus(group="apps", kind="Deployment", namespace="shop", name="x")
+    live = LiveObject(
+        key=ResourceKey("apps", "Deployment", "shop", "x"),
+        version="v1",
+        uid="u",
+        resource_version="1",
+        health=P,
+        health_message="rolls out",
+    )
+    assert with_health(entry, live).health == HealthState(status=P, message="rolls out")
+    assert with_health(entry, None).health == HealthState(status=HealthStatus.MISSING)
+    assert with_health(entry, msgspec.structs.replace(live, health=None)).health is None
+    hook = msgspec.structs.replace(entry, hook=True)
+    assert with_health(hook, live).health is None
