@@ -156,6 +156,14 @@ async def test_the_state_of_a_cluster_is_reported_with_its_version_and_applicati
         await agent.apply_app("web", "web", destination=second.destination(), syncPolicy=HEALING)
         await eventually(lambda: is_reported("Successful", ""), within=120, what="a used cluster")
         await agent.until_synced("web")
+
+        async def is_described() -> bool:
+            clusters = await linked_agent.admin.items("/clusters")
+            found = next(one for one in clusters if one["name"] == "prod")
+            version = found["serverVersion"].startswith("v1.")
+            return version and found["applications"] == 1 and found["objects"] > 0
+
+        await eventually(is_described, within=120, what="version, objects and applications")
         await register(agent, "prod", token_config(second.cluster, "expired"), **identity)
         await eventually(
             lambda: is_reported("Failed", "Unauthorized"), within=120, what="a refused token"

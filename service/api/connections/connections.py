@@ -38,6 +38,9 @@ from service.http.pages import Page, PagedList, PageOrder, read_page
 from service.http.problem import DeniedError, invalid
 from service.store.tables import agents, objects
 
+_MOST = 1 << 53
+"""Numbers beyond it are not the same number in a browser."""
+
 
 async def list_connections(
     noun: ConnectionNoun, call: ApiCall, params: ConnectionsQuery
@@ -139,8 +142,8 @@ def _connection(row: ReportedObjectRow) -> ConnectionSummary:
     body = row.body
     spec: Mapping[str, Any] = body.get("spec") or {}
     status: Mapping[str, Any] = body.get("status") or {}
-    state = status.get("connectionState") or status
-    state = state if isinstance(state, Mapping) else {}
+    state = _mapping(status.get("connectionState") or status)
+    info = _mapping(status.get("info"))
     return ConnectionSummary(
         id=reported_objects.id_of(row),
         agent=reported_objects.ReportingAgent(id=row.agent_id, name=row.agent_name),
@@ -155,6 +158,9 @@ def _connection(row: ReportedObjectRow) -> ConnectionSummary:
         status=_first(state, "status") or ("Failed" if spec.get("problem") else ""),
         message=_first(state, "message") or _first(spec, "problem"),
         attempted_at=_first(state, "attemptedAt"),
+        server_version=_first(info, "serverVersion"),
+        objects=_count(_mapping(info.get("cacheInfo")), "resourcesCount"),
+        applications=_count(info, "applicationsCount"),
         as_of=text_of(row.as_of),
     )
 
@@ -162,6 +168,16 @@ def _connection(row: ReportedObjectRow) -> ConnectionSummary:
 def _first(fields: Mapping[str, Any], *names: str) -> str:
     """Read the first of the named fields that is not empty."""
     return next((str(fields[name]) for name in names if fields.get(name)), "")
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _count(fields: Mapping[str, Any], name: str) -> int:
+    """Read a number that an agent reports; 0 where it is none."""
+    found = fields.get(name)
+    return found if type(found) is int and 0 <= found < _MOST else 0
 
 
 def _rows(noun: ConnectionNoun) -> tuple[Endpoint, ...]:

@@ -97,5 +97,11 @@ class ConnectionSummary(ResponseModel, frozen=True, kw_only=True):
     """`Successful` or `Failed`, of its last use; empty while it was not used."""
     message: str
     attempted_at: str
-    """When it was last used, where that is known."""
+    """When it was last used, where that is known; of a cluster, since when it has its status."""
+    server_version: str
+    """Of a cluster's API server; empty where it is not known."""
+    objects: int
+    """How many objects of a cluster the agent watches."""
+    applications: int
+    """How many applications are deployed to a cluster."""
     as_of: str

@@ -365,6 +365,9 @@ export interface ConnectionSummary {
   status: string;
   message: string;
   attemptedAt: string;
+  serverVersion: string;
+  objects: number;
+  applications: number;
   asOf: string;
 }
 
