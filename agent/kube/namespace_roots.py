@@ -22,10 +22,10 @@ class NamespaceRoots:
         if after is not None and is_ and not was:
             self._keys.setdefault(after.key.namespace, {})[after.key] = None
         elif before is not None and was and not is_:
-            keys = self._keys[before.key.namespace]
-            del keys[before.key]
+            keys = self._keys.get(before.key.namespace, {})
+            keys.pop(before.key, None)
             if not keys:
-                del self._keys[before.key.namespace]
+                self._keys.pop(before.key.namespace, None)
 
 
 def _is_root(live: LiveObject | None) -> bool:

@@ -32,6 +32,7 @@ T = TypeVar("T")
 
 _REMEMBERED = 20_000
 _AT_ONCE = 8
+_FORBIDDEN = 403
 
 
 class OpenQuestion(NamedTuple):
@@ -47,6 +48,14 @@ class OpenQuestion(NamedTuple):
 class DryRuns:
     ignored_fields: IgnoredFieldsReader
     answers: OrderedDict[DryRunQuestion, DiffOutcome] = field(default_factory=OrderedDict)
+    forbidden: set[DryRunQuestion] = field(default_factory=set)
+    """Questions that nobody had the right to ask: their answers hold for one comparison only."""
+
+    def forget_forbidden(self) -> None:
+        """Ask again next time: the right may be granted, and nothing else would show it."""
+        for question in self.forbidden:
+            self.answers.pop(question, None)
+        self.forbidden.clear()
 
     async def ask(
         self,
@@ -78,8 +87,10 @@ class DryRuns:
                 self.answers[asked.question] = await self._outcome(asked, writer, project)
             except UnavailableError as error:
                 return error
-            except ApplyRefusedError:
+            except ApplyRefusedError as error:
                 self.answers[asked.question] = DiffOutcome(verdict=DiffVerdict.DIFFERENT)
+                if error.code == _FORBIDDEN:
+                    self.forbidden.add(asked.question)
         return None
 
     async def _outcome(

@@ -109,8 +109,11 @@ class ComparisonReader:
         asked = questions(summary, inputs, deployed=_is_deployed(app, inputs))
         open_ = {key: one for key, one in asked.items() if one not in self._dry_runs.answers}
         if open_:
-            await self._dry_runs.ask(open_, inputs, writer, project=app.spec.project)
-            summary = compared(inputs, self._dry_runs.answers)
+            try:
+                await self._dry_runs.ask(open_, inputs, writer, project=app.spec.project)
+                summary = compared(inputs, self._dry_runs.answers)
+            finally:
+                self._dry_runs.forget_forbidden()
         comparison = joined(summary, inputs)
         problems = (*self._rules(app).problems, *failed)
         settings = self.settings()

@@ -23,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from handlers.manifest.access import Manifest, annotation, items, mapping, name, namespace
+from handlers.manifest.access import Manifest, annotation, items, mapping, name, namespace, text
 from handlers.manifest.kinds import CUSTOM_RESOURCE_DEFINITION, GroupKind
 from handlers.manifest.tracking import TRACKING_ID, TrackingId, self_referenced, stamp
 
@@ -117,15 +117,17 @@ class Tracking(msgspec.Struct, frozen=True, kw_only=True):
         return by_label or (self.is_chosen and not self.installation_id)
 
     def _labelled(self, live: Manifest) -> str:
-        label = mapping(live, "metadata", "labels").get(self.label_key)
+        label = text(live, "metadata", "labels", self.label_key) if self._reads_labels else ""
+        if not label:
+            return ""
         here = GroupKind.of(live)
-        if not label or not self._reads_labels or here == CUSTOM_RESOURCE_DEFINITION:
+        if here == CUSTOM_RESOURCE_DEFINITION:
             return ""
         if here == _CREATED_UNTRACKED and self.method is not TrackingMethod.LABEL:
             return ""
         if not _is_written(live, self.label_key):
             return ""
-        return str(TrackingId(str(label), here.group, here.kind, namespace(live), name(live)))
+        return str(TrackingId(label, here.group, here.kind, namespace(live), name(live)))
 
 
 _MARKS = frozenset({TRACKING_ID, INSTALLATION_ID})

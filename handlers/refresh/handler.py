@@ -111,7 +111,7 @@ class RefreshHandler:
     def _is_admitted(self, group: SourceGroup) -> bool:
         """Whether the project may be used from there: else its credentials read nothing either."""
         project = self.apps.project(group.project)
-        return project is None or admits(project, group.namespace)
+        return project is not None and admits(project, group.namespace)
 
     def _present(self, keys: Iterable[AppKey]) -> list[Application]:
         """Read Applications in the order of their keys; one that is gone by now is left out."""

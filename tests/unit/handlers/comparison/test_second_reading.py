@@ -159,3 +159,19 @@ async def test_a_version_that_cannot_be_read_counts_as_different(tmp_path: Path,
     """Applying it says why."""
     pair = await compared(tmp_path, BothVersions(serves=("v2",)), written(most))
     assert pair.state is PairState.CHANGED
+
+
+@dataclass
+class Forbidding(BothVersions):
+    """The cluster while the account has no right to write."""
+
+    async def apply(self, manifest: Manifest, options: ApplyOptions) -> LiveObject:
+        self.asked.append("forbidden")
+        raise ApplyRefusedError(f"{options.dry_run} {manifest['kind']}", code=403)
+
+
+async def test_a_question_that_is_forbidden_is_asked_again(tmp_path: Path) -> None:
+    """A right that is granted changes no object, so that nothing else would show it."""
+    cluster = Forbidding()
+    pair = await compared(tmp_path, cluster, written(), times=2)
+    assert (pair.state, cluster.asked) == (PairState.CHANGED, ["forbidden", "forbidden"])
