@@ -80,8 +80,10 @@ class HealthOverrides:
         if script is None or not raw or _is_exempt(live):
             self._queue.drop(index, live.key)
             return live
-        if not self._queue.add(index, live, raw):
-            return _with_health(live, _CROWDED_OUT.status, _CROWDED_OUT.message)
+        for crowded in self._queue.add(index, live, raw):
+            if crowded.live is live:
+                return _crowded_out(live)
+            crowded.tenant.index.judged(_crowded_out(crowded.live))
         self._arrived.set()
         self._idle.clear()
         if before is not None and _is_same_content(before, live):
@@ -176,6 +178,10 @@ def _is_exempt(live: LiveObject) -> bool:
 
 def _is_same_content(before: LiveObject, live: LiveObject) -> bool:
     return (before.uid, before.fingerprint) == (live.uid, live.fingerprint)
+
+
+def _crowded_out(live: LiveObject) -> LiveObject:
+    return _with_health(live, _CROWDED_OUT.status, _CROWDED_OUT.message)
 
 
 def _with_health(live: LiveObject, status: HealthStatus | None, message: str) -> LiveObject:

@@ -14,6 +14,7 @@ in any case, and of others at most so many bytes wait for each namespace, and fo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -70,18 +71,32 @@ class ScriptQueue:
         """How many bytes are kept for nothing but the wait."""
         return sum(self._bytes.values())
 
-    def add(self, index: JudgedIndex, live: LiveObject, raw: bytes) -> bool:
-        """Let an object wait at the end of its namespace; False where there is no room for it."""
+    def add(self, index: JudgedIndex, live: LiveObject, raw: bytes) -> Sequence[WaitingObject]:
+        """Let an object wait at the end of its namespace.
+
+        Return the objects for which there is no room any more, perhaps this one: of the namespace
+        that has too much, or of the one that has most where all together have too much.
+        """
         self.drop(index, live.key)
         tenant = Tenant(index, live.key.namespace)
-        kept = b"" if live.body else raw
-        used = self._bytes.get(tenant, 0) + len(kept)
-        if kept and (used > self._of_one or self.kept_bytes + len(kept) > self._of_all):
-            return False
-        self._waiting.setdefault(tenant, {})[live.key] = WaitingObject(tenant, live, kept)
-        self._bytes[tenant] = used
+        one = WaitingObject(tenant, live, b"" if live.body else raw)
+        self._waiting.setdefault(tenant, {})[live.key] = one
+        self._bytes[tenant] = self._bytes.get(tenant, 0) + len(one.raw)
         self._spent[tenant] = max(self._now, self._spent.get(tenant, 0.0))
-        return True
+        if self._bytes[tenant] > self._of_one:
+            return (self._crowded_out(tenant),)
+        crowded: list[WaitingObject] = []
+        while self.kept_bytes > self._of_all:
+            crowded.append(self._crowded_out(max(self._bytes, key=lambda it: self._bytes[it])))
+        return crowded
+
+    def _crowded_out(self, tenant: Tenant) -> WaitingObject:
+        """Take the newest object of a namespace for which bytes are kept."""
+        here = self._waiting[tenant]
+        key = next(key for key in reversed(here) if here[key].raw)
+        found = self._take(tenant, key)
+        assert found is not None
+        return found
 
     def drop(self, index: JudgedIndex, key: ResourceKey) -> None:
         """Let an object wait no longer: it is gone, or a newer version comes."""

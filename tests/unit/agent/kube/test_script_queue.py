@@ -80,12 +80,23 @@ def test_a_newer_version_takes_the_place_of_the_older_one() -> None:
 def test_the_bytes_of_a_namespace_that_wait_are_bounded() -> None:
     queue = ScriptQueue(of_one_namespace=10, of_all=25)
 
-    assert queue.add(INDEX, untracked("shop", "a"), b"12345678")
-    assert not queue.add(INDEX, untracked("shop", "b"), b"123")
-    assert queue.add(INDEX, untracked("web"), b"12345678")
-    assert queue.add(INDEX, of("shop", "tracked"), b"1234567890123456")
-    assert queue.add(INDEX, untracked("third"), b"12345678")
-    assert not queue.add(INDEX, untracked("fourth"), b"12")
+    assert not queue.add(INDEX, untracked("shop", "a"), b"12345678")
+    (crowded,) = queue.add(INDEX, untracked("shop", "b"), b"123")
+    assert crowded.live.key.name == "b"
+    assert not queue.add(INDEX, of("shop", "tracked"), b"1234567890123456")
+    assert queue.kept_bytes == 8
+
+
+def test_where_all_have_too_much_the_namespace_that_has_most_gives_way() -> None:
+    queue = ScriptQueue(of_one_namespace=10, of_all=25)
+    for namespace in ("hostile1", "hostile2"):
+        queue.add(INDEX, untracked(namespace, "a"), b"12345")
+        queue.add(INDEX, untracked(namespace, "b"), b"12345")
+    queue.add(INDEX, untracked("shop", "a"), b"1234")
+
+    crowded = queue.add(INDEX, untracked("web", "a"), b"12345")
+
+    assert [(one.tenant.namespace, one.live.key.name) for one in crowded] == [("hostile1", "b")]
     assert queue.kept_bytes == 24
 
 
