@@ -1,4 +1,5 @@
-"""`python -m benchmarks --applications N --repeat R [--only NAME] [--json FILE]`."""
+"""`python -m benchmarks --applications N --repeat R [--only NAME] [--idle-seconds S]
+[--json FILE]`."""
 
 from __future__ import annotations
 
@@ -34,6 +35,7 @@ def main(arguments: Sequence[str]) -> int:
         repeats=options.repeat,
         only=frozenset(options.only or Benchmark),
         sandbox=sandbox,
+        idle_seconds=options.idle_seconds,
     )
     reports: list[BenchmarkReport] = []
 
@@ -55,6 +57,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--applications", type=int, default=1000, metavar="N")
     parser.add_argument("--repeat", type=int, default=1, metavar="R")
+    parser.add_argument("--idle-seconds", type=float, default=600.0, metavar="S")
     parser.add_argument("--only", type=Benchmark, action="append", choices=list(Benchmark))
     parser.add_argument("--json", type=Path, default=Path("bench-results/results.json"))
     return parser

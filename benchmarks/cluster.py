@@ -44,6 +44,7 @@ class Template(msgspec.Struct, frozen=True):
 
 
 class Spec(msgspec.Struct, frozen=True):
+    replicas: int = 0
     template: Template = Template()
 
 
@@ -67,6 +68,8 @@ class Watched(msgspec.Struct, frozen=True):
     metadata: MetadataField = MetadataField()
     spec: Spec = Spec()
     status: StatusField = StatusField()
+    data: dict[str, Any] = {}
+    """Of a ConfigMap."""
 
     @property
     def name(self) -> str:
@@ -103,6 +106,11 @@ class BenchmarkCluster:
     async def apply(self, path: str, body: Object) -> None:
         query = f"?fieldManager={_MANAGER}&force=true"
         await self._call("PATCH", path + query, body, "application/apply-patch+yaml")
+
+    async def edit(self, path: str, body: Object, manager: str) -> None:
+        """Merge a patch, as `kubectl edit` does."""
+        query = f"?fieldManager={manager}"
+        await self._call("PATCH", path + query, body, "application/merge-patch+json")
 
     async def delete_all(self, collection: str) -> None:
         await self._call("DELETE", collection, None, "application/json")

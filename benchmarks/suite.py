@@ -1,9 +1,9 @@
 """The suite: which benchmarks run in which order on which ground.
 
 One world for each size and repeat, fresh every time: the floor first, then the agent on the same
-API server, then mass_sync, and on what it made live push_to_synced, monorepo_noop and
-noisy_neighbour. The service's benchmarks open what they need themselves: they come last, and run
-alone as well.
+API server, then mass_sync, and on what it made live push_to_synced, monorepo_noop, drift, idle,
+big_app and noisy_neighbour. The service's benchmarks open what they need themselves: they come
+last, and run alone as well.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ from pathlib import Path
 import msgspec
 
 from benchmarks import (
+    big_app,
     catch_up,
+    drift,
     fan_out,
+    idle,
     mass_sync,
     memory,
     monorepo_noop,
@@ -46,6 +49,9 @@ class Benchmark(StrEnum):
     MASS_SYNC = "mass_sync"
     PUSH_TO_SYNCED = "push_to_synced"
     MONOREPO_NOOP = "monorepo_noop"
+    DRIFT = "drift"
+    IDLE = "idle"
+    BIG_APP = "big_app"
     NOISY_NEIGHBOUR = "noisy_neighbour"
     MEMORY = "memory"
     FAN_OUT = "fan_out"
@@ -59,6 +65,7 @@ class SuitePlan(msgspec.Struct, frozen=True, kw_only=True):
     repeats: int
     only: frozenset[Benchmark]
     sandbox: Path
+    idle_seconds: float = 600.0
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -74,6 +81,9 @@ _WORK = {
     Benchmark.MASS_SYNC: mass_sync.WORK,
     Benchmark.PUSH_TO_SYNCED: push_to_synced.WORK,
     Benchmark.MONOREPO_NOOP: monorepo_noop.WORK,
+    Benchmark.DRIFT: drift.WORK,
+    Benchmark.IDLE: idle.WORK,
+    Benchmark.BIG_APP: big_app.WORK,
     Benchmark.NOISY_NEIGHBOUR: noisy_neighbour.WORK,
 }
 
@@ -153,6 +163,9 @@ async def _measured(
             setup, work.count, progress
         ),
         Benchmark.MONOREPO_NOOP: lambda _: monorepo_noop.monorepo_noop(setup, work.count),
+        Benchmark.DRIFT: lambda progress: drift.drift(setup, work.count, progress),
+        Benchmark.IDLE: lambda _: idle.idle(setup, plan.idle_seconds),
+        Benchmark.BIG_APP: lambda _: big_app.big_app(setup, min(10 * work.count, big_app.MOST)),
         Benchmark.NOISY_NEIGHBOUR: lambda progress: noisy_neighbour.noisy_neighbour(
             setup, work.count, progress
         ),

@@ -44,7 +44,7 @@ _NEVER_DELETED = frozenset({CUSTOM_RESOURCE_DEFINITION, GroupKind("", "Namespace
 _TAKEN_BY_ITSELF = ("already allocated",)
 """Words of a refusal that the deletion itself removes: an address or port of a Service."""
 _LONGEST_PREFIX = 50
-_NAMED = 5
+_NAMED, _PATH = 5, 120
 
 
 class ObjectToSend(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,12 +120,8 @@ class ObjectSender:
         live = self.live.get(it.key)
         if live is None or it.how.replace or it.yields or it.may_be_deleted:
             return ""
-        fields = taken_fields(it.manifest, live)
-        return (
-            f', took fields over: "{live.written_by}" wrote {", ".join(fields[:_NAMED])}'
-            if fields
-            else ""
-        )
+        fields = ", ".join(path[:_PATH] for path in taken_fields(it.manifest, live)[:_NAMED])
+        return f', took fields over: "{live.written_by}" wrote {fields}' if fields else ""
 
     async def _recreate(self, it: ObjectToSend, live: LiveObject, why: str) -> Sending:
         await self._check_acceptable(it, why)

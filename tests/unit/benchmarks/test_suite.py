@@ -16,7 +16,9 @@ QUIET = ProgressScreen(Console(quiet=True), None)
 
 
 def plan(sandbox: Path) -> SuitePlan:
-    return SuitePlan(applications=3, repeats=1, only=frozenset(Benchmark), sandbox=sandbox)
+    return SuitePlan(
+        applications=3, repeats=1, only=frozenset(Benchmark), sandbox=sandbox, idle_seconds=1
+    )
 
 
 def by_name(report: BenchmarkReport) -> dict[str, FigureRow]:
@@ -32,7 +34,15 @@ async def test_three_applications_through_the_whole_suite(sandbox_binary: Path) 
         plan(sandbox_binary), QUIET, lambda one: reports.update({one.benchmark: one})
     )
 
-    assert list(reports) == ["mass_sync", "push_to_synced", "monorepo_noop", "noisy_neighbour"]
+    assert list(reports) == [
+        "mass_sync",
+        "push_to_synced",
+        "monorepo_noop",
+        "drift",
+        "idle",
+        "big_app",
+        "noisy_neighbour",
+    ]
     mass = by_name(reports["mass_sync"])
     assert mass["all Synced, wall"].ratio is not None
     assert mass["renders"].value == 3
@@ -49,6 +59,11 @@ async def test_three_applications_through_the_whole_suite(sandbox_binary: Path) 
     assert (noop["renders"].value, noop["applies"].value, noop["writes, all"].value) == (1, 1, 2)
     untouched = (noop["touching none: renders"].value, noop["touching none: writes"].value)
     assert untouched == (0, 0)
+    assert by_name(reports["drift"])["writes to the object, a heal"].value == 1
+    assert by_name(reports["idle"])["writes, no Leases"].value == 0
+    big = by_name(reports["big_app"])
+    assert big["first sync: writes of objects"].value == big["objects"].value == 30
+    assert big["no change: writes of objects"].value == 0
     assert by_name(reports["noisy_neighbour"])["the same beside them, longest"].aim == 2000
 
 
