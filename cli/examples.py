@@ -26,6 +26,17 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "gitops app rollback shop 3 --preview",
         "gitops app rollback shop 3 --auto-sync-off --wait",
     ),
+    "gitops app actions list": ("gitops app actions list shop --kind Deployment.apps --name web",),
+    "gitops app actions run": (
+        "gitops app actions run shop --kind Deployment.apps --name web --action restart --wait",
+        "gitops app actions run shop --kind CronJob.batch --name nightly --action create-job",
+    ),
+    "gitops app object edit": (
+        "gitops app object edit shop --kind Deployment.apps --name web --file patch.yaml --preview",
+    ),
+    "gitops app object delete": (
+        "gitops app object delete shop --kind Pod --name web-5d9c --wait",
+    ),
     "gitops app wait": ("gitops app wait shop --revision 5425ff4 --timeout 10m",),
     "gitops app create": ("gitops app create --file shop.yaml --agent prod --wait",),
     "gitops app apply": ("gitops app apply --file shop.yaml --agent prod --wait",),

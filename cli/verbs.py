@@ -54,6 +54,24 @@ AGENT = LazyGroup(
     },
 )
 
+APP_ACTIONS = LazyGroup(
+    name="gitops app actions",
+    summary="List and run the actions of one live object.",
+    verbs={
+        "list": _remote("app_live", "list", "List the actions of one live object."),
+        "run": _remote("app_live", "run", "Run an action on one live object."),
+    },
+)
+
+APP_OBJECT = LazyGroup(
+    name="gitops app object",
+    summary="Change or delete one live object of an application.",
+    verbs={
+        "edit": _remote("app_live", "edit", "Change one live object by a JSON merge patch."),
+        "delete": _remote("app_live", "delete", "Delete one live object."),
+    },
+)
+
 APP = LazyGroup(
     name="gitops app",
     summary="Look at applications by way of the service, and act on them.",
@@ -84,6 +102,8 @@ APP = LazyGroup(
         "confirm-deletion": _remote(
             "app_write", "confirm-deletion", "Approve the deletions that wait for a person."
         ),
+        "actions": APP_ACTIONS,
+        "object": APP_OBJECT,
         "wait": _remote("app_wait", "wait", "Wait until an application is Synced and Healthy."),
     },
 )

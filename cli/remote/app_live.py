@@ -1,0 +1,226 @@
+"""`gitops app actions|object`: what a person does with one live object of an application."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+import typer
+import yaml
+
+from cli import output
+from cli.command import new_group
+from cli.remote import command_runner, find, tables, task_client
+from cli.remote.confirmation import YesOption, confirm
+from cli.remote.options import takes
+from cli.remote.service_client import ServiceClient
+from cli.remote.tables import Columns
+from cli.remote.task_client import ask_agent
+
+app = new_group()
+_LARGEST_PATCH = 256 * 1024
+KindOption = Annotated[
+    str, typer.Option("--kind", metavar="KIND", help="Kind or Kind.group, as Deployment.apps.")
+]
+NameOption = Annotated[str, typer.Option("--name", help="The name of the object.")]
+NamespaceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--namespace", help="Else that of the application; '' for an object that has none."
+    ),
+]
+PreviewOption = Annotated[
+    bool, typer.Option("--preview", help="Show what it would change; order nothing.")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionsOptions:
+    application: command_runner.AppArgument
+    kind: KindOption
+    name: NameOption
+    namespace: NamespaceOption = None
+    timeout: command_runner.TimeoutOption = "1m"
+    context: command_runner.ContextOption = ""
+    as_json: command_runner.JsonOption = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    application: command_runner.AppArgument
+    kind: KindOption
+    name: NameOption
+    action: Annotated[str, typer.Option("--action", help="As gitops app actions list prints it.")]
+    namespace: NamespaceOption = None
+    param: Annotated[
+        list[str] | None, typer.Option("--param", metavar="NAME=VALUE", help="A parameter.")
+    ] = None
+    preview: PreviewOption = False
+    wait: task_client.WaitOption = False
+    timeout: command_runner.TimeoutOption = "5m"
+    context: command_runner.ContextOption = ""
+    as_json: command_runner.JsonOption = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditOptions:
+    application: command_runner.AppArgument
+    kind: KindOption
+    name: NameOption
+    file: Annotated[
+        Path, typer.Option("--file", help="A JSON merge patch, in YAML or JSON.", dir_okay=False)
+    ]
+    namespace: NamespaceOption = None
+    preview: PreviewOption = False
+    wait: task_client.WaitOption = False
+    timeout: command_runner.TimeoutOption = "5m"
+    context: command_runner.ContextOption = ""
+    as_json: command_runner.JsonOption = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteOptions:
+    application: command_runner.AppArgument
+    kind: KindOption
+    name: NameOption
+    namespace: NamespaceOption = None
+    orphan: Annotated[bool, typer.Option("--orphan", help="Keep the objects that it owns.")] = False
+    force: Annotated[bool, typer.Option("--force", help="Without a grace period.")] = False
+    preview: PreviewOption = False
+    yes: YesOption = False
+    wait: task_client.WaitOption = False
+    timeout: command_runner.TimeoutOption = "5m"
+    context: command_runner.ContextOption = ""
+    as_json: command_runner.JsonOption = False
+
+
+ChangeOptions = RunOptions | EditOptions | DeleteOptions
+
+
+@app.command(name="list", epilog=command_runner.AGENT_ANSWER)
+@takes(ActionsOptions)
+def list_actions(options: ActionsOptions) -> None:
+    """List the actions of one live object; a disabled one makes no sense for it now."""
+
+    async def work(client: ServiceClient) -> output.Exit:
+        seconds = command_runner.seconds("--timeout", options.timeout)
+        path, named = await _object(client, options)
+        body = await ask_agent(client, f"{path}/actions?{urlencode(named)}", seconds)
+        if options.as_json:
+            output.lines(body["actions"])
+            return output.Exit.FINE
+        columns = Columns(head=("Action", "Parameters", "State", "Why"), kept=3, sentence=True)
+        tables.table(columns, map(_row, body["actions"]), "It has no actions.")
+        if body["problem"]:
+            output.complain(body["problem"])
+        return output.Exit.FINE
+
+    command_runner.call(options.context, work)
+
+
+@app.command(epilog=task_client.EXITS)
+@takes(RunOptions)
+def run(options: RunOptions) -> None:
+    """Run an action on one live object, or show what it would change."""
+    params = dict(_params(options.param or []))
+    _change(options, "actions", {"action": options.action, "params": params})
+
+
+@app.command(epilog=task_client.EXITS)
+@takes(EditOptions)
+def edit(options: EditOptions) -> None:
+    """Change one live object by a JSON merge patch; Git does not change with it."""
+    _change(options, "objects/edit", {"patch": _patch(options.file)})
+
+
+@app.command(epilog=task_client.EXITS)
+@takes(DeleteOptions)
+def delete(options: DeleteOptions) -> None:
+    """Delete one live object; a person is asked first."""
+    propagation = "orphan" if options.orphan else "foreground"
+    _change(options, "objects/delete", {"propagation": propagation, "force": options.force})
+
+
+def _change(options: ChangeOptions, verb: str, more: Mapping[str, Any]) -> None:
+    async def work(client: ServiceClient) -> output.Exit:
+        path, named = await _object(client, options)
+        body = {**named, **more}
+        if options.preview:
+            seconds = command_runner.seconds("--timeout", options.timeout)
+            preview = await ask_agent(client, f"{path}/{verb}/preview", seconds, body)
+            _show(preview, as_json=options.as_json)
+            return output.Exit.FINE
+        if isinstance(options, DeleteOptions):
+            text = f"{options.kind} {options.name} of {options.application} will be deleted"
+            confirm(text, yes=options.yes)
+        task = await task_client.submit_task(client, f"{path}/{verb}", body)
+        return await task_client.wait_for_task(client, [task], options)
+
+    command_runner.call(options.context, work)
+
+
+async def _object(
+    client: ServiceClient, options: ActionsOptions | ChangeOptions
+) -> tuple[str, dict[str, str]]:
+    """The path of the application, and the object as a request names it."""
+    found = await find.application(client, options.application)
+    kind, _, group = options.kind.partition(".")
+    destination = found.spec.get("destination") or {}
+    namespace = options.namespace
+    if namespace is None:
+        namespace = str(destination.get("namespace") or "")
+    named = {"group": group, "kind": kind, "namespace": namespace, "name": options.name}
+    return find.path("applications", found.id), named
+
+
+def _params(written: list[str]) -> Iterator[tuple[str, str]]:
+    for one in written:
+        name, equals, value = one.partition("=")
+        if not (name and equals):
+            raise typer.BadParameter(f"{one!r}: expected NAME=VALUE", param_hint="--param")
+        yield name, value
+
+
+def _patch(file: Path) -> dict[str, Any]:
+    try:
+        raw = file.read_bytes()
+        document = yaml.safe_load(raw) if len(raw) <= _LARGEST_PATCH else None
+    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
+        raise _bad_patch(f"{file}: {error}") from error
+    if not isinstance(document, dict) or not document:
+        raise _bad_patch(f"{file}: expected the fields to change, at most 256 KiB")
+    return document
+
+
+def _bad_patch(text: str) -> typer.BadParameter:
+    return typer.BadParameter(text, param_hint="--file")
+
+
+def _row(action: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    state = "disabled" if action["disabled"] else "not permitted"
+    is_plain = action["permitted"] and not action["disabled"]
+    name, params = str(action["name"]), ", ".join(action["params"])
+    return name, params, "" if is_plain else state, str(action["why"])
+
+
+def _show(preview: Mapping[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        output.line(preview)
+        return
+    rows = [(it["path"], _text(it["before"]), _text(it["after"])) for it in preview["changes"]]
+    columns = Columns(head=("Field", "Before", "After"), kept=1, sentence=False)
+    if rows:
+        tables.table(columns, rows, "")
+    for manifest in preview["creates"]:
+        tables.line("would create", manifest["kind"], manifest["metadata"].get("name", ""))
+    for key in preview["deletes"]:
+        tables.line("would delete", key)
+    for note in preview["notes"]:
+        tables.line(note)
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
