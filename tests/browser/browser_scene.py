@@ -26,6 +26,7 @@ MARKS = [
 ]
 VIEWER = "vera"
 WORKS = (
+    "acted",
     "looked-at",
     "hostile",
     "pushed",
@@ -81,6 +82,7 @@ class BrowserScene:
     def furnish(self) -> None:
         files = {f"{name}/settings.yaml": _settings(name, "blue") for name in WORKS}
         files["served/deployment.yaml"] = _DEPLOYMENT
+        files["acted/deployment.yaml"] = _DEPLOYMENT.replace("served", "acted")
         self.demo.repository.commit(files, message="what the tests deliver")
 
     async def application(self, name: str, *, automated: bool, service: str = "") -> SceneWork:

@@ -54,6 +54,15 @@ export const applications = {
     post<{ task: t.TaskSummary }>(`/applications/${enc(id)}/refresh`, { hard }),
   terminate: (id: string) => post<{ task: t.TaskSummary }>(`/applications/${enc(id)}/terminate`),
   confirmDeletion: (id: string) => post<{ task: t.TaskSummary }>(`/applications/${enc(id)}/confirm-deletion`),
+  actions: (id: string, query: Query) => answer<t.ResourceActions>(`/applications/${enc(id)}/actions`, query),
+  previewAction: (id: string, ask: t.ActionRequest) =>
+    post<t.ObjectPreview>(`/applications/${enc(id)}/actions/preview`, ask),
+  runAction: (id: string, ask: t.ActionRequest) =>
+    post<{ task: t.TaskSummary }>(`/applications/${enc(id)}/actions`, ask),
+  previewObjectDeletion: (id: string, ask: t.DeletionRequest) =>
+    post<t.ObjectPreview>(`/applications/${enc(id)}/objects/delete/preview`, ask),
+  deleteObject: (id: string, ask: t.DeletionRequest) =>
+    post<{ task: t.TaskSummary }>(`/applications/${enc(id)}/objects/delete`, ask),
   rollback: (id: string, historyId: number, prune: boolean) =>
     post<{ task: t.TaskSummary }>(`/applications/${enc(id)}/rollback`, { historyId, prune }),
   bulk: (verb: "sync" | "refresh", ids: string[]) =>
