@@ -49,7 +49,7 @@ class ActionsOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
+class ActionRunOptions:
     application: command_runner.AppArgument
     kind: KindOption
     name: NameOption
@@ -66,7 +66,7 @@ class RunOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EditOptions:
+class ObjectEditOptions:
     application: command_runner.AppArgument
     kind: KindOption
     name: NameOption
@@ -82,7 +82,7 @@ class EditOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteOptions:
+class ObjectDeletionOptions:
     application: command_runner.AppArgument
     kind: KindOption
     name: NameOption
@@ -97,7 +97,7 @@ class DeleteOptions:
     as_json: command_runner.JsonOption = False
 
 
-ChangeOptions = RunOptions | EditOptions | DeleteOptions
+ChangeOptions = ActionRunOptions | ObjectEditOptions | ObjectDeletionOptions
 
 
 @app.command(name="list", epilog=command_runner.AGENT_ANSWER)
@@ -122,23 +122,23 @@ def list_actions(options: ActionsOptions) -> None:
 
 
 @app.command(epilog=task_client.EXITS)
-@takes(RunOptions)
-def run(options: RunOptions) -> None:
+@takes(ActionRunOptions)
+def run(options: ActionRunOptions) -> None:
     """Run an action on one live object, or show what it would change."""
     params = dict(_params(options.param or []))
     _change(options, "actions", {"action": options.action, "params": params})
 
 
 @app.command(epilog=task_client.EXITS)
-@takes(EditOptions)
-def edit(options: EditOptions) -> None:
+@takes(ObjectEditOptions)
+def edit(options: ObjectEditOptions) -> None:
     """Change one live object by a JSON merge patch; Git does not change with it."""
     _change(options, "objects/edit", {"patch": _patch(options.file)})
 
 
 @app.command(epilog=task_client.EXITS)
-@takes(DeleteOptions)
-def delete(options: DeleteOptions) -> None:
+@takes(ObjectDeletionOptions)
+def delete(options: ObjectDeletionOptions) -> None:
     """Delete one live object; a person is asked first."""
     propagation = "orphan" if options.orphan else "foreground"
     _change(options, "objects/delete", {"propagation": propagation, "force": options.force})
@@ -153,7 +153,7 @@ def _change(options: ChangeOptions, verb: str, more: Mapping[str, Any]) -> None:
             preview = await ask_agent(client, f"{path}/{verb}/preview", seconds, body)
             _show(preview, as_json=options.as_json)
             return output.Exit.FINE
-        if isinstance(options, DeleteOptions):
+        if isinstance(options, ObjectDeletionOptions):
             text = f"{options.kind} {options.name} of {options.application} will be deleted"
             confirm(text, yes=options.yes)
         task = await task_client.submit_task(client, f"{path}/{verb}", body)
