@@ -32,6 +32,9 @@ async def test_a_sync_shows_what_it_will_do_and_then_does_it(
     work = await scene.application("asked", automated=False)
     await page.goto(f"/applications/{work.id}")
     await expect(page.locator(".states")).to_contain_text("OutOfSync")
+    tree = page.get_by_role("group", name="Tree of objects")
+    for box in ("Application asked", "ConfigMap asked"):
+        await expect(tree.get_by_title(box)).to_be_in_viewport(ratio=0.9)  # not cut off by anything
     await page.get_by_role("button", name="Sync…").click()
     dialog = page.get_by_role("dialog", name=f"Sync {work.name}")
     await expect(dialog).to_contain_text("ConfigMap asked")
