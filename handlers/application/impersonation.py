@@ -4,13 +4,15 @@ An AppProject names accounts for its destinations in `destinationServiceAccounts
 while `application.sync.impersonation.enabled` of `argocd-cm` is true. The first entry whose globs
 match server and namespace of the destination decides. Where none does, the agent acts as itself, or
 not at all where the setting `enforced` says so. An entry that cannot be understood stops every
-Application of the project: whichever was meant, it was meant to narrow what they may do.
+Application of the project: whichever was meant, it was meant to narrow what they may do. A
+destination that the project does not permit has no account, so nobody leaves his by naming one.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -18,6 +20,8 @@ import msgspec
 from handlers.application.address_pattern import any_matches, matches
 from handlers.application.application import Application, AppProject
 from handlers.application.destination import DestinationCluster
+from handlers.application.project import destination_permitted
+from handlers.application.spec import Destination
 from handlers.application.unsupported import Unsupported
 
 ENABLED = "application.sync.impersonation.enabled"
@@ -60,9 +64,11 @@ def acting_user(
         return THE_AGENT
     if project is None:
         return ActingUser(problem=f"the AppProject {app.spec.project!r} does not exist")
-    if problem := next(_problems(project), ""):
+    destination = app.spec.destination
+    found = chain(_problems(project), _place_problems(project, destination, cluster))
+    if problem := next(found, ""):
         return ActingUser(problem=problem)
-    space = app.spec.destination.namespace
+    space = destination.namespace
     for rule in project.spec.destination_service_accounts:
         if any_matches(rule["server"], (cluster.server,)) and matches(rule["namespace"], space):
             return _account(rule["defaultServiceAccount"], space or app.key.namespace)
@@ -106,6 +112,20 @@ def _problems(project: AppProject) -> Iterator[str]:
                 f"the AppProject {project.metadata.name!r} has an entry that cannot be acted on, "
                 f"{_FIELD}[{number}]: {why}"
             )
+
+
+def _place_problems(
+    project: AppProject, destination: Destination, cluster: DestinationCluster
+) -> Iterator[str]:
+    if not project.spec.destination_service_accounts:
+        return
+    if not destination_permitted(project, destination, cluster):
+        yield (
+            f"the AppProject {project.metadata.name!r} names ServiceAccounts for its destinations, "
+            f"and does not permit server {cluster.server!r} with namespace "
+            f"{destination.namespace!r}: correct spec.destination of the Application, or add it to "
+            "spec.destinations of the project"
+        )
 
 
 def _problem(rule: Mapping[str, Any]) -> str:

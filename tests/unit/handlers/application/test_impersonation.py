@@ -109,6 +109,41 @@ def test_a_project_that_is_not_there_writes_nothing() -> None:
     assert acting_user(application(), None, IN_CLUSTER, ON).problem
 
 
+@pytest.mark.parametrize("settings", [ON, ENFORCING], ids=["on", "enforced"])
+@pytest.mark.parametrize("space", ["", "nowhere", "kube-system"])
+def test_an_application_leaves_its_account_by_no_other_destination(
+    space: str, settings: ImpersonationSettings
+) -> None:
+    """Its objects name their own namespaces, so those of the tenant's would still be written."""
+    tenants = project(
+        {
+            "destinations": [{"server": SERVER, "namespace": "team-a"}],
+            "destinationServiceAccounts": [rule(SERVER, "team-a")],
+        }
+    )
+
+    def found(namespace: str) -> ActingUser:
+        app = application({"destination": {"server": SERVER, "namespace": namespace}})
+        return acting_user(app, tenants, IN_CLUSTER, settings)
+
+    assert found("team-a").name == "system:serviceaccount:team-a:deployer"
+    assert found(space).name == ""
+    assert "spec.destination" in found(space).problem
+
+
+def test_the_project_counts_for_the_cluster_that_the_destination_has_become() -> None:
+    there = project(
+        {
+            "destinations": [{"name": "staging", "namespace": "shop"}],
+            "destinationServiceAccounts": [rule()],
+        }
+    )
+    assert (
+        acting_user(application(), there, STAGING, ON).name == "system:serviceaccount:shop:deployer"
+    )
+    assert acting_user(application(), there, IN_CLUSTER, ON).problem
+
+
 def test_an_application_without_its_account_is_invalid() -> None:
     registered = RegisteredCluster(cluster=IN_CLUSTER)
     (found,) = problems(application(), project({}), registered, ENFORCING)
