@@ -13,13 +13,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from urllib.parse import urlsplit
 
+import msgspec
 import structlog
 
 from agent.git.failures import CERTIFICATES
 from agent.store.named_config_map import Data, NamedConfigMap
 from agent.subscribers import Subscribers
-from handlers.application.argo_parameters import PARAMETERS
+from handlers.application.argo_parameters import PARAMETERS, unreadable_config_map
 from handlers.application.argo_settings import CONFIG_MAP, ArgoSettings, read_settings
+from handlers.application.unsupported import Unsupported
 from handlers.control_plane.policy import CONFIG_MAP as POLICY
 from handlers.control_plane.policy import ControlPlanePolicy, read_policy
 
@@ -63,7 +65,8 @@ class ArgoSettingsWatch:
 
     An installation without Argo CD has neither.
 
-    `now` holds the current settings of both ConfigMaps.
+    `now` holds the current settings of both ConfigMaps; `argocd-cm` that may not be read holds
+    automated syncs, because it may exclude objects or ask for impersonation.
     """
 
     now: ArgoSettings = field(default_factory=ArgoSettings)
@@ -71,13 +74,14 @@ class ArgoSettingsWatch:
     """Called when the settings have changed."""
     config_maps: tuple[NamedConfigMap, ...] = field(init=False)
     _written: dict[str, Data] = field(default_factory=dict)
+    _refused: dict[str, Unsupported] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.config_maps = tuple(
             NamedConfigMap(
                 name=name,
                 on_data=partial(self._read, name),
-                on_refused=partial(_settings_refused, name),
+                on_refused=partial(self._refuse, name),
             )
             for name in (CONFIG_MAP, PARAMETERS)
         )
@@ -89,7 +93,19 @@ class ArgoSettingsWatch:
 
     def _read(self, name: str, data: Data | None) -> None:
         self._written[name] = data or {}
+        self._refused.pop(name, None)
+        self._decide()
+
+    def _refuse(self, name: str, why: str) -> None:
+        """Go on with what was read last; exclusions that it may have are not known."""
+        harmful = name == CONFIG_MAP
+        self._refused[name] = unreadable_config_map(name, why, harmful=harmful)
+        self._decide()
+
+    def _decide(self) -> None:
         before, settings = self.now, read_settings(self._data(CONFIG_MAP), self._data(PARAMETERS))
+        told = (*settings.unsupported, *self._refused.values())
+        settings = msgspec.structs.replace(settings, unsupported=told)
         if settings == before:
             return
         self.now = settings
@@ -100,10 +116,6 @@ class ArgoSettingsWatch:
 
     def _data(self, name: str) -> Data:
         return self._written.get(name, {})
-
-
-def _settings_refused(name: str, why: str) -> None:
-    log.warning("settings of Argo CD cannot be read", name=name, reason=why)
 
 
 @dataclass(slots=True)

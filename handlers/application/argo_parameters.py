@@ -39,6 +39,16 @@ def unsupported_of(
                 yield Unsupported(field=field, consequence=row.consequence, harmful=row.harmful)
 
 
+def unreadable_config_map(name: str, why: str, *, harmful: bool) -> Unsupported:
+    """Tell of a whole ConfigMap of Argo CD that the agent may not read."""
+    return Unsupported(
+        field=f"the ConfigMap {name}",
+        consequence=f"it cannot be read ({why}), so nobody knows what it asks for",
+        harmful=harmful,
+        until="the agent may list and watch ConfigMaps of its namespace",
+    )
+
+
 def is_word(*words: str) -> Callable[[str], bool]:
     return lambda value: value.strip().lower() in words
 

@@ -1,10 +1,9 @@
 """Argo CD's settings in the ConfigMap `argocd-cm`: which are acted on, and which are not. Pure.
 
-Acted on are `resource.exclusions`, `resource.inclusions`, `cluster.inClusterEnabled`,
-`globalProjects`, the tracking method (`tracking_settings`), ignoreDifferences (`ignore_settings`),
-and scripts of health and actions. A setting whose neglect could make a sync harmful holds automated
-syncs; the others are logged once. Keys of Argo CD's own server (logins, links, its pages) have no
-meaning here. Parameters of its processes stand in another ConfigMap, see `argo_parameters`.
+Acted on are exclusions and inclusions, `cluster.inClusterEnabled`, `globalProjects`, tracking
+(`tracking_settings`), ignoreDifferences (`ignore_settings`), scripts of health and of actions. What
+could make a sync harmful holds automated syncs; the rest is logged once. Keys of Argo CD's server
+(logins, its pages) have no meaning here. Parameters of its processes: `argo_parameters`.
 """
 
 from __future__ import annotations
@@ -204,16 +203,18 @@ def _has_unused(written: str) -> bool:
 
 
 def _compares_more(written: str) -> bool:
-    """Whether the options ask for a comparison of more than is compared in any case."""
+    """Whether the options ask for more than is compared in any case, or for it more often."""
     try:
         document: Any = yaml.safe_load(written)
     except yaml.YAMLError:
         return True
     options = document if isinstance(document, dict) else {}
     status = str(options.get("ignoreResourceStatusField", "all")).lower()
-    return options.get("ignoreAggregatedRoles") is False or status in _STATUS_COMPARED
+    off = {name for name, value in options.items() if value is False}
+    return bool(off & _COMPARED_MORE) or status in _STATUS_COMPARED
 
 
+_COMPARED_MORE = frozenset({"ignoreAggregatedRoles", "ignoreDifferencesOnResourceUpdates"})
 _STATUS_COMPARED = frozenset({"crd", "none", "off", "false"})
 _UNUSED = frozenset({"knownTypeFields"})
 
@@ -233,8 +234,13 @@ ROWS = (
     Row(key=f"{CUSTOMIZATIONS}.knownTypeFields.", consequence="it is not used"),
     Row(
         key="resource.compareoptions",
-        consequence="status is never compared, and rules of aggregated ClusterRoles are left out",
+        consequence="status is never compared, rules of aggregated ClusterRoles are left out,"
+        " and a change of ignored fields alone starts no comparison",
         is_set=_compares_more,
+    ),
+    *(
+        Row(key=f"{noun}.links", consequence="the dashboard does not show these links")
+        for noun in ("application", "project", "resource")
     ),
     Row(
         key="resource.sensitive.mask.annotations",

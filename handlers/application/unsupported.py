@@ -30,11 +30,13 @@ class Unsupported(msgspec.Struct, frozen=True, kw_only=True):
     consequence: str
     harmful: bool = False
     """Whether automated syncs are held until a person acts."""
+    until: str = "it is removed"
+    """What ends the hold."""
 
     @property
     def message(self) -> str:
         message = f"{self.field} is not acted on by this version: {self.consequence}"
-        held = "automated sync is held until it is removed; sync by hand where that is acceptable"
+        held = f"automated sync is held until {self.until}; sync by hand where that is acceptable"
         return f"{message}; {held}" if self.harmful else message
 
 

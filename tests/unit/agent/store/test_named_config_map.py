@@ -75,3 +75,19 @@ def test_settings_hold_of_both_config_maps_and_each_is_warned_of_once() -> None:
     assert [log["field"].split()[0] for log in logs] == ["helm.enable", "hydrator.enabled"]
     assert len(settings.now.unsupported) == 2
     assert len(changes) == 2
+
+
+def test_settings_that_may_not_be_read_hold_automated_syncs_until_they_may() -> None:
+    settings = ArgoSettingsWatch()
+    written, parameters = settings.config_maps
+    listed(written, raw(CONFIG_MAP, **{"cluster.inClusterEnabled": "false"}))
+    written.on_state(WatchState.FORBIDDEN, "no right")
+    parameters.on_state(WatchState.FORBIDDEN, "no right")
+    (held,) = settings.now.harmful
+    assert held.field == "the ConfigMap argocd-cm"
+    assert len(settings.now.unsupported) == 2
+    assert not settings.now.in_cluster_enabled, "what was read last still holds"
+
+    listed(written, raw(CONFIG_MAP))
+    listed(parameters, raw(PARAMETERS))
+    assert settings.now.unsupported == ()

@@ -204,6 +204,7 @@ def test_rules_for_updates_are_read_apart_and_can_be_switched_off() -> None:
         ("ignoreResourceStatusField: none", True),
         ("ignoreResourceStatusField: crd", True),
         ("ignoreAggregatedRoles: false", True),
+        ("ignoreDifferencesOnResourceUpdates: false", True),
     ],
 )
 def test_compare_options_are_told_where_they_ask_for_more(options: str, *, reported: bool) -> None:
@@ -214,6 +215,13 @@ def test_a_bad_pointer_of_the_settings_is_a_problem_with_its_key() -> None:
     settings = read_settings({f"{IGNORE_DIFFERENCES}all": "jsonPointers: [/data, data]"})
     (problem,) = ignore_rules((), settings.ignore_rules).problems
     assert problem.startswith(f"argocd-cm: {IGNORE_DIFFERENCES}all.jsonPointers[1]: 'data'")
+
+
+@pytest.mark.parametrize("noun", ["application", "project", "resource"])
+def test_links_that_no_page_shows_are_told(noun: str) -> None:
+    (told,) = read_settings({f"{noun}.links": "- url: https://x"}).unsupported
+    assert not told.harmful
+    assert told.field == f"{noun}.links of argocd-cm"
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.key)
