@@ -6,6 +6,12 @@ export type SecretKind = "none" | "reference" | "password" | "ssh" | "token";
 /** The page of the dashboard that shows a noun; the noun of the same name stands first on it. */
 type ConnectionPage = "repositories" | "clusters" | "keys";
 
+const OWN_CLUSTER = "https://kubernetes.default.svc";
+
+/** The cluster that an agent runs in is there without an entry, so there is nothing to delete. */
+export const isOwnCluster = (noun: ConnectionNoun, url: string): boolean =>
+  noun === "clusters" && url === OWN_CLUSTER;
+
 export interface NounWords {
   page: ConnectionPage;
   title: string;
