@@ -104,8 +104,8 @@ class ArgoSettingsWatch:
 
     def _decide(self) -> None:
         before, settings = self.now, read_settings(self._data(CONFIG_MAP), self._data(PARAMETERS))
-        told = (*settings.unsupported, *self._refused.values())
-        settings = msgspec.structs.replace(settings, unsupported=told)
+        unsupported = (*settings.unsupported, *self._refused.values())
+        settings = msgspec.structs.replace(settings, unsupported=unsupported)
         if settings == before:
             return
         self.now = settings

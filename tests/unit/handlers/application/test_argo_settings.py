@@ -219,9 +219,9 @@ def test_a_bad_pointer_of_the_settings_is_a_problem_with_its_key() -> None:
 
 @pytest.mark.parametrize("noun", ["application", "project", "resource"])
 def test_links_that_no_page_shows_are_told(noun: str) -> None:
-    (told,) = read_settings({f"{noun}.links": "- url: https://x"}).unsupported
-    assert not told.harmful
-    assert told.field == f"{noun}.links of argocd-cm"
+    (found,) = read_settings({f"{noun}.links": "- url: https://x"}).unsupported
+    assert not found.harmful
+    assert found.field == f"{noun}.links of argocd-cm"
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.key)
