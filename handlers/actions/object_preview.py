@@ -21,6 +21,7 @@ from handlers.comparison.object_difference import written
 from handlers.comparison.owned_fields import parse_fields
 from handlers.manifest import access
 from handlers.manifest.access import Manifest
+from handlers.report.hidden_values import hidden_texts, unrevealed
 from handlers.report.redaction import Redaction
 
 _MOST = 500
@@ -58,13 +59,14 @@ def previewed(
     together = redaction.together()
     before, after = together.manifest(live), together.manifest(change.after or live)
     found = tuple(field_changes(before, after))
+    hidden = hidden_texts(live, redaction) if change.creates else frozenset()
     drift = () if pair is None else _drift(pair, live, change.after or live)
     notes = [*(() if change else ("Nothing would change.",)), *_of_drift(drift, spec)]
     if len(found) > _MOST:
         notes.append(f"{len(found)} fields change; the first {_MOST} are shown.")
     return ChangePreview(
         changes=found[:_MOST],
-        creates=tuple(redaction.manifest(one) for one in change.creates),
+        creates=tuple(unrevealed(redaction.manifest(one), hidden) for one in change.creates),
         drift=drift[:_MOST],
         notes=tuple(notes),
     )

@@ -19,7 +19,7 @@ from bus.redaction import HIDDEN
 _FINGERPRINT = 8
 _SHORTEST = 24
 """Characters; of base64, as in a Secret's data, that is 18 bytes."""
-_MASK = re.compile(r"\(hidden(:[0-9a-f]{8}|, value \d+)?\)")
+MASK = re.compile(r"\(hidden(:[0-9a-f]{8}|, value \d+)?\)")
 
 Path = tuple[str, ...]
 Seen = dict[Path, list[bytes]]
@@ -36,7 +36,7 @@ class Masks:
 
     def of(self, value: object, path: Path) -> str:
         """Mask a whole value; a mask stays as it is."""
-        if isinstance(value, str) and _MASK.fullmatch(value):
+        if isinstance(value, str) and MASK.fullmatch(value):
             return value
         plain = value.encode(errors="surrogatepass") if isinstance(value, str) else _encoded(value)
         digest = self._digest(plain, path)

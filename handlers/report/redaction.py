@@ -25,7 +25,7 @@ from handlers.report.known_secrets import KnownSecrets
 from handlers.report.masks import Masks, Path, Seen
 
 _DEEPEST = 60
-_TOO_DEEP = "(too deep)"
+TOO_DEEP = "(too deep)"
 _SETTINGS = frozenset({"env", "parameters", "extVars", "tlas", "values", "valuesObject", "labels"})
 _BODY = frozenset({"spec", "value", "values"})
 """Members to hide of a `Secret` of another API group."""
@@ -63,7 +63,7 @@ class Redaction:
     def value(self, value: Any, path: Path = (), *, setting: bool = False) -> Any:
         """Redact any JSON value; `setting`: of a map of settings, where random texts are hidden."""
         if len(path) > _DEEPEST:
-            return _TOO_DEEP
+            return TOO_DEEP
         if isinstance(value, str):
             return self._string(value, path, setting=setting)
         if isinstance(value, Mapping):
@@ -193,7 +193,7 @@ class Redaction:
     def _leaves(self, name: str, value: Any, path: Path) -> Any:
         """Keep the shape and hide every scalar but booleans and empty values."""
         if len(path) > _DEEPEST:
-            return _TOO_DEEP
+            return TOO_DEEP
         if isinstance(value, Mapping):
             return {
                 self.text(str(key)): self._plain(it, (*path, str(key)))

@@ -47,7 +47,8 @@ def _member(name: str, value: Any, live: Any, shown: Any, path: str) -> Any:
 def _entry(number: int, edited: Sequence[Any], live: Any, shown: Any) -> tuple[Any, Any]:
     """The live entry that looked like this one, wherever it stood, and how it was shown.
 
-    Of several that look alike and are not, the one of the same place, if none came or went.
+    Of several that look alike and are not, the one of the same place, if none came or went. An
+    entry of another name is another entry, wherever it stands.
     """
     if not (isinstance(live, Sequence) and isinstance(shown, Sequence)):
         return None, None
@@ -62,7 +63,9 @@ def _entry(number: int, edited: Sequence[Any], live: Any, shown: Any) -> tuple[A
     for place, seen in enumerate(shown):
         if _named(seen) and _named(seen) == _named(value):
             return live[place], seen
-    return (live[number], shown[number]) if number < len(live) else (None, None)
+    if number < len(live) and _named(shown[number]) == _named(value):
+        return live[number], shown[number]
+    return None, None
 
 
 def _named(entry: Any) -> str:

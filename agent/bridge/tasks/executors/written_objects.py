@@ -41,6 +41,7 @@ from handlers.application.spec import ApplicationSpec
 from handlers.control_plane.governance import Governance, marked, named
 from handlers.manifest import access
 from handlers.ports import DestinationUnknownError
+from handlers.report.hidden_values import RevealedValueError, check_hidden
 from handlers.report.redaction import Redaction, identity_of
 from handlers.report.restored_objects import UnknownMaskError, restored
 
@@ -197,9 +198,12 @@ class ObjectWriter:
         redaction = self.redaction().within(identity_of(live or manifest))
         before = {"spec": live.get("spec"), "metadata": live.get("metadata")}
         try:
-            body: dict[str, Any] = {**manifest, **restored(_edited(manifest), before, redaction)}
-        except UnknownMaskError as error:
+            edited = _edited(manifest)
+            meant = restored(edited, before, redaction)
+            check_hidden(edited, redaction.value(meant))
+        except (UnknownMaskError, RevealedValueError) as error:
             raise TaskFailedError("invalid", str(error)) from error
+        body: dict[str, Any] = {**manifest, **meant}
         _READERS[access.kind(manifest)](orjson.dumps(body))
         return body
 

@@ -26,6 +26,7 @@ from handlers.actions.object_change import LiveObjectChange
 from handlers.actions.object_preview import previewed, previewed_deletion
 from handlers.control_plane.governance import is_ours
 from handlers.ports import ApplyRefusedError
+from handlers.report.hidden_values import RevealedValueError, check_edit
 from handlers.report.redaction import Redaction
 from handlers.report.restored_objects import UnknownMaskError, restored
 
@@ -138,6 +139,8 @@ def edited(found: TaskObject, patch: Mapping[str, Any], redaction: Redaction) ->
         raise TaskFailedError("invalid", f"the patch is larger than {_LARGEST_PATCH >> 10} KiB")
     try:
         meant = restored(patch, found.manifest, redaction)
-        return found.changed(changes_of(meant))
-    except (UnknownMaskError, ActionError) as error:
+        change = found.changed(changes_of(meant))
+        check_edit(found.manifest, patch, change.after or found.manifest, redaction)
+    except (UnknownMaskError, RevealedValueError, ActionError) as error:
         raise TaskFailedError("invalid", str(error)) from error
+    return change
