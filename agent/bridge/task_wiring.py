@@ -104,12 +104,13 @@ class TaskWiring:
         objects = VisibleObjects(
             clusters=cluster.clusters, governance=governance, settings=settings
         )
+        writer = ObjectWriter(cluster=cluster, governance=governance, redaction=self.redaction)
         return {
             **self._commands(subjects),
-            **self._writes(),
+            **self._writes(writer),
             **self._manifest_reads(subjects, objects),
             **self._object_reads(subjects, objects),
-            **self._live_objects(subjects, objects),
+            **self._live_objects(subjects, objects, writer),
         }
 
     def _commands(self, subjects: TaskSubjects) -> Executors:
@@ -145,9 +146,8 @@ class TaskWiring:
             )
         )
 
-    def _writes(self) -> Executors:
+    def _writes(self, writer: ObjectWriter) -> Executors:
         cluster, governance = self.sources.cluster, self.sources.governance
-        writer = ObjectWriter(cluster=cluster, governance=governance, redaction=self.redaction)
         connections = ConnectionWriter(
             client=cluster.client,
             secrets=cluster.secrets,
@@ -208,9 +208,13 @@ class TaskWiring:
             )
         )
 
-    def _live_objects(self, subjects: TaskSubjects, objects: VisibleObjects) -> Executors:
+    def _live_objects(
+        self, subjects: TaskSubjects, objects: VisibleObjects, writer: ObjectWriter
+    ) -> Executors:
         comparisons, redaction = self.sources.comparisons, self.redaction
-        found = TaskObjects(subjects=subjects, objects=objects, comparisons=comparisons)
+        found = TaskObjects(
+            subjects=subjects, objects=objects, comparisons=comparisons, writer=writer
+        )
         evaluator = ActionEvaluator(
             sandbox=self.sources.sandbox, scripts=lambda: comparisons.settings().action_scripts
         )

@@ -197,6 +197,50 @@ async def test_what_a_person_has_beyond_the_policy_is_neither_edited_nor_deleted
     assert GOVERNED not in (await hostile.agent.app("web"))["metadata"].get("annotations", {})
 
 
+async def test_a_child_application_is_not_deleted_or_changed_as_an_object_of_its_parent(
+    hostile: Hostile,
+) -> None:
+    """Its own tasks judge its objects; a deletion as an object would cascade past that."""
+    agent = hostile.agent
+    object.__setattr__(agent.parts.governance, "control_kinds", frozenset({"Application"}))
+    await allow(agent, namespaces=f"{agent.destination}, {agent.namespace}", override="true")
+    await hostile.link.fake_service.connected(times=2)
+    await person_has(hostile)
+    agent.commit({"parent/web.yaml": application(agent, "web", "web", agent.destination)})
+    await hostile.put_app("parent", "parent", namespace=agent.namespace)
+    await hostile.settled("parent")
+    child = {"group": "argoproj.io", "kind": "Application", "name": "web"}
+    child |= {"namespace": agent.namespace}
+
+    async def done(kind: TaskKind, **more: Any) -> Any:
+        uid = (await agent.app("web"))["metadata"]["uid"]
+        named = child if kind is TaskKind.OBJECT_PREVIEW else {**child, "uid": uid}
+        ended = await hostile.do(kind, "parent", **named, **more)
+        return ended if ended.code not in ("not_found", "conflict") else None
+
+    toggle = {"action": "toggle-auto-sync"}
+    deleted = await eventually(lambda: done(TaskKind.DELETE_OBJECT), what="the answer")
+    toggled = await eventually(lambda: done(TaskKind.RUN_ACTION, **toggle), what="the answer")
+    preview = await eventually(
+        lambda: done(TaskKind.OBJECT_PREVIEW, delete=True), what="the answer"
+    )
+    assert (deleted.code, toggled.code, preview.code) == ("not_allowed",) * 3, (deleted, toggled)
+    assert "gitops app delete" in deleted.message
+    assert "ConfigMap" in toggled.message
+    assert "outside" in toggled.message
+    app = await agent.app("web")
+    assert "deletionTimestamp" not in app["metadata"]
+    assert app["spec"]["syncPolicy"]["automated"].get("enabled") is None
+    await allow(agent, namespaces=f"{agent.namespace}, {agent.destination}, {hostile.victim}")
+    await hostile.link.fake_service.connected(times=3)
+
+    async def changed() -> Any:
+        ended = await done(TaskKind.RUN_ACTION, **toggle)
+        return ended if ended is not None and ended.phase is TaskPhase.SUCCEEDED else None
+
+    assert await eventually(changed, what="the change that the policy permits now")
+
+
 async def test_an_ordered_sync_prunes_nothing_beyond_the_policy(hostile: Hostile) -> None:
     await person_has(hostile)
     await hostile.agent.apply_app("web", "web")

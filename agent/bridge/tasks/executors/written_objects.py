@@ -67,7 +67,7 @@ class ObjectWriter:
 
     async def put(self, task: LinkTask, args: PutArguments, task_context: TaskContext) -> object:
         manifest = self._checked(args.manifest or {}, task)
-        self._check_objects(access.kind(manifest), access.name(manifest))
+        self.check_objects(access.kind(manifest), access.name(manifest))
         live = await self._live(manifest)
         if live is None:
             return await self._create(manifest, task)
@@ -75,7 +75,7 @@ class ObjectWriter:
             return _version_of(live)  # written before the agent was cut off
         if args.create:
             raise TaskFailedError("conflict", f"{task.subject} already exists")
-        self._check_known(live)
+        self.check_known(live)
         preconditions.check(task, live, self.redaction())
         whole = orjson.dumps(self._replaced(manifest, live))
         answer = await self.cluster.client.replace(self._path(manifest), whole)
@@ -96,19 +96,19 @@ class ObjectWriter:
             if task_context.repeated:
                 return {"deleted": True}
             raise
-        self._check_known(live)
+        self.check_known(live)
         if task_context.repeated:  # the finalizer may be set already
             preconditions.check_identity(task, live)
         else:
             preconditions.check(task, live, self.redaction())
         if target.kind == APPLICATION.name:
             if args.cascade:
-                self._check_objects(target.kind, target.name)
+                self.check_objects(target.kind, target.name)
             await self._cascade(path, live, cascade=args.cascade)
         await self.cluster.client.delete(path, uid=access.uid(live))
         return {"deleted": True}
 
-    def _check_objects(self, kind: str, name: str) -> None:
+    def check_objects(self, kind: str, name: str) -> None:
         """Refuse a write of an Application or project with live objects beyond the policy."""
         denials: dict[ResourceKey, str] = {}
         for app in self._affected(kind, name):
@@ -119,7 +119,7 @@ class ObjectWriter:
         if denials:
             raise TaskFailedError("not_allowed", f"{kind} {name} is beyond: {named(denials)}")
 
-    def _check_known(self, live: Mapping[str, Any]) -> None:
+    def check_known(self, live: Mapping[str, Any]) -> None:
         if access.kind(live) == APPLICATION.name:
             key = AppKey(self.cluster.namespace, access.name(live))
             preconditions.check_known(live, self.cluster.applications.get(key))

@@ -53,7 +53,7 @@ class RunActionExecutor:
         found = await self.objects.find(task, args, context)
         found.check_unchanged(args.uid)
         change = await planned(found, args.action, call, self.evaluator)
-        self.objects.check_permitted(found, (found.key, *change.created_keys))
+        self.objects.check_action(found, change.created_keys)
         if context.repeated and change:
             raise cut_off(found)
         created = await write_change(found, change)

@@ -49,12 +49,12 @@ class ObjectPreviewExecutor:
         found = await self.objects.find(task, args, context)
         if args.delete:
             keys = (found.key, *found.owned)
-            self.objects.check_permitted(found, (found.key,))
+            self.objects.check_deletion(found)
             pair = await self.objects.pair(found)
             names = [str(key) for key in keys]
             return previewed_deletion(names, spec=found.app.spec, pair=pair)
         change = await self._change(found, args)
-        self.objects.check_permitted(found, (found.key, *change.created_keys))
+        self.objects.check_action(found, change.created_keys)
         return previewed(
             found.manifest,
             change,
@@ -106,7 +106,7 @@ class DeleteObjectExecutor:
             if context.repeated and getattr(error, "code", "") in ("not_found", 404):
                 return {"deleted": True}
             raise
-        self.objects.check_permitted(found, (found.key,))
+        self.objects.check_deletion(found)
         found.check_unchanged(args.uid)
         try:
             await found.client.delete(

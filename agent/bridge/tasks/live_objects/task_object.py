@@ -13,20 +13,24 @@ import msgspec
 
 from agent.bridge.reporting.object_nodes import VisibleObjects
 from agent.bridge.tasks.executors.task_subjects import TaskSubjects
+from agent.bridge.tasks.executors.written_objects import ObjectWriter
 from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
+from agent.bridge.tasks.task_namespaces import elsewhere
 from agent.kube.client import KubeClient
 from agent.kube.cluster import KubeCluster
 from agent.kube.clusters import Session
 from agent.kube.discovery import object_path
 from bus.identity import ResourceKey
 from bus.link import LinkTask, ObjectArguments
+from bus.link.kinds import APPLICATION
 from handlers.actions.action import ActionChange
 from handlers.actions.object_change import LiveObjectChange, object_change
 from handlers.application.application import Application
 from handlers.application.denials import denials
+from handlers.application.project import DEFAULT_PROJECT
 from handlers.comparison.comparison import ComparedPair
 from handlers.comparison.reader import ComparisonReader
-from handlers.control_plane.governance import named
+from handlers.control_plane.governance import is_ours, named
 from handlers.manifest import access
 from handlers.manifest.access import Manifest
 from handlers.manifest.tracking_method import TrackingMethod
@@ -91,6 +95,8 @@ class TaskObjects:
     subjects: TaskSubjects
     objects: VisibleObjects
     comparisons: ComparisonReader
+    writer: ObjectWriter
+    """Judges changes of Applications, which have objects of their own."""
 
     async def find(self, task: LinkTask, args: ObjectArguments, context: TaskContext) -> TaskObject:
         """Read the object; raises TaskFailedError where it is none of the application's."""
@@ -133,6 +139,41 @@ class TaskObjects:
         }
         if held:
             raise TaskFailedError("not_allowed", f"nothing was changed: {named(held)}")
+
+    def check_action(self, found: TaskObject, created: Iterable[ResourceKey]) -> None:
+        """Raise TaskFailedError where the action may not change the object or create others."""
+        self.check_permitted(found, (found.key, *created))
+        if not is_ours(found.key):
+            return
+        kind, subject = found.key.kind, f"{found.key.namespace}/{found.key.name}"
+        project = access.text(found.manifest, "spec", "project") or DEFAULT_PROJECT.metadata.name
+        if kind != APPLICATION.name:
+            problem = f"{kind} {subject} is changed by its own page or command, and by no action"
+        elif project != found.app.spec.project:
+            problem = (
+                f"Application {subject} is of project {project}, and {found.app.key}, which "
+                f"deploys it, of {found.app.spec.project}: change it on its own page"
+            )
+        else:
+            problem = elsewhere(subject, self.objects.governance.control_namespace)
+        if problem:
+            raise TaskFailedError("not_allowed", problem)
+        self.writer.check_known(found.manifest)
+        self.writer.check_objects(kind, found.key.name)
+
+    def check_deletion(self, found: TaskObject) -> None:
+        """Raise TaskFailedError where the object may not be deleted.
+
+        Applications and AppProjects have a task of their own, with checks of what goes with them.
+        """
+        self.check_permitted(found, (found.key,))
+        ours = next(filter(is_ours, (found.key, *found.owned)), None)
+        if ours is None:
+            return
+        verb = "gitops app delete" if ours.kind == APPLICATION.name else "its own command"
+        text = f"{ours.kind} {ours.name} is deleted by its own page or {verb}"
+        what = "and not as a live object" if ours == found.key else f"and goes with {found.key}"
+        raise TaskFailedError("not_allowed", f"nothing was deleted: {text}, {what}")
 
     async def pair(self, found: TaskObject) -> ComparedPair | None:
         """Find the object beside what Git has of it; None where it is not of Git, or not rendered.
