@@ -189,6 +189,11 @@ class TaskKind(StrEnum):
     def writes(self) -> bool:
         return self.row.writes
 
+    @property
+    def counts_as_write(self) -> bool:
+        """Whether the owner's policy treats it as a write: readOnly, and the budget of a minute."""
+        return self.row.writes or self.row.probes
+
 
 class TaskKindRow(msgspec.Struct, frozen=True, kw_only=True):
     kind: TaskKind
@@ -199,6 +204,8 @@ class TaskKindRow(msgspec.Struct, frozen=True, kw_only=True):
     """Unless a request asks for another one."""
     writes: bool = False
     """Whether it may change something: then it is recorded, and never done twice."""
+    probes: bool = False
+    """Whether its answer depends on values that are hidden, so that it can be used for guesses."""
     streams: bool = False
     """Whether its output comes in chunks beside its result."""
     ends_itself: bool = False
@@ -232,7 +239,9 @@ TASKS: tuple[TaskKindRow, ...] = (
     ),
     TaskKindRow(kind=K.LOGS, arguments=LogsArguments, streams=True),
     TaskKindRow(kind=K.ACTIONS, arguments=ActionsArguments, scope=_OBJECT),
-    TaskKindRow(kind=K.OBJECT_PREVIEW, arguments=ObjectPreviewArguments, scope=_OBJECT),
+    TaskKindRow(
+        kind=K.OBJECT_PREVIEW, arguments=ObjectPreviewArguments, scope=_OBJECT, probes=True
+    ),
     TaskKindRow(kind=K.RUN_ACTION, arguments=RunActionArguments, scope=_OBJECT, writes=True),
     TaskKindRow(kind=K.EDIT_OBJECT, arguments=EditObjectArguments, scope=_OBJECT, writes=True),
     TaskKindRow(kind=K.DELETE_OBJECT, arguments=DeleteObjectArguments, scope=_OBJECT, writes=True),

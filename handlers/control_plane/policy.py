@@ -72,7 +72,7 @@ class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
 
     def refusal(self, kind: TaskKind, namespaces: tuple[str, ...]) -> str:
         """Why a task is refused, naming the rule; empty where it is allowed."""
-        if kind.writes and (reason := self._nothing_written()):
+        if kind.counts_as_write and (reason := self._nothing_written()):
             return reason
         if not ({"*", kind.value} & set(self.kinds)):
             return f"{CONFIG_MAP} does not allow tasks of kind {kind.value}"
@@ -122,7 +122,7 @@ class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
 
     def rate(self, kind: TaskKind) -> int:
         """How many tasks like this one may begin in any minute."""
-        return self.max_per_minute if kind.writes else self.max_reads_per_minute
+        return self.max_per_minute if kind.counts_as_write else self.max_reads_per_minute
 
     def shown(self) -> dict[str, object]:
         """The policy as the agent tells it to the service (`Hello.allowed`)."""

@@ -62,10 +62,10 @@ class OfferAllowance:
 
     def takes(self, priority: TaskPriority, kind: TaskKind) -> bool:
         """Counts it where it does."""
-        if self.begun.get(priority, 0) >= AT_ONCE[priority] or self.left[kind.writes] <= 0:
+        if self.begun.get(priority, 0) >= AT_ONCE[priority] or self.left[kind.counts_as_write] <= 0:
             return False
         self.begun[priority] = self.begun.get(priority, 0) + 1
-        self.left[kind.writes] -= 1
+        self.left[kind.counts_as_write] -= 1
         return True
 
 
@@ -143,7 +143,7 @@ async def _left(connection: AsyncConnection, agent_id: str, now: datetime) -> di
     query = select(tasks.c.kind, func.count()).where(lately).group_by(tasks.c.kind)
     found = allowance(allowed or {})
     for kind, many in (await connection.execute(query)).all():
-        found[TaskKind(kind).writes] -= many
+        found[TaskKind(kind).counts_as_write] -= many
     return found
 
 

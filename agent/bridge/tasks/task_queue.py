@@ -158,7 +158,7 @@ class TaskQueue:
 def _queue_of(task: LinkTask) -> str:
     if task.kind.row.streams:
         return _STREAMS
-    return f"{task.priority}-{'writes' if task.kind.writes else 'reads'}"
+    return f"{task.priority}-{'writes' if task.kind.counts_as_write else 'reads'}"
 
 
 def _failure_of(task: LinkTask, work: asyncio.Task[TaskResult]) -> tuple[TaskPhase, str, str]:

@@ -120,7 +120,8 @@ class TaskRunner:
 
     async def _wait_for_budget(self, running_task: RunningTask) -> None:
         """Wait for the budget; the next progress report says so."""
-        budget = self.writes if running_task.task.kind.writes else self.reads
+        kind = running_task.task.kind
+        budget = self.writes if kind.counts_as_write else self.reads
         running_task.message = f"waits: at most {budget.limit()} such tasks may begin in a minute"
         await budget.acquire(tuple(TaskPriority).index(running_task.task.priority))
         running_task.message = ""

@@ -13,14 +13,22 @@ CLUSTER_ROLE = ResourceKey("rbac.authorization.k8s.io", "ClusterRole", "", "a")
 @pytest.mark.parametrize("kind", TaskKind)
 def test_without_a_config_map_the_control_plane_may_only_look(kind: TaskKind) -> None:
     policy = read_policy(None)
-    assert bool(policy.refusal(kind, ("shop",))) == kind.writes
+    assert bool(policy.refusal(kind, ("shop",))) == kind.counts_as_write
     assert "its owner allows more by making one" in policy.refusal(TaskKind.PUT, ("shop",))
 
 
 @pytest.mark.parametrize("kind", TaskKind)
 def test_read_only_means_that_nothing_is_written(kind: TaskKind) -> None:
     policy = read_policy({"readOnly": "true"})
-    assert bool(policy.refusal(kind, ())) == kind.writes
+    assert bool(policy.refusal(kind, ())) == kind.counts_as_write
+
+
+def test_previews_of_changes_count_as_writes_because_they_answer_guesses() -> None:
+    policy = read_policy({"maxPerMinute": "0"})
+    assert "in any minute" in policy.refusal(TaskKind.OBJECT_PREVIEW, ())
+    assert policy.refusal(TaskKind.LIVE, ()) == ""
+    closed = read_policy({"readOnly": "true"})
+    assert "readOnly" in closed.refusal(TaskKind.OBJECT_PREVIEW, ())
 
 
 def test_only_the_named_kinds_and_namespaces_are_allowed() -> None:
