@@ -100,12 +100,17 @@ def permitted(
     if not kind.namespaced:
         allowed = listed(spec.cluster_resource_whitelist, kind, name)
         return allowed and not denied(spec.cluster_resource_blacklist, kind, name)
-    allow = spec.namespace_resource_whitelist
+    return namespaced_permitted(project, kind, name) and destination_permitted(
+        project, destination, cluster
+    )
+
+
+def namespaced_permitted(project: AppProject, kind: ServedKind, name: str) -> bool:
+    """Whether objects of the namespaced kind are permitted, in whichever namespace that is."""
+    allow = project.spec.namespace_resource_whitelist
     if allow is not None and not listed(allow, kind, name):
         return False
-    if denied(spec.namespace_resource_blacklist, kind, name):
-        return False
-    return destination_permitted(project, destination, cluster)
+    return not denied(project.spec.namespace_resource_blacklist, kind, name)
 
 
 def admits(project: AppProject, app_namespace: str) -> bool:

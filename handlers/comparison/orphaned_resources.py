@@ -3,7 +3,9 @@
 An AppProject asks for them with `orphanedResources`; `warn` makes a condition of them, and `ignore`
 leaves some out, by globs of group and kind, and by name. Only objects without an owner count, and
 not those that Kubernetes makes of itself in every namespace, or of another object without saying
-so: Endpoints of a Service, PersistentVolumeClaims of a StatefulSet, events and leases.
+so: Endpoints of a Service, PersistentVolumeClaims of a StatefulSet, events and leases. Whoever may
+write an Application may name any namespace in it, so only objects that the project permits it are
+looked at.
 """
 
 from __future__ import annotations
@@ -13,7 +15,15 @@ from typing import Any
 
 from bus.identity import ResourceKey
 from handlers.application.address_pattern import matches
-from handlers.application.application import AppProject
+from handlers.application.application import Application, AppProject
+from handlers.application.denials import ProjectKind
+from handlers.application.destination import RegisteredCluster
+from handlers.application.project import (
+    admits,
+    cluster_problem,
+    destination_permitted,
+    namespaced_permitted,
+)
 from handlers.manifest.kinds import GroupKind
 from handlers.ports import LiveObject
 
@@ -43,6 +53,22 @@ def is_monitored(project: AppProject | None) -> bool:
     return project is not None and project.spec.orphaned_resources is not None
 
 
+def looks_at(app: Application, project: AppProject | None, registered: RegisteredCluster) -> bool:
+    """Whether the project asks for orphaned resources, and permits the Application its namespace.
+
+    `registered` is the cluster of the destination.
+    """
+    space = app.spec.destination.namespace
+    if project is None or not is_monitored(project) or not space:
+        return False
+    return (
+        admits(project, app.key.namespace)
+        and not cluster_problem(project, registered)
+        and (not registered.namespaces or space in registered.namespaces)
+        and destination_permitted(project, app.spec.destination, registered.cluster)
+    )
+
+
 def warns(project: AppProject | None) -> bool:
     """Whether orphaned resources are a condition; as in Argo CD not where nothing says so."""
     rules = project.spec.orphaned_resources if project is not None else None
@@ -61,7 +87,7 @@ def orphans(
     An object of an Application that is gone is an orphan.
     """
     rules = project.spec.orphaned_resources if project is not None else None
-    if rules is None:
+    if project is None or rules is None:
         return ()
     here = {one.key: one for one in roots}
     ignored = [one for one in rules.get("ignore") or () if isinstance(one, Mapping)]
@@ -71,10 +97,15 @@ def orphans(
             for key, live in here.items()
             if key not in known
             and not (live.application and exists(live.application))
+            and namespaced_permitted(project, _kind(key), key.name)
             and not _is_made_by_kubernetes(key, here)
             and not any(_ignores(rule, key) for rule in ignored)
         )
     )
+
+
+def _kind(key: ResourceKey) -> ProjectKind:
+    return ProjectKind(key.group, key.kind, namespaced=True)
 
 
 def _is_made_by_kubernetes(key: ResourceKey, here: Collection[ResourceKey]) -> bool:

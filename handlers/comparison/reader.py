@@ -38,7 +38,7 @@ from handlers.comparison.ignored_fields_reader import (
     ruled_pairs,
 )
 from handlers.comparison.normalised_objects import DesiredObjects, desired_of, without_excluded
-from handlers.comparison.orphaned_resources import is_monitored, orphans
+from handlers.comparison.orphaned_resources import looks_at, orphans
 from handlers.control_plane.governance import Governance
 from handlers.manifest.exclusions import exclusion
 from handlers.manifest.manifest_assembly import objects_of
@@ -194,7 +194,7 @@ class ComparisonReader:
         self, app: Application, inputs: ComparisonInput, session: DestinationSession
     ) -> tuple[ResourceKey, ...]:
         project, space = self.apps.project(app.spec.project), app.spec.destination.namespace
-        if not is_monitored(project) or not space:
+        if not looks_at(app, project, session.registered):
             return ()
 
         def exists(identity: str) -> bool:

@@ -19,7 +19,7 @@ from bus.identity import AppKey, ResourceKey
 from handlers.application.application import Application
 from handlers.application.argo_settings import ArgoSettings
 from handlers.application.impersonation import ActingUser, acting_user
-from handlers.comparison.orphaned_resources import is_monitored, orphans
+from handlers.comparison.orphaned_resources import looks_at, orphans
 from handlers.control_plane.governance import Governance
 from handlers.manifest.exclusions import exclusion
 from handlers.manifest.tracking import app_of
@@ -76,7 +76,7 @@ class VisibleObjects:
         """The objects in the namespace that no application has, where the project asks for them."""
         apps, namespace = self.governance.apps, self.governance.control_namespace
         project, session = apps.project(app.spec.project), self.session(app)
-        if not is_monitored(project):
+        if not looks_at(app, project, session.registered):
             return ()
 
         def exists(identity: str) -> bool:

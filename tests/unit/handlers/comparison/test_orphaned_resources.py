@@ -10,10 +10,12 @@ from agent.ingress.watch_asks import asks_of_orphans
 from agent.kube.live_change import LiveChange
 from bus.events import CompareApp
 from bus.identity import ResourceKey
-from handlers.comparison.orphaned_resources import orphans, warns
+from handlers.application.destination import IN_CLUSTER, RegisteredCluster
+from handlers.comparison.orphaned_resources import looks_at, orphans, warns
 from handlers.ports import LiveObject
 from tests.unit.handlers.application.builders import application, project
 
+HERE = RegisteredCluster(cluster=IN_CLUSTER)
 OWN = ResourceKey("", "ConfigMap", "shop", "own")
 
 
@@ -91,6 +93,45 @@ def test_a_claim_of_no_stateful_set_is_orphaned(name: str) -> None:
 )
 def test_a_project_may_ignore_some(rule: Any, left: list[str]) -> None:
     assert names(live("Secret", "a"), live("ConfigMap", "b"), ignore=[rule]) == left
+
+
+PERMITTED = {
+    "orphanedResources": {},
+    "destinations": [{"server": IN_CLUSTER.server, "namespace": "shop"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("rules", "namespace", "registered"),
+    [
+        (PERMITTED, "kube-system", HERE),
+        (PERMITTED, "", HERE),
+        ({**PERMITTED, "destinations": []}, "shop", HERE),
+        (PERMITTED, "shop", RegisteredCluster(cluster=IN_CLUSTER, project="others")),
+        (PERMITTED, "shop", RegisteredCluster(cluster=IN_CLUSTER, namespaces=("web",))),
+        ({**PERMITTED, "orphanedResources": None}, "shop", HERE),
+    ],
+    ids=["denied", "no namespace", "nothing", "of another project", "beyond", "not asked for"],
+)
+def test_a_namespace_that_is_not_permitted_is_not_looked_at(
+    rules: dict[str, Any], namespace: str, registered: RegisteredCluster
+) -> None:
+    there = {"destination": {"server": IN_CLUSTER.server, "namespace": namespace}}
+    assert looks_at(application(), project(PERMITTED), HERE)
+    assert not looks_at(application(there), project(rules), registered)
+
+
+def test_the_namespace_of_an_application_that_the_project_does_not_admit_is_not_looked_at() -> None:
+    tenants = application(metadata={"name": "web", "namespace": "tenant"})
+    assert not looks_at(tenants, project(PERMITTED), HERE)
+
+
+def test_a_kind_that_the_project_denies_is_not_looked_at() -> None:
+    rules = project(
+        {"orphanedResources": {}, "namespaceResourceBlacklist": [{"group": "", "kind": "Secret"}]}
+    )
+    found = orphans(rules, [live("Secret", "a"), live("ConfigMap", "b")], (), lambda _: False)
+    assert [key.kind for key in found] == ["ConfigMap"]
 
 
 @pytest.mark.parametrize(
