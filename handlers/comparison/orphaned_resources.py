@@ -10,7 +10,7 @@ looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from bus.identity import ResourceKey
@@ -98,7 +98,7 @@ def orphans(
             if key not in known
             and not (live.application and exists(live.application))
             and namespaced_permitted(project, _kind(key), key.name)
-            and not _is_made_by_kubernetes(key, here)
+            and not is_made_by_kubernetes(key, here)
             and not any(_ignores(rule, key) for rule in ignored)
         )
     )
@@ -108,7 +108,8 @@ def _kind(key: ResourceKey) -> ProjectKind:
     return ProjectKind(key.group, key.kind, namespaced=True)
 
 
-def _is_made_by_kubernetes(key: ResourceKey, here: Collection[ResourceKey]) -> bool:
+def is_made_by_kubernetes(key: ResourceKey, here: Collection[ResourceKey]) -> bool:
+    """Tell what has no owner though nobody wrote it; `here` are the objects of the namespace."""
     if key in _API_SERVER or (key.group, key.kind, key.name) in _OF_KUBERNETES:
         return True
     if GroupKind(key.group, key.kind) in _NOBODYS:
@@ -116,15 +117,23 @@ def _is_made_by_kubernetes(key: ResourceKey, here: Collection[ResourceKey]) -> b
     if (key.group, key.kind) == ("", "Endpoints"):
         return ResourceKey("", "Service", key.namespace, key.name) in here
     if (key.group, key.kind) == ("", "PersistentVolumeClaim"):
-        claims = (one for one in here if (one.group, one.kind) == ("apps", "StatefulSet"))
-        return any(_is_claim_of(key.name, one.name) for one in claims)
+        sets = _possible_sets(key.name)
+        return any(ResourceKey("apps", "StatefulSet", key.namespace, one) in here for one in sets)
     return False
 
 
-def _is_claim_of(claim: str, stateful_set: str) -> bool:
-    """Tell `<template>-<set>-<number>`, the name that the controller gives."""
-    template, dash, number = claim.rpartition(f"-{stateful_set}-")
-    return bool(template and dash) and number.isascii() and number.isdecimal()
+def _possible_sets(claim: str) -> Iterator[str]:
+    """Name the StatefulSets whose claim it may be: `<template>-<set>-<number>`.
+
+    They are as many as the name has dashes: a namespace may have thousands of claims and of sets.
+    """
+    template, _, number = claim.rpartition("-")
+    if not (number.isascii() and number.isdecimal()):
+        return
+    words = template.split("-")
+    for first in range(1, len(words)):
+        if "-".join(words[:first]):
+            yield "-".join(words[first:])
 
 
 def _ignores(rule: Mapping[str, Any], key: ResourceKey) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from agent.kube.live_change import LiveChange
 from bus.events import CompareApp
 from bus.identity import ResourceKey
 from handlers.application.destination import IN_CLUSTER, RegisteredCluster
-from handlers.comparison.orphaned_resources import looks_at, orphans, warns
+from handlers.comparison.orphaned_resources import is_made_by_kubernetes, looks_at, orphans, warns
 from handlers.ports import LiveObject
 from tests.unit.handlers.application.builders import application, project
 
@@ -70,6 +71,39 @@ def test_a_project_that_does_not_ask_has_no_orphans() -> None:
 )
 def test_what_kubernetes_makes_of_itself_is_not(lives: list[LiveObject]) -> None:
     assert names(*lives) == []
+
+
+@pytest.mark.parametrize(
+    ("stateful", "claim"),
+    [("db", "data-db-0"), ("db-2", "data-db-2-17"), ("a-b", "my-data-a-b-0"), ("db", "a-db-db-1")],
+)
+def test_a_claim_of_a_stateful_set_is_known_whatever_dashes_it_has(
+    stateful: str, claim: str
+) -> None:
+    made = live("StatefulSet", stateful, group="apps", app="other")
+    assert names(made, live("PersistentVolumeClaim", claim)) == []
+
+
+class CountingKeys(dict[ResourceKey, LiveObject]):
+    """Objects by key, that count how often one is looked for and refuse to be walked through."""
+
+    looks = 0
+
+    def __contains__(self, key: object) -> bool:
+        self.looks += 1
+        return super().__contains__(key)
+
+    def __iter__(self) -> Iterator[ResourceKey]:
+        raise AssertionError("each claim would walk through all objects of its namespace")
+
+
+def test_a_claim_costs_as_many_looks_as_its_name_has_dashes() -> None:
+    """Its tenant makes thousands of both; their product would hold up every other tenant."""
+    sets = [live("StatefulSet", f"db{number}", group="apps") for number in range(100)]
+    here = CountingKeys({one.key: one for one in sets})
+    claim = live("PersistentVolumeClaim", "my-data-other-0").key
+    assert not is_made_by_kubernetes(claim, here)
+    assert here.looks == 2
 
 
 @pytest.mark.parametrize("name", ["data-db", "data-db-x", "db-0", "data-other-0"])
