@@ -10,7 +10,8 @@ cannot be understood allows nothing that writes.
     namespaces: shop-*, blog          namespaces they may touch, patterns; `*` is all (default)
     objectKinds: "*, !Secret"         kinds of objects, `Kind` or `Kind.group`; `!` takes one out
     clusterScoped: "true"             objects without a namespace too; false by default
-    override: "true"                  commits the target does not reach, options that weaken
+    override: "true"                  commits the target does not reach, options that weaken, and
+                                      edits of live objects: content that no commit has
     maxPerMinute: "60"                tasks that write, begun in any minute; the rest waits
     maxReadsPerMinute: "600"          tasks that only look, likewise
     readOnly: "true"                  nothing that writes
@@ -107,6 +108,18 @@ class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
         if not self.reaches(key.namespace):
             return f"{CONFIG_MAP} does not name {key.namespace!r} in namespaces"
         return ""
+
+    def edit_problem(self) -> str:
+        """Why no live object may be edited; empty where edits are allowed.
+
+        An edit brings content that no commit has.
+        """
+        if self.override:
+            return ""
+        return (
+            f"an edit of a live object brings content that no commit has, and {CONFIG_MAP} of this"
+            ' cluster does not say `override: "true"`; its owner may add that, or change it in Git'
+        )
 
     def creates_namespace(self, name: str) -> bool:
         """Whether a bare Namespace of this name may be created."""

@@ -145,6 +145,11 @@ async def test_an_object_is_edited_and_deleted_within_what_the_owner_permits(
     login = {**web, "group": "", "kind": "Secret", "name": "login"}
 
     edit = {**web, "patch": {"spec": {"replicas": 4}}}
+    unlike_git = await admin.order("POST", f"{app}/objects/edit", edit)
+    assert unlike_git["code"] == "not_allowed"
+    assert "override" in unlike_git["message"]
+    await allow(agent, override="true")
+    await eventually(lambda: edits(linked_agent, app, edit), what="the policy that allows edits")
     shown = await admin.call("POST", f"{app}/objects/edit/preview", edit)
     assert shown["drift"] == ["spec.replicas"]
     stale = await admin.order("POST", f"{app}/objects/edit", {**edit, "resourceVersion": "1"})
@@ -187,6 +192,13 @@ async def test_an_object_is_edited_and_deleted_within_what_the_owner_permits(
     refused = await admin.order("POST", f"{app}/objects/delete", stranger)
     assert refused["code"] == "not_found"
     assert await agent.get("serviceaccounts/default") is not None
+
+
+async def edits(linked_agent: LinkedAgent, app: str, body: dict[str, Any]) -> Any:
+    """Whether edits are allowed: of the version 1 there is no object."""
+    asked = {**body, "resourceVersion": "1"}
+    ended = await linked_agent.admin.order("POST", f"{app}/objects/edit", asked)
+    return ended["code"] == "conflict"
 
 
 async def refusal(linked_agent: LinkedAgent, app: str, body: dict[str, str]) -> Any:

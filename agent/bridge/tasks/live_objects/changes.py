@@ -65,6 +65,7 @@ class ObjectPreviewExecutor:
 
     async def _change(self, found: TaskObject, args: ObjectPreviewArguments) -> LiveObjectChange:
         if args.patch:
+            self.objects.check_edit(found)
             return edited(found, args.patch, self.redaction())
         call = ActionCall(now=datetime.now(UTC), params=args.params)
         return await planned(found, args.action, call, self.evaluator)
@@ -79,7 +80,7 @@ class EditObjectExecutor:
         self, task: LinkTask, args: EditObjectArguments, context: TaskContext
     ) -> object:
         found = await self.objects.find(task, args, context)
-        self.objects.check_permitted(found, (found.key,))
+        self.objects.check_edit(found)
         if not context.repeated:
             found.check_unchanged(args.uid, args.resource_version)
         change = edited(found, args.patch, self.redaction())

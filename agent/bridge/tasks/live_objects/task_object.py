@@ -140,6 +140,12 @@ class TaskObjects:
         if held:
             raise TaskFailedError("not_allowed", f"nothing was changed: {named(held)}")
 
+    def check_edit(self, found: TaskObject) -> None:
+        """Raise TaskFailedError where the object may not get content that no commit has."""
+        if problem := self.objects.governance.policy().edit_problem():
+            raise TaskFailedError("not_allowed", f"{found.key} was not edited: {problem}")
+        self.check_permitted(found, (found.key,))
+
     def check_action(self, found: TaskObject, created: Iterable[ResourceKey]) -> None:
         """Raise TaskFailedError where the action may not change the object or create others."""
         self.check_permitted(found, (found.key, *created))

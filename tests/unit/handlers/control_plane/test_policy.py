@@ -39,6 +39,13 @@ def test_only_the_named_kinds_and_namespaces_are_allowed() -> None:
     assert "namespace (cluster)" in policy.refusal(TaskKind.SYNC, ("",))
 
 
+def test_an_edit_of_a_live_object_needs_override() -> None:
+    """A policy that was written before there were edits permits none."""
+    assert '`override: "true"`' in read_policy({"namespaces": "shop-*"}).edit_problem()
+    assert '`override: "true"`' in read_policy(None).edit_problem()
+    assert read_policy({"override": "true"}).edit_problem() == ""
+
+
 @pytest.mark.parametrize(
     "data",
     [
