@@ -18,6 +18,7 @@ from handlers.control_plane.governance import is_ours, marked
 from handlers.manifest import access
 from handlers.manifest.access import Manifest
 from handlers.manifest.tracking import TRACKING_ID
+from handlers.manifest.tracking_method import INSTALLATION_ID
 
 _IDENTITY = ("apiVersion", "kind")
 _METADATA = frozenset(
@@ -92,7 +93,7 @@ def _check_identity(patch: Mapping[str, Any], tracking_label: str) -> None:
             raise ActionError(f"the change replaces {name} as a whole; expected single fields")
     touched = [name for name in _IDENTITY if name in patch]
     touched += sorted(_METADATA & metadata.keys())
-    touched += [TRACKING_ID] if TRACKING_ID in annotations else []
+    touched += [name for name in (TRACKING_ID, INSTALLATION_ID) if name in annotations]
     touched += [tracking_label] if tracking_label in labels else []
     if touched:
         raise ActionError(f"the change touches {touched[0]}, which no action or edit may change")

@@ -59,6 +59,12 @@ class Tracking(msgspec.Struct, frozen=True, kw_only=True):
             return ""
         return f"{self.method} {label} {self.installation_id}"
 
+    @property
+    def binding_label(self) -> str:
+        """The label that says, or may say, whose an object is; empty where none does."""
+        by_annotation = self.method is TrackingMethod.ANNOTATION
+        return "" if by_annotation and not self._reads_labels else self.label_key
+
     def problem(self, identity: str) -> str:
         """Say why objects cannot be marked as this application's; empty where they can."""
         if self.method is not TrackingMethod.LABEL or len(identity) <= LONGEST_LABEL:

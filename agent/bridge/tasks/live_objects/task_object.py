@@ -33,7 +33,6 @@ from handlers.comparison.reader import ComparisonReader
 from handlers.control_plane.governance import is_ours, named
 from handlers.manifest import access
 from handlers.manifest.access import Manifest
-from handlers.manifest.tracking_method import TrackingMethod
 from handlers.ports import ApplyRefusedError, ClusterWriter
 
 
@@ -115,14 +114,12 @@ class TaskObjects:
             text = f"{key} was created again a moment ago: try again"
             raise TaskFailedError("conflict", text)
         parents = {name: one.parents for name, one in nodes.items()}
-        tracking = self.objects.settings().tracking
-        is_annotation = tracking.method is TrackingMethod.ANNOTATION
         return TaskObject(
             app=app,
             session=session,
             client=self.objects.client_as(app),
             writer=self.objects.writer_as(app),
-            tracking_label="" if is_annotation else tracking.label_key,
+            tracking_label=self.objects.settings().tracking.binding_label,
             key=key,
             path=path,
             manifest=manifest,

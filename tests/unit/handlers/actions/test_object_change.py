@@ -55,6 +55,7 @@ def test_patches_follow_each_other() -> None:
         {"metadata": {"annotations": None}},
         {"metadata": {"labels": None}},
         {"metadata": {"annotations": {"argocd.argoproj.io/tracking-id": "other:/Pod:a/b"}}},
+        {"metadata": {"annotations": {"argocd.argoproj.io/installation-id": "other"}}},
     ],
     ids=str,
 )

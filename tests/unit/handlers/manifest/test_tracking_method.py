@@ -157,3 +157,19 @@ def test_the_fingerprint_tells_what_is_written() -> None:
     assert ANNOTATION.fingerprint == CHOSEN.fingerprint == ""
     others = (LABEL, BOTH, Tracking(installation_id="one"), Tracking(installation_id="two"))
     assert len({one.fingerprint for one in others}) == len(others)
+
+
+@pytest.mark.parametrize(
+    ("tracking", "label"),
+    [
+        (ANNOTATION, ""),
+        (CHOSEN, INSTANCE_LABEL),
+        (LABEL, INSTANCE_LABEL),
+        (BOTH, INSTANCE_LABEL),
+        (Tracking(is_chosen=True, installation_id="one"), ""),
+        (Tracking(method=TrackingMethod.LABEL, label_key="mine"), "mine"),
+    ],
+)
+def test_a_label_binds_wherever_it_is_read_or_written(tracking: Tracking, label: str) -> None:
+    """Whoever removes it would take the object out of its application."""
+    assert tracking.binding_label == label
