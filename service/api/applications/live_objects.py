@@ -162,7 +162,7 @@ async def preview_edit(call: ApiCall, params: EditRequest) -> ObjectPreview:
 
 
 async def edit_object(call: ApiCall, params: EditRequest) -> TaskReceipt:
-    """Edit one live object by a JSON merge patch."""
+    """Change one live object by a JSON merge patch."""
     row = await apps.find(call, call.id, EDIT)
     _check_edit(params)
     change = EditObjectArguments(

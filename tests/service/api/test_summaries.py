@@ -11,7 +11,7 @@ from service.http.endpoint import Endpoint
 
 VERBS = re.compile(
     r"(List|Get|Create|Change|Replace|Delete|Begin|End|Sync|Refresh|Terminate|Roll|Preview|Stream"
-    r"|Cancel|Rebuild|Accept|Approve|Reject|Revoke|Retry|Export|Verify) "
+    r"|Cancel|Rebuild|Accept|Approve|Reject|Revoke|Retry|Export|Verify|Run) "
 )
 NOUNS = {
     "/login": "session",
