@@ -20,6 +20,7 @@ from bus.link import (
     EditObjectArguments,
     LinkTask,
     ObjectPreviewArguments,
+    TaskPhase,
 )
 from handlers.actions.action import ActionCall, ActionError, changes_of
 from handlers.actions.object_change import LiveObjectChange
@@ -107,6 +108,8 @@ class DeleteObjectExecutor:
             if context.repeated and getattr(error, "code", "") in ("not_found", 404):
                 return {"deleted": True}
             raise
+        if context.repeated and was_deleted(found, args.uid):
+            return {"deleted": True}
         self.objects.check_deletion(found)
         found.check_unchanged(args.uid)
         try:
@@ -121,6 +124,21 @@ class DeleteObjectExecutor:
         except ApplyRefusedError as error:
             raise found.explained(error) from None
         return {"deleted": True}
+
+
+def was_deleted(found: TaskObject, uid: str) -> bool:
+    """Whether a deletion that was cut off is done, and `found` is the successor of its object.
+
+    Raises TaskFailedError where the task named no UID: self-heal may have created the object again,
+    and nobody ordered to delete that one.
+    """
+    if uid:
+        return uid != found.uid
+    text = (
+        f"the agent was restarted while it deleted {found.key}, and the task names no uid: what is"
+        " there now may have been created since; look at it, then repeat"
+    )
+    raise TaskFailedError("failed", text, phase=TaskPhase.UNKNOWN)
 
 
 def edited(found: TaskObject, patch: Mapping[str, Any], redaction: Redaction) -> LiveObjectChange:
