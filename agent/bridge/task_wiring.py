@@ -213,7 +213,11 @@ class TaskWiring:
     ) -> Executors:
         comparisons, redaction = self.sources.comparisons, self.redaction
         found = TaskObjects(
-            subjects=subjects, objects=objects, comparisons=comparisons, writer=writer
+            subjects=subjects,
+            objects=objects,
+            comparisons=comparisons,
+            redaction=redaction,
+            writer=writer,
         )
         evaluator = ActionEvaluator(
             sandbox=self.sources.sandbox, scripts=lambda: comparisons.settings().action_scripts

@@ -7,7 +7,7 @@ still. Only places are compared, never texts: no refusal says whether a guess of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -60,9 +60,20 @@ def hidden_texts(live: Any, redaction: Redaction) -> frozenset[str]:
     return frozenset(it for it in _texts(live, redaction.value(live)) if len(it) >= _SHORTEST)
 
 
+def quoted(message: str, hidden: Collection[str]) -> str:
+    """Return the refusal of an object without its hidden texts, which it may quote.
+
+    After the first line follows a comparison, with values in pieces: it is left out as a whole.
+    """
+    first, _, rest = message.partition("\n")
+    if not (hidden and rest):
+        return without(message, hidden)
+    return f"{without(first, hidden)} (the rest quotes the object, which has hidden values)"
+
+
 def without(text: str, hidden: Iterable[str]) -> str:
     """Mask hidden texts in a message, plain and as they are quoted in one."""
-    forms = {form for one in hidden for form in (one, msgspec.json.encode(one).decode()[1:-1])}
+    forms = {form for one in hidden for form in _forms(one)}
     for form in sorted(forms, key=len, reverse=True):
         text = text.replace(form, HIDDEN)
     return text
@@ -75,6 +86,13 @@ def unrevealed(value: Any, hidden: frozenset[str]) -> Any:
     if isinstance(value, list | tuple):
         return [unrevealed(it, hidden) for it in value]
     return HIDDEN if isinstance(value, str) and value in hidden else value
+
+
+def _forms(text: str) -> Iterator[str]:
+    """A text as it stands, in JSON, and in the JSON of an API server."""
+    written = msgspec.json.encode(text).decode()[1:-1]
+    yield from (text, written)
+    yield written.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _is_hidden(expected: str, shown: Any) -> bool:

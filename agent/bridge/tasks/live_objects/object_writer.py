@@ -47,7 +47,7 @@ async def write_change(found: TaskObject, change: LiveObjectChange) -> tuple[Res
             created.append(access.key(await _create(found, manifest)))
             done.append(f"{created[-1]} was created")
     except ApplyRefusedError as refused:
-        error = found.explained(refused)
+        error = found.explained(refused, change.after, *change.creates)
         if not done:
             raise error from None
         text = f"only a part was done ({'; '.join(done)}), then: {error.message}"

@@ -6,7 +6,7 @@ project and policy deny to a sync over the link is denied to every change of a s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -34,6 +34,8 @@ from handlers.control_plane.governance import is_ours, named
 from handlers.manifest import access
 from handlers.manifest.access import Manifest
 from handlers.ports import ApplyRefusedError, ClusterWriter
+from handlers.report.hidden_values import hidden_texts, quoted
+from handlers.report.redaction import Redaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,7 @@ class TaskObject:
     """As the account that the project names: all writes are made by it."""
     writer: ClusterWriter
     """Likewise."""
+    redaction: Redaction
     tracking_label: str
     """The label that says which application an object belongs to; empty where none does."""
     key: ResourceKey
@@ -58,11 +61,19 @@ class TaskObject:
     def uid(self) -> str:
         return access.uid(self.manifest)
 
-    def explained(self, error: ApplyRefusedError) -> ApplyRefusedError:
-        """Say what right a refused write lacks."""
+    def explained(self, error: ApplyRefusedError, *written: Manifest) -> ApplyRefusedError:
+        """Say what right a refused write lacks, and no hidden value of the object as it was.
+
+        Nor one of `written`: what the server was sent.
+        """
+        hidden: set[str] = set()
+        for manifest in (self.manifest, *written):
+            hidden |= hidden_texts(manifest, self.redaction)
+        message = quoted(error.message, hidden)
+        discreet = type(error)(message, code=error.code, permanent=error.permanent)
         if not isinstance(self.writer, KubeCluster):
-            return error
-        return self.writer.explained(error, self.manifest)
+            return discreet
+        return self.writer.explained(discreet, self.manifest)
 
     def changed(self, changes: Iterable[ActionChange]) -> LiveObjectChange:
         """Check the changes of an action or an edit; raises ActionError."""
@@ -94,6 +105,7 @@ class TaskObjects:
     subjects: TaskSubjects
     objects: VisibleObjects
     comparisons: ComparisonReader
+    redaction: Callable[[], Redaction]
     writer: ObjectWriter
     """Judges changes of Applications, which have objects of their own."""
 
@@ -120,6 +132,7 @@ class TaskObjects:
             client=self.objects.client_as(app),
             writer=self.objects.writer_as(app),
             tracking_label=self.objects.settings().tracking.binding_label,
+            redaction=self.redaction(),
             key=key,
             path=path,
             manifest=manifest,

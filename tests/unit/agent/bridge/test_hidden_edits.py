@@ -10,7 +10,9 @@ from agent.bridge.tasks.executors.written_objects import ObjectWriter
 from agent.bridge.tasks.live_objects.changes import edited
 from agent.bridge.tasks.live_objects.task_object import TaskObject
 from agent.bridge.tasks.task_context import TaskFailedError
+from agent.kube.errors import ConflictError
 from handlers.manifest import access
+from handlers.ports import ApplyRefusedError
 from handlers.report.known_secrets import KnownSecrets
 from handlers.report.redaction import Redaction
 
@@ -33,6 +35,7 @@ def found(manifest: dict[str, Any]) -> TaskObject:
         session=NONE,
         client=NONE,
         writer=NONE,
+        redaction=GATE,
         tracking_label="",
         key=access.key(manifest),
         path="",
@@ -57,6 +60,22 @@ def test_an_edit_beside_a_hidden_value_is_made() -> None:
     patch = {"spec": deployment("--password", MASK, "--verbose")["spec"]}
     after = edited(found(LIVE), patch, GATE).after
     assert after == deployment("--password", "correcthorse", "--verbose")
+
+
+def test_a_refused_write_quotes_no_hidden_value() -> None:
+    written = deployment("--password", "of-the-<patch>")
+    text = r'args: Invalid value: ["correcthorse", "of-the-\u003cpatch\u003e", "--password"]: no'
+    refused = ConflictError(text, code=409, permanent=False)
+    error = found(LIVE).explained(refused, written)
+    assert error.message == 'args: Invalid value: ["(hidden)", "(hidden)", "--password"]: no'
+    assert (type(error), error.code, error.permanent) == (ConflictError, 409, False)
+
+
+def test_a_refusal_that_compares_the_object_is_cut_where_values_are_hidden() -> None:
+    refused = ApplyRefusedError("spec: Forbidden: a\n  - correct\n  + horse", code=422)
+    assert "horse" not in found(LIVE).explained(refused).message
+    assert "spec: Forbidden: a (the rest quotes" in found(LIVE).explained(refused).message
+    assert found(deployment("-v")).explained(refused).message == refused.message
 
 
 def application(name: str, value: str) -> dict[str, Any]:
