@@ -93,7 +93,11 @@ def _step(parts: AgentDependencies, git: CountedGit, clock: SystemClock) -> Step
         comparisons=comparisons,
         starter=OperationStarter(apps=apps, comparisons=comparisons, git=git, clock=clock),
         planner=OperationPlanner(
-            apps=apps, clusters=parts.clusters, governance=parts.governance, clock=clock
+            apps=apps,
+            clusters=parts.clusters,
+            governance=parts.governance,
+            clock=clock,
+            settings=lambda: parts.argo_settings.now,
         ),
         applier=Applier(governance=parts.governance),
         clock=clock,

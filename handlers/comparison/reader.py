@@ -22,6 +22,7 @@ from handlers.application.deployed_cluster import replacement
 from handlers.application.desired_source import pinned_source
 from handlers.application.ignore_rules import IgnoreRules, ObjectRules, ignore_rules
 from handlers.application.impersonation import unused_accounts
+from handlers.application.namespace_marks import left_out_marks
 from handlers.application.policy import namespace_differs, sync_options_of_app
 from handlers.comparison.application_writer import application_writer
 from handlers.comparison.comparison import (
@@ -118,7 +119,11 @@ class ComparisonReader:
         problems = (*self._rules(app).problems, *failed)
         settings = self.settings()
         project = self.apps.project(app.spec.project)
-        held = (*settings.harmful, *unused_accounts(project, settings.impersonation))
+        held = (
+            *settings.harmful,
+            *unused_accounts(project, settings.impersonation),
+            *left_out_marks(app, settings.tracking),
+        )
         return replace(
             comparison,
             held_by_settings=held,

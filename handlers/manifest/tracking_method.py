@@ -17,7 +17,7 @@ owns it, and never on a CustomResourceDefinition, which carries no mark.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -116,6 +116,11 @@ class Tracking(msgspec.Struct, frozen=True, kw_only=True):
         tracked = TrackingId.parse(annotations.get(TRACKING_ID, ""))
         label = labels.get(self.label_key, "") if self._reads_labels else ""
         return tuple(one for one in (tracked.app if tracked else "", label) if one)
+
+    def marks(self, keys: Iterable[str]) -> tuple[str, ...]:
+        """Find those keys of labels and annotations that say whose an object is."""
+        own = _MARKS | {self.label_key} if self._reads_labels else _MARKS
+        return tuple(one for one in keys if one in own)
 
     @property
     def _reads_labels(self) -> bool:

@@ -5,7 +5,8 @@ It comes before everything else, and is not tracked, so it is neither compared n
 are listed, so that we own these alone: a key that is taken off the list goes, and what others wrote
 stays, also where it conflicts. A Namespace that is part of an application has its metadata in Git
 and is left alone. Who may create a Namespace may not lower its Pod security: labels of that domain
-need a project that permits Namespaces.
+need a project that permits Namespaces. Nor may he give it to another application: marks of tracking
+are left out.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ import msgspec
 from bus.identity import ResourceKey
 from bus.status import ResultStatus
 from handlers.application.application import Application
+from handlers.application.namespace_marks import without_marks
 from handlers.application.policy import namespace_metadata
 from handlers.application.spec import ManagedNamespaceMetadata
 from handlers.application.status import ResourceResult
 from handlers.comparison.comparison import Comparison
 from handlers.manifest.access import Manifest
 from handlers.manifest.options import SyncOptions
+from handlers.manifest.tracking_method import Tracking
 from handlers.ports import LiveObject, LiveState
 from handlers.sync.operation_results import result
 from handlers.sync.sync_plan import SyncAction, SyncPhase, SyncTask
@@ -52,14 +55,21 @@ def sets_pod_security(metadata: ManagedNamespaceMetadata) -> bool:
 
 
 def destination_namespace(
-    app: Application, options: SyncOptions, live: LiveState, *, may_write: bool, denied: str = ""
+    app: Application,
+    options: SyncOptions,
+    live: LiveState,
+    *,
+    may_write: bool,
+    tracking: Tracking,
+    denied: str = "",
 ) -> DestinationNamespace:
     name = app.spec.destination.namespace
+    listed = namespace_metadata(app, options)
     return DestinationNamespace(
         name=name,
         live=live.get(namespace_key(name)),
         may_write=may_write,
-        metadata=namespace_metadata(app, options),
+        metadata=without_marks(listed, tracking) if listed is not None else None,
         denied=denied,
     )
 

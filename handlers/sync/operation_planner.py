@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from bus.identity import ResourceKey
+from handlers.application.argo_settings import ArgoSettings
 from handlers.application.deletion_approval import approved_since, remedy
 from handlers.application.denials import denials
 from handlers.application.policy import namespace_metadata
@@ -42,6 +43,7 @@ class OperationPlanner:
     clusters: Clusters
     governance: Governance
     clock: Clock
+    settings: Callable[[], ArgoSettings] = ArgoSettings
 
     def look(self, run: StepRun) -> tuple[StepRun, OperationView]:
         """Return the view, and the run with the results that are known without an act.
@@ -99,7 +101,10 @@ class OperationPlanner:
         space = run.app.spec.destination.namespace
         may = self.governance.creates_namespace(run.app, run.state.operation, space)
         denied = self._denied_metadata(run) if may else ""
-        return destination_namespace(run.app, run.options, live, may_write=may, denied=denied)
+        tracking = self.settings().tracking
+        return destination_namespace(
+            run.app, run.options, live, may_write=may, tracking=tracking, denied=denied
+        )
 
     def _denied_metadata(self, run: StepRun) -> str:
         """Why labels and annotations of the Namespace may not be written; empty where they may."""

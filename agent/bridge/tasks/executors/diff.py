@@ -93,7 +93,8 @@ class DiffExecutor:
         whole = comparison.denying(governance.control_plane_denials(app, touched))
         options = options_of(app, _operation(args)) if args.options else options_of(app)
         may = governance.may_create_namespace(app, app.spec.destination.namespace)
-        space = destination_namespace(app, options, live, may_write=may)
+        tracking = self.objects.settings().tracking
+        space = destination_namespace(app, options, live, may_write=may, tracking=tracking)
         return intents(whole, args, options, space)
 
 

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
 
+from bus.identity import ResourceKey
+from handlers.application.namespace_marks import left_out_marks
 from handlers.application.policy import namespace_differs, namespace_metadata, sync_options_of_app
 from handlers.application.spec import ManagedNamespaceMetadata
 from handlers.manifest.options import parse_sync_options
-from handlers.manifest.tracking import stamp
+from handlers.manifest.tracking import TRACKING_ID, stamp
+from handlers.manifest.tracking_method import (
+    INSTALLATION_ID,
+    INSTANCE_LABEL,
+    Tracking,
+    TrackingMethod,
+)
 from handlers.ports import LiveObject
 from handlers.sync.destination_namespace import (
     DestinationNamespace,
+    destination_namespace,
     namespace_key,
     namespace_task,
     namespace_work,
@@ -117,6 +126,49 @@ def test_metadata_that_is_denied_fails_the_sync_before_anything_is_written() -> 
 def test_what_others_hold_of_the_namespace_stays_theirs() -> None:
     (task,) = namespace_task(space(live=namespace(), metadata=WANTED), SEEN, CREATING)
     assert task.yields
+
+
+ID = "platform:/Namespace:shop/shop"
+OF_ANOTHER: dict[str, Any] = {
+    "labels": {INSTANCE_LABEL: "platform", "mine": "platform", "team": "shop"},
+    "annotations": {TRACKING_ID: ID, INSTALLATION_ID: "here", "owner": "ann"},
+}
+
+
+class NoNamespace:
+    """The part of a LiveState that finds no object."""
+
+    def get(self, key: ResourceKey) -> None:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("tracking", "labels"),
+    [
+        (Tracking(method=TrackingMethod.LABEL), {"mine", "team"}),
+        (Tracking(method=TrackingMethod.LABEL, label_key="mine"), {INSTANCE_LABEL, "team"}),
+        (Tracking(method=TrackingMethod.BOTH, is_chosen=True), {"mine", "team"}),
+        (Tracking(installation_id="here"), {INSTANCE_LABEL, "mine", "team"}),
+    ],
+    ids=["label", "label key", "both", "annotation"],
+)
+def test_nobody_gives_the_namespace_to_another_application(
+    tracking: Tracking, labels: set[str]
+) -> None:
+    options = ["CreateNamespace=true"]
+    policy = {"syncOptions": options, "managedNamespaceMetadata": OF_ANOTHER}
+    app = application({"syncPolicy": policy, "destination": {"namespace": "shop"}})
+    found = destination_namespace(
+        app, CREATING, cast("Any", NoNamespace()), may_write=True, tracking=tracking
+    )
+    (task,) = namespace_task(found, SEEN, CREATING)
+    metadata = task.manifest["metadata"]
+    assert (metadata["labels"].keys(), metadata["annotations"]) == (labels, {"owner": "ann"})
+
+    messages = " ".join(one.message for one in left_out_marks(app, tracking))
+    left_out = {*OF_ANOTHER["labels"], *OF_ANOTHER["annotations"]} - labels - {"owner"}
+    assert all(key in messages for key in left_out)
+    assert len(list(left_out_marks(app, tracking))) == len(left_out)
 
 
 @pytest.mark.parametrize(
