@@ -1,11 +1,13 @@
 """ConnectionProjects follows which repositories and clusters belong to which AppProject.
 
 A Secret that came over the link adds nothing to a project: what a project permits is decided in the
-cluster. Neither does one that cannot be read, or whose address could be read as a pattern.
+cluster. Neither does one that cannot be read, or whose address could be read as a pattern. Earlier
+versions did not mark what they made for the link, so a name such as they gave counts as the mark.
 """
 
 from __future__ import annotations
 
+import re
 from functools import reduce
 from operator import add
 
@@ -17,6 +19,8 @@ from bus.repository_url import RepositoryUrl, RepositoryUrlError
 from handlers.application.project_connections import ProjectConnections, of_cluster, of_repository
 
 _PATTERN = frozenset("*?[]{}!\\")
+_MADE_OVER_LINK = re.compile(rf"(?:{REPOSITORY.secret_type}|{CLUSTER.secret_type})-[a-z2-7]{{16}}")
+"""The name that a put over the link gives: the type, and `token_of` what it identifies."""
 _NOTHING = ProjectConnections()
 
 
@@ -35,13 +39,18 @@ class ConnectionProjects:
         """Note a Secret that came, changed or went."""
         before = self._known.pop(secret.name, None)
         project = secret.data.get("project", "").strip()
-        addition = _addition(secret) if present and project and not secret.governed else _NOTHING
+        counts = present and project and not _is_of_link(secret)
+        addition = _addition(secret) if counts else _NOTHING
         after = (project, addition) if addition != _NOTHING else None
         if after is not None:
             self._known[secret.name] = after
         if before != after:
             for name in {one[0] for one in (before, after) if one is not None}:
                 self.changes.notify(name)
+
+
+def _is_of_link(secret: Secret) -> bool:
+    return secret.governed or _MADE_OVER_LINK.fullmatch(secret.name) is not None
 
 
 def _addition(secret: Secret) -> ProjectConnections:

@@ -83,7 +83,7 @@ class ConnectionWriter:
             self.clusters().check_server(identity.address)
         credential = await self._credential(args, identity)
         known = self._known(identity)
-        name = known or f"{TYPES[args.kind]}-{token_of(identity.text)}"
+        name = known or name_of(identity)
         live = await self._live(name)
         if live is None:
             if is_cluster:
@@ -92,7 +92,7 @@ class ConnectionWriter:
             body = _secret(name, identity, written({}, args, identity, credential))
             await self.client.create(self._secrets, orjson.dumps(marked(body)))
         else:
-            body = _changed(live, args, identity, credential)
+            body = changed(live, args, identity, credential)
             await self.client.replace(f"{self._secrets}/{name}", orjson.dumps(body))
         return {"namespace": self.namespace, "name": name}
 
@@ -181,6 +181,11 @@ class ConnectionWriter:
         return secrets_path(self.namespace)
 
 
+def name_of(identity: ConnectionIdentity) -> str:
+    """Name the Secret that is made for a connection over the link."""
+    return f"{TYPES[identity.kind]}-{token_of(identity.text)}"
+
+
 def _check_usable(secret: Mapping[str, Any], identity: ConnectionIdentity) -> None:
     name = access.name(secret)
     if CREDENTIAL.value(access.labels(secret)) != "true":
@@ -195,13 +200,17 @@ def _check_usable(secret: Mapping[str, Any], identity: ConnectionIdentity) -> No
         raise TaskFailedError("not_allowed", text)
 
 
-def _changed(
+def changed(
     live: dict[str, Any],
     args: PutArguments,
     identity: ConnectionIdentity,
     credential: Mapping[str, str],
 ) -> dict[str, Any]:
-    """The changed Secret, with the resourceVersion that was read. Raises TaskFailedError."""
+    """The changed Secret, with the resourceVersion that was read. Raises TaskFailedError.
+
+    One that an earlier version made gets its mark. A cluster's does not: the mark would let the
+    link replace its login and delete it.
+    """
     values = _decoded(live)
     if not identity.matches(access.labels(live), values):
         text = f"Secret {access.name(live)} describes another connection: delete or rename it first"
@@ -209,7 +218,9 @@ def _changed(
     if credential and identity.kind == CLUSTER.name:
         check_login_replaceable(values, over_link=GOVERNED in access.annotations(live))
     data = written(values, args, identity, credential)
-    return {**live, "data": _encoded(data)}
+    body = {**live, "data": _encoded(data)}
+    was_made_here = access.name(live) == name_of(identity) and identity.kind != CLUSTER.name
+    return marked(body) if was_made_here else body
 
 
 def _secret(name: str, identity: ConnectionIdentity, data: Mapping[str, str]) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from agent.bridge.tasks.executors.connection_secret import ConnectionIdentity
+from agent.bridge.tasks.executors.connections import name_of
 from agent.git.credentials import SECRET_TYPE, Secret
 from agent.store.connection_projects import ConnectionProjects
 from agent.store.projects import Projects
@@ -13,6 +15,9 @@ from tests.unit.handlers.application.builders import project
 
 REPO = "https://git.example/team/apps"
 SERVER = "https://prod.example:6443"
+OF_LINK = ConnectionIdentity("Repository", REPO, "team")
+BEFORE_MARKS = name_of(OF_LINK)
+CLUSTER_BEFORE_MARKS = name_of(ConnectionIdentity("Cluster", SERVER))
 
 
 def secret(kind: str, *, governed: bool = False, name: str = "s", **data: str) -> Secret:
@@ -47,6 +52,13 @@ def test_a_repository_and_the_namespaces_of_a_cluster_are_added() -> None:
     "one",
     [
         pytest.param(secret("repository", url=REPO, project="team", governed=True), id="link"),
+        pytest.param(
+            secret("repository", name=BEFORE_MARKS, url=REPO, project="team"), id="link, unmarked"
+        ),
+        pytest.param(
+            secret("cluster", name=CLUSTER_BEFORE_MARKS, server=SERVER, project="team"),
+            id="cluster of the link, unmarked",
+        ),
         pytest.param(secret("repo-creds", url=REPO, project="team"), id="a template"),
         pytest.param(secret("repository", url="https://git.example/*", project="team"), id="*"),
         pytest.param(secret("repository", url="!", project="team"), id="no address"),
