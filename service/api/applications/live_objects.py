@@ -7,7 +7,7 @@ cluster's owner. Actions need `gitops_application_action`, or a role with a patt
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from aiohttp import web
@@ -28,10 +28,17 @@ from service.api.agent_tasks.task_requests import TaskReceipt, submit
 from service.api.applications import applications as apps
 from service.api.applications.agent_reads import WAIT_SECONDS, ObjectQuery
 from service.api.applications.commands import ObjectRef, task_request_for
+from service.api.applications.live_object_models import (
+    ActionRequest,
+    DeletionRequest,
+    EditRequest,
+    ObjectPreview,
+    OfferedAction,
+    ResourceActions,
+)
 from service.api.applications.summaries import ApplicationRow
 from service.http.call import ApiCall
-from service.http.endpoint import Endpoint, RequestModel, ResponseModel
-from service.http.fields import Text
+from service.http.endpoint import Endpoint, RequestModel
 from service.http.problem import DeniedError, invalid
 
 VIEW = Permission.APPLICATION_VIEW
@@ -40,78 +47,6 @@ EDIT, DELETE = Permission.OBJECT_EDIT, Permission.OBJECT_DELETE
 _WITHIN = 30.0
 _MOST_FIELDS, _DEEPEST = 100, 12
 A = TypeVar("A", bound=ObjectArguments)
-
-Uid = Annotated[str, msgspec.Meta(max_length=64)]
-ActionParam = Annotated[str, msgspec.Meta(max_length=4096)]
-Params = Annotated[
-    dict[Annotated[str, msgspec.Meta(min_length=1, max_length=200)], ActionParam],
-    msgspec.Meta(max_length=20),
-]
-
-
-class OfferedAction(ResponseModel, frozen=True, kw_only=True):
-    name: str
-    title: str
-    """What a script of `argocd-cm` calls it; else empty."""
-    params: list[str]
-    """The names of its parameters, which are text."""
-    disabled: bool
-    """It makes no sense for the object as it is now; it can be run all the same."""
-    why: str
-    """Why it is disabled."""
-    permitted: bool
-    """Whether the caller may run it."""
-
-
-class ResourceActions(ResponseModel, frozen=True, kw_only=True):
-    actions: list[OfferedAction]
-    problem: str
-    """Why actions of `argocd-cm` are missing; empty where none are."""
-
-
-class ObjectChangeRequest(ObjectRef, frozen=True, kw_only=True):
-    """`uid`: of the object that was looked at; another one of its name is not changed."""
-
-    uid: Uid = ""
-
-
-class ActionRequest(ObjectChangeRequest, frozen=True, kw_only=True):
-    action: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
-    params: Params = {}
-
-
-class EditRequest(ObjectChangeRequest, frozen=True, kw_only=True):
-    """`patch` is a JSON merge patch; a mask in it stands for the value of the live object."""
-
-    patch: dict[str, Any]
-    resource_version: Text = ""
-    """Of the object that was looked at; empty: any."""
-
-
-class DeletionRequest(ObjectChangeRequest, frozen=True, kw_only=True):
-    propagation: Literal["foreground", "background", "orphan"] = "foreground"
-    force: bool = False
-    """Delete it without a grace period."""
-
-
-class ChangedField(ResponseModel, frozen=True, kw_only=True):
-    """A field that changes; null stands for an absent one."""
-
-    path: str
-    before: Any
-    after: Any
-
-
-class ObjectPreview(ResponseModel, frozen=True, kw_only=True):
-    changes: list[ChangedField]
-    creates: list[dict[str, Any]]
-    """New objects, redacted."""
-    deletes: list[str]
-    """Objects as `group/kind/namespace/name`; the named one comes first."""
-    drift: list[str]
-    """Fields that would differ from Git and do not differ now."""
-    notes: list[str]
-    """What follows, in sentences."""
 
 
 async def list_actions(call: ApiCall, params: ObjectQuery) -> web.Response | ResourceActions:
