@@ -20,6 +20,7 @@ def found(uid: str) -> TaskObject:
         session=nothing,
         client=nothing,
         writer=nothing,
+        redaction=nothing,
         tracking_label="",
         key=ResourceKey("", "ConfigMap", "shop", "settings"),
         path="",
