@@ -51,6 +51,25 @@ def status_patch(app: Application, change: StatusWrite, now: datetime) -> dict[s
     return patch
 
 
+def with_own_changes(
+    before: Application, after: Application, patch: Mapping[str, Any]
+) -> Application:
+    """Return `before` with what `patch` wrote; what else differs from `after` is of others."""
+    written, metadata = patch.get("metadata", {}), before.metadata
+    if "finalizers" in written:
+        metadata = msgspec.structs.replace(metadata, finalizers=after.metadata.finalizers)
+    if names := written.get("annotations"):
+        ours = {name: it for name, it in after.metadata.annotations.items() if name in names}
+        others = {name: it for name, it in metadata.annotations.items() if name not in names}
+        metadata = msgspec.structs.replace(metadata, annotations={**others, **ours})
+    return msgspec.structs.replace(
+        before,
+        metadata=metadata,
+        status=after.status if "status" in patch else before.status,
+        operation=after.operation if "operation" in patch else before.operation,
+    )
+
+
 def journal_entry_in(patch: Mapping[str, Any]) -> str:
     """Return the journal annotation of a patch; empty where it has none."""
     return str(patch.get("metadata", {}).get("annotations", {}).get(PENDING_FACTS.name) or "")

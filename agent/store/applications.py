@@ -16,7 +16,12 @@ from typing import Any, Protocol
 import msgspec
 
 from agent.clock import SystemClock
-from agent.store.application_writes import UnconfirmedWrites, journal_entry_in, status_patch
+from agent.store.application_writes import (
+    UnconfirmedWrites,
+    journal_entry_in,
+    status_patch,
+    with_own_changes,
+)
 from agent.store.object_reader import ArgoResourceReader
 from agent.store.projects import Projects
 from agent.store.repository_users import RepositoryUsers
@@ -157,7 +162,18 @@ class Applications:
             if refusal.code == 409:
                 raise StaleWriteError(f"{app.key} changed since it was read") from refusal
             raise
-        return self._keep(self._reader.application(answer)) or app
+        return self._take_answer(self._reader.application(answer), patch) or app
+
+    def _take_answer(self, written: Application, patch: Mapping[str, Any]) -> Application | None:
+        """Index the answer to our own write, and tell what others have changed since the last look.
+
+        The watch shows their change too, but too late: what is indexed is as new by then.
+        """
+        before = self._apps.get(written.key)
+        kept = self._keep(written)
+        if kept is not None and before is not None:
+            self.changes.notify(with_own_changes(before, kept, patch), kept)
+        return kept
 
     # --- events of the watch ---
 

@@ -7,8 +7,9 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from agent.ingress.watch_asks import asks_for_app
 from agent.store.applications import Applications
-from bus.events import HealthAssessed, RefreshApp, SyncSkipped
+from bus.events import DeleteApp, Event, HealthAssessed, RefreshApp, StepOperation, SyncSkipped
 from bus.identity import AppKey, RepositoryKey
 from bus.metadata_keys import PENDING_FACTS
 from bus.status import ConditionType, HealthStatus, Reason
@@ -136,6 +137,45 @@ async def test_a_write_sends_the_difference_and_is_read_at_once(
     await apps.write(app, StatusWrite(status=status))
     assert patches.sent == [{"status": {"health": {"status": "Healthy"}}}]
     assert known(apps).status.health.status == "Healthy"
+
+
+async def asks_of_answer(
+    apps: Applications, patches: Patches, of_others: Mapping[str, Any]
+) -> list[Event]:
+    """What follows from a write whose answer shows what others have done since the last look."""
+    apps.put_application(raw())
+    asked: list[Event] = []
+    apps.changes.subscribe(lambda before, after: asked.extend(asks_for_app(before, after)))
+
+    def answer(*, version: int, **parts: Any) -> bytes:
+        document = msgspec.json.decode(raw(version=version, **parts))
+        document["metadata"] |= of_others.get("metadata", {})
+        document["spec"] |= of_others.get("spec", {})
+        return msgspec.json.encode(document | {"operation": of_others.get("operation")})
+
+    patches.answer = answer
+    status = replace(known(apps).status, health=HealthState(status="Healthy"))
+    await apps.write(known(apps), StatusWrite(status=status))
+    apps.put_application(answer(version=50))
+    apps.put_application(answer(version=101))
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("of_others", "asked"),
+    [
+        ({}, []),
+        ({"metadata": {"deletionTimestamp": "2026-11-22T00:00:00Z"}}, [DeleteApp(app=KEY)]),
+        ({"spec": {"project": "other"}}, [RefreshApp(app=KEY)]),
+        ({"operation": {"sync": {}}}, [StepOperation(app=KEY)]),
+    ],
+    ids=["nothing", "a deletion", "another spec", "a sync"],
+)
+async def test_what_others_did_just_before_a_write_is_heard_of_by_its_answer(
+    apps: Applications, patches: Patches, of_others: Mapping[str, Any], asked: list[Event]
+) -> None:
+    """The watch brings it when the answer is known already, and would not tell of it again."""
+    assert await asks_of_answer(apps, patches, of_others) == asked
 
 
 async def test_a_write_that_changes_nothing_is_not_sent(
