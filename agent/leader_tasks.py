@@ -7,7 +7,7 @@ Before any handler runs, the startup replay publishes the facts that a crash lef
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 
 import structlog
@@ -29,6 +29,8 @@ from bus.events import AppDeleted, Compared, RevisionResolved
 from bus.events.facts import AppFact
 from bus.identity import token_of
 from bus.jetstream import Bus, DispatchOptions
+from bus.jetstream.provisioner import ProvisionError
+from bus.route import Route
 from handlers.fact_journal import (
     NOTED,
     PublishedFact,
@@ -41,8 +43,22 @@ from handlers.routes import routes
 
 log = structlog.get_logger()
 
+_RETRIES, _AGAIN = 2, 1.0
 _PUBLISHED = (*NOTED, Compared, AppDeleted)
 """`Compared` covers applications that have no other fact."""
+
+
+async def provision(bus: Bus, plan: Sequence[Route]) -> None:
+    """Provision the bus, again where it goes away meanwhile; raises ProvisionError at last."""
+    for _ in range(_RETRIES):
+        try:
+            await bus.provision(plan)
+        except ProvisionError as error:
+            log.warning("bus not provisioned, tried again", reason=str(error))
+            await asyncio.sleep(_AGAIN)
+        else:
+            return
+    await bus.provision(plan)
 
 
 async def run_leader_tasks(
@@ -50,7 +66,7 @@ async def run_leader_tasks(
 ) -> None:
     """Run until `stop` is set and the lanes are drained; `acting` is set while handlers run."""
     plan = routes(build_handlers(parts))
-    await parts.bus.provision(plan)
+    await provision(parts.bus, plan)
     await recall_revisions(parts.bus, parts.refs)
     await publish_unpublished(parts.bus, parts.applications, parts.settings.namespace)
     observer = DispatchObserver(metrics=parts.metrics, spans=parts.spans)
