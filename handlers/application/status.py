@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
+from bus.identity import ResourceKey
 from bus.status import ConditionType
 from handlers.application.spec import (
     Destination,
@@ -60,6 +61,11 @@ class ResourceStatus(ResourceValue, frozen=True, kw_only=True):
     requires_deletion_confirmation: bool = False
     sync_wave: int = 0
 
+    @property
+    def key(self) -> ResourceKey:
+        """The object that it is about."""
+        return ResourceKey(self.group, self.kind, self.namespace, self.name)
+
 
 class Condition(ResourceValue, frozen=True, kw_only=True):
     type: str
@@ -80,6 +86,11 @@ class ResourceResult(ResourceValue, frozen=True, kw_only=True):
     hook_type: str = ""
     hook_phase: str = ""
     sync_phase: str = ""
+
+    @property
+    def key(self) -> ResourceKey:
+        """The object that it is about."""
+        return ResourceKey(self.group, self.kind, self.namespace, self.name)
 
 
 class SyncResult(ResourceValue, frozen=True, kw_only=True):

@@ -9,11 +9,11 @@ from __future__ import annotations
 from handlers.application.application import Application
 from handlers.application.argo_settings import ArgoSettings
 from handlers.application.impersonation import acting_user
-from handlers.ports import Apps, ClusterWriter, DestinationSession
+from handlers.ports import ApplicationLookup, ClusterWriter, DestinationSession
 
 
 def application_writer(
-    app: Application, session: DestinationSession, apps: Apps, settings: ArgoSettings
+    app: Application, session: DestinationSession, apps: ApplicationLookup, settings: ArgoSettings
 ) -> ClusterWriter:
     project = apps.project(app.spec.project)
     return session.writer_as(acting_user(app, project, session.cluster, settings.impersonation))

@@ -39,11 +39,11 @@ from handlers.comparison.ignored_fields_reader import (
     ruled_pairs,
 )
 from handlers.comparison.normalised_objects import DesiredObjects, desired_of, without_excluded
-from handlers.comparison.orphaned_resources import looks_at, orphans
+from handlers.comparison.orphan_search import OrphanSearch
 from handlers.control_plane.governance import Governance
 from handlers.manifest.exclusions import exclusion
 from handlers.manifest.manifest_assembly import objects_of
-from handlers.manifest.tracking import app_identity, app_of
+from handlers.manifest.tracking import app_identity
 from handlers.ports import (
     Apps,
     Artifacts,
@@ -129,7 +129,7 @@ class ComparisonReader:
             held_by_settings=held,
             rule_problems=problems,
             namespace_differs=namespace_differs(app),
-            orphaned=self._orphaned(app, inputs, session),
+            orphaned=self._orphans().find(app, session, inputs.desired.keys),
             persists_health=settings.persists_health,
         )
 
@@ -195,19 +195,10 @@ class ComparisonReader:
             unseen={key: why for key, why in gaps.items() if why},
         )
 
-    def _orphaned(
-        self, app: Application, inputs: ComparisonInput, session: DestinationSession
-    ) -> tuple[ResourceKey, ...]:
-        project, space = self.apps.project(app.spec.project), app.spec.destination.namespace
-        if not looks_at(app, project, session.registered):
-            return ()
-
-        def exists(identity: str) -> bool:
-            return self.apps.get(app_of(identity, self.control_namespace)) is not None
-
-        is_excluded = exclusion(self.settings().resources, session.cluster.server)
-        roots = (one for one in session.live.roots_in(space) if not is_excluded(one.key))
-        return orphans(project, roots, inputs.desired.keys, exists)
+    def _orphans(self) -> OrphanSearch:
+        return OrphanSearch(
+            apps=self.apps, control_namespace=self.control_namespace, settings=self.settings
+        )
 
     def _desired(self, content: bytes) -> DesiredObjects:
         """Decode an artifact, or take it from memory: handlers ask for it one after the other."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from bus.identity import AppKey, ResourceKey
 from bus.link import OBJECT_KINDS
@@ -29,17 +29,10 @@ from handlers.control_plane.policy import CONFIG_MAP, ControlPlanePolicy
 from handlers.manifest.access import Manifest, mapping
 from handlers.manifest.tracking import app_of
 from handlers.manifest.tracking_method import Tracking
-from handlers.ports import Clusters, DestinationSession
+from handlers.ports import ApplicationLookup, Clusters, DestinationSession
 
 _DEEPEST = 20
 _WHY_HELD = " (the application, its project or what deploys it came or was changed over the link)"
-
-
-class ApplicationLookup(Protocol):
-    """The applications and projects of the control namespace."""
-
-    def get(self, key: AppKey) -> Application | None: ...
-    def project(self, name: str) -> AppProject | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

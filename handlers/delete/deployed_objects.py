@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from bus.identity import ResourceKey
 from handlers.application.application import Application
-from handlers.sync.operation_results import key_of
 
 GAP = "the deletion waits, because it cannot see what is left: "
 
@@ -20,10 +19,8 @@ def recorded_keys(app: Application) -> frozenset[ResourceKey]:
     state = app.status.operation_state
     result = state.sync_result if state is not None else None
     synced = result.resources if result is not None else ()
-    compared = (
-        ResourceKey(one.group, one.kind, one.namespace, one.name) for one in app.status.resources
-    )
-    return frozenset(compared) | frozenset(map(key_of, synced))
+    compared = frozenset(one.key for one in app.status.resources)
+    return compared | {one.key for one in synced}
 
 
 def gap_message(app: Application, gap: Callable[[ResourceKey], str], finalizer: str) -> str:

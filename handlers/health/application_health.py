@@ -107,11 +107,7 @@ def with_health(one: ResourceStatus, live: LiveObject | None) -> ResourceStatus:
 
 def keys_of(status: ApplicationStatus) -> tuple[ResourceKey, ...]:
     """The objects that Git has, as the last comparison wrote them."""
-    return tuple(
-        ResourceKey(one.group, one.kind, one.namespace, one.name)
-        for one in status.resources
-        if not (one.hook or one.requires_pruning)
-    )
+    return tuple(one.key for one in status.resources if not (one.hook or one.requires_pruning))
 
 
 def health_state(before: HealthState, health: Health, now: str) -> HealthState:

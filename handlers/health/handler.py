@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from bus.events import AssessApp, Event, ResourcesApplied, StepOperation
-from bus.identity import ResourceKey
 from bus.route import Retry
 from bus.status import OperationPhase
 from handlers.application import times
@@ -79,8 +78,7 @@ class AssessHandler:
 def _with_health(app: Application, live: LiveState) -> Iterator[ResourceStatus]:
     """Follow the health of those objects that have one in the status, as the settings asked."""
     for one in app.status.resources:
-        key = ResourceKey(one.group, one.kind, one.namespace, one.name)
-        yield one if one.health is None else with_health(one, live.get(key))
+        yield one if one.health is None else with_health(one, live.get(one.key))
 
 
 def _waits(app: Application) -> bool:

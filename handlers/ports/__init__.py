@@ -9,6 +9,7 @@ from __future__ import annotations
 from handlers.manifest.access import Manifest
 from handlers.ports.apps import (
     AllApps,
+    ApplicationLookup,
     Apps,
     FollowedRepositories,
     SourceFollowers,
@@ -49,6 +50,7 @@ from handlers.ports.rendering import Artifacts, Renderer, Renders
 
 __all__ = [
     "AllApps",
+    "ApplicationLookup",
     "ApplyOptions",
     "ApplyRefusedError",
     "Apps",

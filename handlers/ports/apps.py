@@ -60,10 +60,18 @@ class AllApps(Protocol):
     def all(self) -> Sequence[Application]: ...
 
 
-class Apps(AllApps, FollowedRepositories, Protocol):
-    """The watched Applications and projects. A write goes through: the next read sees it."""
+class ApplicationLookup(Protocol):
+    """The applications and projects of the control namespace, by name."""
 
     def get(self, key: AppKey) -> Application | None: ...
+    def project(self, name: str) -> AppProject | None:
+        """The project of the control namespace; `default` exists always and permits everything."""
+        ...
+
+
+class Apps(ApplicationLookup, AllApps, FollowedRepositories, Protocol):
+    """The watched Applications and projects. A write goes through: the next read sees it."""
+
     def problem(self, key: AppKey) -> str:
         """Why the Application cannot be read (field, expectation); empty where it can."""
         ...
@@ -80,10 +88,6 @@ class Apps(AllApps, FollowedRepositories, Protocol):
     @property
     def in_error(self) -> AbstractSet[AppKey]:
         """Applications with a ComparisonError."""
-        ...
-
-    def project(self, name: str) -> AppProject | None:
-        """The project of the control namespace; `default` exists always and permits everything."""
         ...
 
     async def write(self, app: Application, change: StatusWrite) -> Application:

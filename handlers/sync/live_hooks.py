@@ -26,7 +26,7 @@ from handlers.manifest.hooks import HOOK_RUN, HookDeletePolicy, hook_of, is_held
 from handlers.manifest.kinds import CUSTOM_RESOURCE_DEFINITION, GroupKind
 from handlers.ports import LiveObject
 from handlers.sync.hook_tasks import HookRun
-from handlers.sync.operation_results import key_of, running_hooks
+from handlers.sync.operation_results import running_hooks
 from handlers.sync.sync_plan import SyncTask, TaskId
 
 Get = Callable[[ResourceKey], LiveObject | None]
@@ -122,7 +122,7 @@ def _live_hooks(state: OperationState, get: Get, identity: str) -> Iterator[Live
 
 def _own(one: ResourceResult, run: HookRun, get: Get, identity: str) -> LiveObject | None:
     """The object of the result; one without any mark is of an operation that Argo CD began."""
-    live = get(key_of(one)) if one.status != ResultStatus.SYNC_FAILED else None
+    live = get(one.key) if one.status != ResultStatus.SYNC_FAILED else None
     if live is None or not live.body:
         return None
     manifest = live.manifest

@@ -59,7 +59,6 @@ from handlers.sync.operation_results import (
     failures,
     id_of,
     in_words,
-    key_of,
     result,
     running_hooks,
     title,
@@ -199,7 +198,7 @@ def _first(found: list[LeftOver]) -> str:
 
 def _wait_for_hooks(running: Results) -> Wait:
     more = f" and {len(running) - 1} more hooks" if len(running) > 1 else ""
-    return Wait(f"waiting for completion of hook {title(key_of(running[0]))}{more}")
+    return Wait(f"waiting for completion of hook {title(running[0].key)}{more}")
 
 
 def _fail(results: Known, view: OperationView, ill: Results = ()) -> Move:

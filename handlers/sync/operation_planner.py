@@ -69,12 +69,16 @@ class OperationPlanner:
         Raises DestinationUnknownError, DestinationUnavailableError.
         """
         keys = tuple(one.key for one in lives)
-        app, governance = run.app, self.governance
-        from_link = is_from_control_plane(run.state.operation)
-        by_owner = governance.control_plane_denials if from_link else governance.denials
+        app = run.app
         registered = self.clusters.of(app.spec.destination).registered
         by_project = denials(app, self.apps.project(app.spec.project), keys, registered)
-        return {**by_project, **by_owner(app, keys)}
+        return {**by_project, **self._owner_denials(run, keys)}
+
+    def _owner_denials(self, run: StepRun, keys: tuple[ResourceKey, ...]) -> dict[ResourceKey, str]:
+        """What the cluster's owner denies; more where the operation came over the link."""
+        governance, from_link = self.governance, is_from_control_plane(run.state.operation)
+        judge = governance.control_plane_denials if from_link else governance.denials
+        return judge(run.app, keys)
 
     def _identity(self, run: StepRun) -> str:
         return app_identity(run.app.key, self.governance.control_namespace)
@@ -113,9 +117,7 @@ class OperationPlanner:
             return ""
         destination = run.app.spec.destination
         key = namespace_key(destination.namespace)
-        held = is_from_control_plane(run.state.operation)
-        judge = self.governance.control_plane_denials if held else self.governance.denials
-        found = judge(run.app, (key,))
+        found = self._owner_denials(run, (key,))
         if sets_pod_security(metadata):
             project = self.apps.project(run.app.spec.project)
             found |= denials(run.app, project, (key,), self.clusters.registered(destination))

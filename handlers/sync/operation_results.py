@@ -61,12 +61,8 @@ def result(
     )
 
 
-def key_of(one: ResourceResult) -> ResourceKey:
-    return ResourceKey(one.group, one.kind, one.namespace, one.name)
-
-
 def id_of(one: ResourceResult) -> TaskId:
-    return TaskId(one.sync_phase or SyncPhase.SYNC, key_of(one))
+    return TaskId(one.sync_phase or SyncPhase.SYNC, one.key)
 
 
 def merged(before: Results, more: Iterable[ResourceResult]) -> Results:
@@ -94,7 +90,7 @@ def running_hooks(results: Iterable[ResourceResult]) -> Results:
 def outcomes(results: Iterable[ResourceResult]) -> tuple[ResourceOutcome, ...]:
     """The first failures, for a fact."""
     return tuple(
-        ResourceOutcome(resource=str(key_of(one)), status=one.status, message=one.message[:500])
+        ResourceOutcome(resource=str(one.key), status=one.status, message=one.message[:500])
         for one in failures(results)[:_NAMED]
     )
 

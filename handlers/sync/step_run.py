@@ -29,7 +29,7 @@ from handlers.ports import DestinationSession, StatusWrite
 from handlers.sync.move import Act
 from handlers.sync.operation import sync_result
 from handlers.sync.operation_info import operation_id
-from handlers.sync.operation_results import count, key_of, outcomes
+from handlers.sync.operation_results import count, outcomes
 from handlers.sync.sync_work import options_of
 
 _DURATION_DIGITS = 3
@@ -105,7 +105,7 @@ def started(run: StepRun) -> OperationStarted:
 
 def applied(run: StepRun, act: Act, results: Iterable[ResourceResult]) -> ResourcesApplied:
     all_results = tuple(results)
-    synced = {key_of(one) for one in all_results if one.status == ResultStatus.SYNCED}
+    synced = {one.key for one in all_results if one.status == ResultStatus.SYNCED}
     changed = synced & {task.key for task in act.tasks if task.changed}
     return ResourcesApplied(
         app=run.app.key,

@@ -21,7 +21,7 @@ async def test_objects_keep_their_application_while_the_method_changes(agent: Ag
     assert TRACKING_ID in first["annotations"]
 
     await put_settings(agent, application_resourceTrackingMethod="label")
-    await eventually(lambda: _is_written(agent, label=True, note=False), within=120)
+    await eventually(lambda: _is_written(agent, "a", "b", label=True, note=False), within=120)
     await agent.until_synced("web")
     # An object of the new method that Git drops is pruned, and the other stays the same object.
     sha = agent.commit({"web/b.yaml": None})
@@ -34,20 +34,25 @@ async def test_objects_keep_their_application_while_the_method_changes(agent: Ag
     await put_settings(
         agent, application_resourceTrackingMethod="annotation+label", installationID="one"
     )
-    await eventually(lambda: _is_written(agent, label=True, note=True), within=120)
+    await eventually(lambda: _is_written(agent, "a", label=True, note=True), within=120)
     last = await _metadata(agent)
     assert last["annotations"][INSTALLATION_ID] == "one"
     assert last["uid"] == first["uid"]
 
 
-async def _metadata(agent: AgentFixture) -> dict[str, Any]:
-    found = await agent.get("configmaps/a")
+async def _metadata(agent: AgentFixture, name: str = "a") -> dict[str, Any]:
+    found = await agent.get(f"configmaps/{name}")
     assert found is not None
     metadata: dict[str, Any] = found["metadata"]
     return metadata
 
 
-async def _is_written(agent: AgentFixture, *, label: bool, note: bool) -> bool:
-    metadata = await _metadata(agent)
-    has_label = metadata.get("labels", {}).get(INSTANCE_LABEL) == "web"
-    return (has_label, TRACKING_ID in metadata.get("annotations", {})) == (label, note)
+async def _is_written(agent: AgentFixture, *names: str, label: bool, note: bool) -> bool:
+    """Whether every object carries just these marks."""
+    for name in names:
+        metadata = await _metadata(agent, name)
+        has_label = metadata.get("labels", {}).get(INSTANCE_LABEL) == "web"
+        has_note = TRACKING_ID in metadata.get("annotations", {})
+        if (has_label, has_note) != (label, note):
+            return False
+    return True

@@ -19,10 +19,9 @@ from bus.identity import AppKey, ResourceKey
 from handlers.application.application import Application
 from handlers.application.argo_settings import ArgoSettings
 from handlers.application.impersonation import ActingUser, acting_user
-from handlers.comparison.orphaned_resources import looks_at, orphans
+from handlers.comparison.application_writer import application_writer
+from handlers.comparison.orphan_search import OrphanSearch
 from handlers.control_plane.governance import Governance
-from handlers.manifest.exclusions import exclusion
-from handlers.manifest.tracking import app_of
 from handlers.ports import ClusterWriter, LiveObject
 
 _MOST = 5000
@@ -74,29 +73,15 @@ class VisibleObjects:
 
     def orphaned(self, app: Application) -> tuple[LiveObject, ...]:
         """The objects in the namespace that no application has, where the project asks for them."""
-        apps, namespace = self.governance.apps, self.governance.control_namespace
-        project, session = apps.project(app.spec.project), self.session(app)
-        if not looks_at(app, project, session.registered):
-            return ()
-
-        def exists(identity: str) -> bool:
-            return apps.get(app_of(identity, namespace)) is not None
-
-        live, is_excluded = (
-            session.live,
-            exclusion(self.settings().resources, session.cluster.server),
+        session, governance = self.session(app), self.governance
+        search = OrphanSearch(
+            apps=governance.apps,
+            control_namespace=governance.control_namespace,
+            settings=self.settings,
         )
-        roots = [
-            one
-            for one in live.roots_in(app.spec.destination.namespace)
-            if not is_excluded(one.key) and not self.is_hidden(one.key)
-        ]
-        own = {
-            ResourceKey(one.group, one.kind, one.namespace, one.name)
-            for one in app.status.resources
-        }
-        found = orphans(project, roots, own, exists)[:_MOST]
-        return tuple(one for key in found if (one := live.get(key)) is not None)
+        own = {one.key for one in app.status.resources}
+        found = search.find(app, session, own, self.is_hidden)[:_MOST]
+        return tuple(one for key in found if (one := session.live.get(key)) is not None)
 
     def client_as(self, app: Application) -> KubeClient:
         """The client of its cluster, as the account that its project names.
@@ -107,7 +92,7 @@ class VisibleObjects:
 
     def writer_as(self, app: Application) -> ClusterWriter:
         """The writer of its cluster, likewise; without an account it refuses every write."""
-        return self.session(app).writer_as(self._user(app))
+        return application_writer(app, self.session(app), self.governance.apps, self.settings())
 
     def _user(self, app: Application) -> ActingUser:
         project, cluster = self.governance.apps.project(app.spec.project), self.session(app).cluster

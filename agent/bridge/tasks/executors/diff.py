@@ -44,7 +44,6 @@ from handlers.sync.destination_namespace import (
     namespace_work,
 )
 from handlers.sync.hook_tasks import PHASES
-from handlers.sync.operation_results import key_of
 from handlers.sync.sync_plan import SyncAction, SyncTask
 from handlers.sync.sync_work import options_of, work_of
 
@@ -184,7 +183,7 @@ def intents(
         action = (
             IntendedChange.REFUSE if one.status == ResultStatus.SYNC_FAILED else IntendedChange.SKIP
         )
-        found.append(Intent(key=str(key_of(one)), action=action, note=one.message))
+        found.append(Intent(key=str(one.key), action=action, note=one.message))
     if _operation(args).runs_hooks and args.history_id is None:
         found.extend(_of_hooks(comparison))
     return tuple(found)

@@ -57,7 +57,7 @@ class TreeExecutor:
         nodes = self.objects.nodes(app)
         pods = await _pods(self.objects.session(app).client, nodes)
         hidden = self.objects.is_hidden
-        status = {_key(one): one for one in app.status.resources if not hidden(_key(one))}
+        status = {one.key: one for one in app.status.resources if not hidden(one.key)}
         shown = [_shown(node, status.get(key), pods.get(key)) for key, node in nodes.items()]
         wanted = {key: one for key, one in status.items() if not one.hook}
         absent = [_absent(one) for key, one in wanted.items() if key not in nodes]
@@ -133,7 +133,3 @@ def _info(pod: Any) -> list[str]:
     names = [access.text(one, "name") for one in access.items(pod, "spec", "containers")]
     words = [f"{ready}/{len(names)} ready", f"containers: {', '.join(names)}"]
     return [*words, f"{restarts} restarts"] if restarts else words
-
-
-def _key(one: ResourceStatus) -> ResourceKey:
-    return ResourceKey(one.group, one.kind, one.namespace, one.name)

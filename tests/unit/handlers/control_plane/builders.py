@@ -18,7 +18,7 @@ CLUSTER_KINDS = {"Namespace": "namespaces", "ClusterRole": "clusterroles"}
 
 
 class KnownApps(msgspec.Struct, frozen=True):
-    """handlers.control_plane.governance.ApplicationLookup over values."""
+    """handlers.ports.ApplicationLookup over values."""
 
     apps: tuple[Application, ...] = ()
     projects: tuple[AppProject, ...] = ()

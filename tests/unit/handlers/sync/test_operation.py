@@ -17,7 +17,7 @@ from handlers.application.status import OperationState
 from handlers.sync.move import Act, Done, Finish, Move, OperationView, Restart, RetryDelay, Wait
 from handlers.sync.operation import TERMINATED, next_move, retry_at
 from handlers.sync.operation_info import operation_id
-from handlers.sync.operation_results import READY, ObjectProgress, ProgressState, key_of, result
+from handlers.sync.operation_results import READY, ObjectProgress, ProgressState, result
 from handlers.sync.operation_transitions import (
     begun,
     finished,
@@ -298,7 +298,7 @@ def test_it_ends_whatever_the_cluster_does_and_never_enters_a_wave_too_early(
     assert OperationPhase(cluster.state.phase).completed
     assert cluster.state.retry_count <= retries
     if cluster.state.phase == OperationPhase.SUCCEEDED and cluster.state.sync_result:
-        tried = {key_of(one) for one in cluster.state.sync_result.resources}
+        tried = {one.key for one in cluster.state.sync_result.resources}
         assert tried == {one.key for one in tasks}
 
 
