@@ -92,6 +92,11 @@ def _metadata_patch(metadata: Metadata, change: StatusWrite) -> dict[str, Any]:
     return patch
 
 
+def version_of(app: Application) -> int:
+    """Return the version of this copy, a number that grows with each change; 0 for none."""
+    return int(app.metadata.resource_version or 0)
+
+
 class UnconfirmedWrites:
     """Writes whose answer was lost: the API server may have stored them, or not.
 
@@ -102,7 +107,8 @@ class UnconfirmedWrites:
 
     Until then our copy of the Application may be older than what is stored, and a decision on
     it would be made for the second time, e.g. to begin an operation. So the next write is
-    guarded: it fails where the lost one was stored.
+    guarded: it fails where the lost one was stored. That holds also for a write that was decided
+    before the watch brought the lost one, and comes after it.
     """
 
     def __init__(self) -> None:
@@ -112,10 +118,12 @@ class UnconfirmedWrites:
         A standby has no subscriber here: it publishes no facts.
         """
         self._entries: dict[AppKey, str] = {}
+        self._shown: dict[AppKey, int] = {}
+        """The version with which the watch brought a lost write, until the next answered one."""
 
-    def __contains__(self, key: AppKey) -> bool:
-        """Whether a write of this Application may have been stored unseen."""
-        return key in self._entries
+    def is_unseen_by(self, app: Application) -> bool:
+        """Whether this copy may be older than a write that was stored, or is."""
+        return app.key in self._entries or version_of(app) < self._shown.get(app.key, 0)
 
     def add(self, key: AppKey, entry: str, known: Application | None) -> None:
         """Note a lost answer; `known` is the current object, as the watch may have been quicker."""
@@ -127,9 +135,11 @@ class UnconfirmedWrites:
     def settle(self, key: AppKey) -> None:
         """Forget the lost write: the facts of a later, answered one cover it."""
         self._entries.pop(key, None)
+        self._shown.pop(key, None)
 
     def confirm(self, app: Application) -> None:
         entry = self._entries.get(app.key)
         if entry is not None and app.metadata.annotations.get(PENDING_FACTS.name) == entry:
             del self._entries[app.key]
+            self._shown[app.key] = version_of(app)
             self.stored.notify(app)

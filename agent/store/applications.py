@@ -20,6 +20,7 @@ from agent.store.application_writes import (
     UnconfirmedWrites,
     journal_entry_in,
     status_patch,
+    version_of,
     with_own_changes,
 )
 from agent.store.object_reader import ArgoResourceReader
@@ -124,13 +125,13 @@ class Applications:
         patch = status_patch(app, change, self._clock.now())
         if not patch:
             return app
-        is_stale = app.key in self.unconfirmed
+        is_stale = self.unconfirmed.is_unseen_by(app)
         try:
             written = await self._send(app, patch, guarded=change.guarded or is_stale)
         except StaleWriteError as error:
             if change.guarded:
                 raise
-            text = f"an earlier write of {app.key} was stored, and the watch has not shown it yet"
+            text = f"an earlier write of {app.key} was stored, which this one has not seen"
             raise ClusterUnreachableError(text) from error
         except (ClusterUnreachableError, asyncio.CancelledError):
             # The server may have stored the write: the watch will show whether it did.
@@ -273,4 +274,4 @@ def _newer(app: Application, before: Application) -> bool:
     """Compare versions of one object, which are numbers; a recreated object is always newer."""
     if app.metadata.uid != before.metadata.uid:
         return True
-    return int(app.metadata.resource_version or 0) > int(before.metadata.resource_version or 0)
+    return version_of(app) > version_of(before)

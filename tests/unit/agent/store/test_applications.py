@@ -369,13 +369,26 @@ async def test_what_was_decided_on_a_copy_older_than_a_lost_write_is_not_stored(
     note = await lost_write(apps, patches)
     stale = replace(known(apps).status, health=HealthState(status=HealthStatus.DEGRADED))
     patches.refuse = ApplyRefusedError("Conflict", code=409)
-    with pytest.raises(ClusterUnreachableError, match="the watch has not shown it yet"):
+    with pytest.raises(ClusterUnreachableError, match="which this one has not seen"):
         await apps.write(known(apps), StatusWrite(status=stale, events=(DEGRADED,)))
     assert patches.sent[-1]["metadata"]["resourceVersion"] == "1"
     patches.refuse = None
     apps.put_application(raw(version=2, note=note))
     await apps.write(known(apps), StatusWrite(status=stale, events=(DEGRADED,)))
     assert "resourceVersion" not in patches.sent[-1]["metadata"]
+
+
+async def test_what_was_decided_before_the_watch_brought_a_lost_write_is_not_stored_after_it(
+    apps: Applications, patches: Patches
+) -> None:
+    apps.put_application(raw(version=1))
+    note, decided_on = await lost_write(apps, patches), known(apps)
+    stale = replace(decided_on.status, health=HealthState(status=HealthStatus.DEGRADED))
+    apps.put_application(raw(version=2, note=note))
+    patches.refuse = ApplyRefusedError("Conflict", code=409)
+    with pytest.raises(ClusterUnreachableError, match="which this one has not seen"):
+        await apps.write(decided_on, StatusWrite(status=stale, events=(DEGRADED,)))
+    assert patches.sent[-1]["metadata"]["resourceVersion"] == "1"
 
 
 async def test_a_lost_write_that_the_watch_brought_before_the_loss_is_told_of(
