@@ -57,7 +57,11 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "gitops actions run": (
         "kubectl get deployment web -o yaml | gitops actions run scale - --param replicas=3",
     ),
-    "gitops demo": ("gitops demo", "gitops demo --once --json report.json"),
+    "gitops demo": (
+        "gitops demo",
+        "gitops demo --scene clusters",
+        "gitops demo --once --json report.json",
+    ),
     "gitops agent run": ("GITOPS_KUBE_KUBECONFIG=~/.kube/config gitops agent run",),
     "gitops agent check": ("gitops agent check",),
     "gitops agent settings": ("GITOPS_AGENT=prod gitops agent settings",),

@@ -9,6 +9,7 @@ import typer
 
 from cli import output
 from cli.command import new_app
+from playground.demo.scene_name import SceneName
 
 app = new_app()
 
@@ -18,6 +19,14 @@ app = new_app()
 )
 def demo(
     *,
+    scene: Annotated[
+        SceneName,
+        typer.Option(
+            "--scene",
+            help="push: the way of a push, with an agent in each of two clusters. "
+            "clusters: one agent for both, by a cluster Secret.",
+        ),
+    ] = SceneName.PUSH,
     once: Annotated[bool, typer.Option("--once", help="End after the last stage.")] = False,
     json_file: Annotated[
         Path | None,
@@ -29,4 +38,4 @@ def demo(
         output.stop(f"--json {json_file}: there is no folder {json_file.parent}")
     from playground.demo.main import run_demo  # noqa: PLC0415  seconds of imports, for this only
 
-    raise typer.Exit(run_demo(once=once, json_file=json_file))
+    raise typer.Exit(run_demo(scene=scene, once=once, json_file=json_file))

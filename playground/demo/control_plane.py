@@ -75,6 +75,10 @@ class DemoService:
             None,
         )
 
+    async def cluster(self, name: str) -> dict[str, Any] | None:
+        listed = await self.get("/clusters")
+        return next((one for one in listed["items"] if one["name"] == name), None)
+
     async def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
         headers = {"X-CSRF-Token": self.csrf, "Origin": self.url}
         async with self.session.request(

@@ -10,15 +10,16 @@ import sys
 from rich.text import Text
 
 from playground.demo.control_plane import ACCOUNT, ADMINISTRATOR
-from playground.demo.repository import MISSING_TAG
 from playground.demo.running_demo import RunningDemo
+from playground.demo.scenes import DemoScene
 from playground.demo.shell_files import FOLDER, ShellFiles, running_info
 
 _CLUSTERS = "kubectl get applications -n argocd"
 
 
-def where_to_look(link: str) -> Text:
+def where_to_look(scene: DemoScene, link: str) -> Text:
     """The four lines; each is shorter than a narrow terminal."""
+    word, command, shows = scene.hint
     return Text.assemble(
         ("\nThe demo stays up; Ctrl-C ends it. Where to look:\n\n", "bold"),
         ("  Dashboard  ", "bold"),
@@ -27,38 +28,30 @@ def where_to_look(link: str) -> Text:
         ("  Terminal   ", "bold"),
         (f"source {FOLDER}/env", "cyan"),
         (f"  gitops, logged in (fish: {FOLDER}/env.fish)\n", "dim"),
-        ("  Repair     ", "bold"),
-        ("gitops app get checkout", "cyan"),
-        ("  is broken on purpose: see why\n", "dim"),
+        (f"  {word:<11}", "bold"),
+        (command, "cyan"),
+        (f"  {shows}\n", "dim"),
         ("  The rest   ", "bold"),
         ("make demo-info", "cyan"),
         ("  addresses, logins, clusters, files, what to try\n", "dim"),
     )
 
 
-def information(demo: RunningDemo, link: str, files: ShellFiles) -> str:
+def information(demo: RunningDemo, scene: DemoScene, link: str, files: ShellFiles) -> str:
     """Everything else, as it stands in `.demo/info`."""
-    return "\n".join((*_what_to_try(demo), *_addresses(demo, link), *_files(demo, files), ""))
+    return "\n".join(
+        (*_what_to_try(demo, scene), *_addresses(demo, link), *_files(demo, files), "")
+    )
 
 
-def _what_to_try(demo: RunningDemo) -> tuple[str, ...]:
+def _what_to_try(demo: RunningDemo, scene: DemoScene) -> tuple[str, ...]:
     return (
         "In another terminal, in this folder; fish: source .demo/env.fish",
         f"  source {FOLDER}/env",
         "  gitops app list",
         "  gitops events --follow",
         "",
-        "Repair what is broken: its image does not exist",
-        "  gitops app get checkout",
-        f"  git clone {demo.repository.url} {FOLDER}/apps",
-        f"  sed -i s/:{MISSING_TAG}/:2.0/ {FOLDER}/apps/checkout/deployment.yaml",
-        f"  git -C {FOLDER}/apps commit -am 'checkout: an image that exists'",
-        f"  git -C {FOLDER}/apps push",
-        "  gitops app wait checkout",
-        "",
-        "Edit by hand what Git says otherwise: it heals",
-        "  kubectl -n demo scale deployment guestbook --replicas 7",
-        "  gitops drift list",
+        *scene.to_try(demo),
         "",
         "Look at the cluster itself",
         f"  {_CLUSTERS}",

@@ -23,16 +23,17 @@ from playground.build import build_control_plane, ignore_progress, missing_build
 from playground.demo.control_plane import open_sign_in
 from playground.demo.directions import information, where_to_look
 from playground.demo.running_demo import RunningDemo, open_running_demo, sandbox_program
+from playground.demo.scene_name import SceneName
+from playground.demo.scenes import SCENES, DemoScene
 from playground.demo.screen import DemoScreen, Timeline, showing
 from playground.demo.shell_files import FOLDER, open_shell_files, require_demo_folder
 from playground.demo.stage import DemoStage, StageFailedError, StageOutcome, StageReport
-from playground.demo.stages import STAGES
 from playground.screen import watching
 
 _LOOK_EVERY = 0.3
 
 
-def run_demo(*, once: bool, json_file: Path | None) -> int:
+def run_demo(*, scene: SceneName, once: bool, json_file: Path | None) -> int:
     """Return the exit code: 0 only if every stage held.
 
     1 if one did not, 2 where the demo cannot begin, 130 when interrupted.
@@ -45,7 +46,9 @@ def run_demo(*, once: bool, json_file: Path | None) -> int:
         return 2
     sandbox = _built()
     try:
-        wishes = DemoOptions(once=once, json_file=json_file, folder=FOLDER.absolute())
+        wishes = DemoOptions(
+            scene=SCENES[scene], once=once, json_file=json_file, folder=FOLDER.absolute()
+        )
         report = uvloop.run(_demo(console, sandbox, wishes))
     except KeyboardInterrupt:
         console.print("\ninterrupted; everything that was started is stopped")
@@ -64,6 +67,7 @@ def _built() -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoOptions:
+    scene: DemoScene
     once: bool
     json_file: Path | None
     folder: Path
@@ -72,9 +76,11 @@ class DemoOptions:
 
 async def _demo(console: Console, sandbox: Path, wishes: DemoOptions) -> StageReport:
     began = time.monotonic()
-    console.print("opening the playground: two clusters, their agents, the service, Git ...")
+    console.print(f"opening the playground: {wishes.scene.opening} ...")
     with tempfile.TemporaryDirectory(prefix="gitops-demo-", ignore_cleanup_errors=True) as folder:
-        async with open_running_demo(Path(folder), sandbox) as demo:
+        async with open_running_demo(
+            Path(folder), sandbox, remote_agent=wishes.scene.remote_agent
+        ) as demo:
             console.print(f"open after {time.monotonic() - began:.1f} s")
             with showing(console) as screen:
                 return await _show(demo, screen, wishes)
@@ -87,31 +93,33 @@ async def _show(demo: RunningDemo, screen: DemoScreen, wishes: DemoOptions) -> S
             tasks.create_task(_facts(demo, screen), name="demo facts"),
             tasks.create_task(_applications(demo, screen), name="demo applications"),
         )
-        report = await _play(demo, screen)
+        report = await _play(demo, screen, wishes.scene.stages)
         _write(report, wishes.json_file)
         if not wishes.once:
-            await _stay(demo, screen, wishes.folder)
+            await _stay(demo, screen, wishes)
         for follower in followers:
             follower.cancel()
     return report
 
 
-async def _stay(demo: RunningDemo, screen: DemoScreen, folder: Path) -> None:
+async def _stay(demo: RunningDemo, screen: DemoScreen, wishes: DemoOptions) -> None:
     """Say where to look, and stay until somebody ends the demo."""
     async with (
         open_sign_in(demo.service) as link,
-        open_shell_files(demo.service, demo.laptop.kubernetes.kubeconfig, folder) as files,
+        open_shell_files(demo.service, demo.laptop.kubernetes.kubeconfig, wishes.folder) as files,
     ):
-        files.info.write_text(information(demo, link, files))
-        screen.write(where_to_look(link))
+        files.info.write_text(information(demo, wishes.scene, link, files))
+        screen.write(where_to_look(wishes.scene, link))
         await _until_interrupted()
         screen.write(Text("stopping ..."))
 
 
-async def _play(demo: RunningDemo, screen: DemoScreen) -> StageReport:
+async def _play(
+    demo: RunningDemo, screen: DemoScreen, stages: tuple[DemoStage, ...]
+) -> StageReport:
     outcomes = []
-    for number, stage in enumerate(STAGES, 1):
-        screen.stage(number, len(STAGES), stage)
+    for number, stage in enumerate(stages, 1):
+        screen.stage(number, len(stages), stage)
         outcome = await _run(stage, demo)
         screen.outcome(outcome)
         outcomes.append(outcome)

@@ -87,9 +87,16 @@ spec:
 MISSING_TAG = "missing"
 """The playground's nodes cannot pull an image with this tag: see playground/stages.yaml."""
 
+SHOP_IMAGE = "registry.example/shop"
+
+
+def shop_values(tag: str) -> str:
+    return f"replicas: 1\nimage: {{repository: {SHOP_IMAGE}, tag: '{tag}'}}\n"
+
+
 _CHART = {
     "shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\nappVersion: '1.0'\n",
-    "shop/values.yaml": "replicas: 1\nimage: {repository: registry.example/shop, tag: '1.0'}\n",
+    "shop/values.yaml": shop_values("1.0"),
     "shop/values-demo.yaml": "replicas: 2\n",
     "shop/templates/deployment.yaml": """\
 apiVersion: apps/v1
@@ -168,6 +175,12 @@ def applications(url: str) -> tuple[dict[str, Any], ...]:
         _application("shop", url, {"path": "shop", "helm": {"valueFiles": ["values-demo.yaml"]}}),
         _application("podinfo", url, {"path": "podinfo/overlays/demo"}),
     )
+
+
+def remote_destination(application: dict[str, Any], cluster: str) -> dict[str, Any]:
+    """The same Application, for the cluster with this name."""
+    destination = {"name": cluster, "namespace": "demo"}
+    return {**application, "spec": {**application["spec"], "destination": destination}}
 
 
 def unhealthy_application(url: str) -> dict[str, Any]:

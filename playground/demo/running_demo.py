@@ -1,7 +1,8 @@
-"""The demo's world: the service, and two sites with an agent each, over one Git repository.
+"""The demo's world: the service, and two clusters, over one Git repository.
 
-The laptop has controllers and the three applications; the remote site stands for another cluster in
-another place: an API server of its own, a NATS of its own, reached by nobody.
+The laptop has an agent and the applications; the remote cluster stands for one in another place. A
+scene says whether an agent of its own runs there, with a NATS of its own, reached by nobody, or
+nothing of ours at all.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from playground.build import build_control_plane, build_sandbox, ignore_progress
 from playground.compiling import Watcher
 from playground.demo.control_plane import ACCOUNT, DemoService, open_demo_service
 from playground.demo.repository import applications, first_commit, remote_application
-from playground.demo.site import DemoSite, SiteParts, SitePlan, open_site
+from playground.demo.site import DemoCluster, DemoSite, SiteParts, SitePlan, open_site
 from playground.githost import HostedRepository
 from playground.kubeapi import KubeApi
-from playground.kubernetes import ControlPlane, control_plane
+from playground.kubernetes import BreakableControlPlane, control_plane
 from playground.playground import Playground, PlaygroundPart, open_playground
 from playground.pushes import PushWebhook
 
@@ -44,7 +45,9 @@ class RunningDemo:
     playground: Playground
     service: DemoService
     laptop: DemoSite
-    remote: DemoSite
+    remote: DemoCluster
+    remote_servers: BreakableControlPlane
+    """The programs of the remote cluster, for stages that break it."""
     repository: HostedRepository
     bus: Bus
 
@@ -65,8 +68,13 @@ class RunningDemo:
 
 
 @asynccontextmanager
-async def open_running_demo(folder: Path, sandbox: Path) -> AsyncIterator[RunningDemo]:
-    """Everything runs, both agents are enrolled, Git has its first commit; no Application yet."""
+async def open_running_demo(
+    folder: Path, sandbox: Path, *, remote_agent: bool = True
+) -> AsyncIterator[RunningDemo]:
+    """Everything runs, the agents are enrolled, Git has its first commit; no Application yet.
+
+    `remote_agent`: an agent of its own runs beside the remote cluster.
+    """
     async with AsyncExitStack() as stack:
         playground, remote_cluster = await _open_servers(stack, folder)
         service = await stack.enter_async_context(
@@ -80,7 +88,13 @@ async def open_running_demo(folder: Path, sandbox: Path) -> AsyncIterator[Runnin
             service=service,
             webhook_secret=secrets.token_urlsafe(24),
         )
-        laptop, remote = await _open_sites(stack, playground, remote_cluster, ground)
+        async with asyncio.TaskGroup() as tasks:
+            first = tasks.create_task(_open_laptop(stack, playground, ground), name="laptop")
+            second = tasks.create_task(
+                _open_remote(stack, remote_cluster, ground if remote_agent else None),
+                name="remote",
+            )
+        laptop, remote = first.result(), second.result()
         url = f"{laptop.agent.url}/api/webhook"
         repository.webhook = PushWebhook(url=url, secret=ground.webhook_secret)
         settings = BusSettings(
@@ -96,6 +110,7 @@ async def open_running_demo(folder: Path, sandbox: Path) -> AsyncIterator[Runnin
             service=service,
             laptop=laptop,
             remote=remote,
+            remote_servers=remote_cluster,
             repository=repository,
             bus=bus,
         )
@@ -114,7 +129,9 @@ async def create_remote_application(demo: RunningDemo) -> None:
     await demo.remote.create(remote_application(demo.repository.url))
 
 
-async def _open_servers(stack: AsyncExitStack, folder: Path) -> tuple[Playground, ControlPlane]:
+async def _open_servers(
+    stack: AsyncExitStack, folder: Path
+) -> tuple[Playground, BreakableControlPlane]:
     """Both clusters and all servers, side by side."""
     binaries = await asyncio.to_thread(build_control_plane, ignore_progress)
     remote = control_plane(folder / "remote-kubernetes", binaries)
@@ -127,23 +144,25 @@ async def _open_servers(stack: AsyncExitStack, folder: Path) -> tuple[Playground
     return playground.result(), cluster.result()
 
 
-async def _open_sites(
-    stack: AsyncExitStack, playground: Playground, remote_cluster: ControlPlane, ground: SiteParts
-) -> tuple[DemoSite, DemoSite]:
+async def _open_laptop(
+    stack: AsyncExitStack, playground: Playground, ground: SiteParts
+) -> DemoSite:
     settings = {
         "GITOPS_NATS_URL": playground.nats.url,
         "GITOPS_NATS_NKEY_FILE": str(playground.seed_file(_LAPTOP, BusLogin.AGENT)),
         "GITOPS_NATS_BRIDGE_NKEY_FILE": str(playground.seed_file(_LAPTOP, BusLogin.BRIDGE)),
         "GITOPS_REDIS_URL": playground.redis.url,
     }
-    laptop = SitePlan(name=_LAPTOP.agent, environment="dev", region="local", settings=settings)
-    remote = SitePlan(name="remote", environment="prod", region="eu-west", settings={})
-    async with asyncio.TaskGroup() as tasks:
-        first = tasks.create_task(
-            stack.enter_async_context(open_site(laptop, playground.kubernetes, ground)),
-            name="laptop",
-        )
-        second = tasks.create_task(
-            stack.enter_async_context(open_site(remote, remote_cluster, ground)), name="remote"
-        )
-    return first.result(), second.result()
+    plan = SitePlan(name=_LAPTOP.agent, environment="dev", region="local", settings=settings)
+    return await stack.enter_async_context(open_site(plan, playground.kubernetes, ground))
+
+
+async def _open_remote(
+    stack: AsyncExitStack, cluster: BreakableControlPlane, ground: SiteParts | None
+) -> DemoCluster:
+    """The remote site; without `ground` the mere cluster, into which nothing is installed."""
+    if ground is None:
+        api = await stack.enter_async_context(cluster.api())
+        return DemoCluster(kubernetes=cluster, api=api)
+    plan = SitePlan(name="remote", environment="prod", region="eu-west", settings={})
+    return await stack.enter_async_context(open_site(plan, cluster, ground))

@@ -1,4 +1,4 @@
-"""A site of the demo: a cluster of its own with our definitions in it, and the agent beside it.
+"""The clusters of the demo, and its sites: a cluster with our definitions and the agent beside it.
 
 The agent is a child process, as in production: it is told everything by settings and watched from
 outside only.
@@ -49,11 +49,11 @@ class SitePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DemoSite:
-    plan: SitePlan
+class DemoCluster:
+    """A cluster of the demo, with or without an agent of its own."""
+
     kubernetes: ControlPlane
     api: KubeApi
-    agent: Server
 
     async def create(self, application: Mapping[str, Any]) -> None:
         await self.api.create(_APPLICATIONS, application)
@@ -65,6 +65,14 @@ class DemoSite:
         listed = await self.api.get(_APPLICATIONS)
         items: list[dict[str, Any]] = listed["items"]
         return items
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoSite(DemoCluster):
+    """A cluster beside which an agent runs."""
+
+    plan: SitePlan
+    agent: Server
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,9 +80,9 @@ class StayingDemo:
 
 
 @asynccontextmanager
-async def staying(folder: Path) -> AsyncIterator[StayingDemo]:
+async def staying(folder: Path, *arguments: str) -> AsyncIterator[StayingDemo]:
     """A demo that has played its stages and says how to go on."""
-    demo = StayingDemo(await started(folder), folder)
+    demo = StayingDemo(await started(folder, *arguments), folder)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(demo.read())
         try:
