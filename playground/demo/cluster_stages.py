@@ -29,7 +29,7 @@ from playground.kubeapi import KubeApi
 
 LAYOUT = Path(__file__).parents[2] / "deploy/layouts/hub-and-spoke/destination.yaml"
 CLUSTER = "remote"
-_ACCOUNT_SECRET = "/api/v1/namespaces/plumbline/secrets/deployer-token"
+_LOGIN_PATH = "/api/v1/namespaces/plumbline/secrets/deployer-token"
 _GUESTBOOK = "/apis/apps/v1/namespaces/demo/deployments/guestbook"
 _SHOP = "/apis/apps/v1/namespaces/demo/deployments/shop"
 _RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -71,13 +71,13 @@ async def _cluster_secret(demo: RunningDemo) -> str:
 async def _login(api: KubeApi) -> dict[str, Any]:
     """The `config` of the cluster's Secret: the token that Kubernetes wrote for the account."""
     await until(partial(_has_token, api))
-    data = (await api.get(_ACCOUNT_SECRET))["data"]
+    data = (await api.get(_LOGIN_PATH))["data"]
     token = b64decode(data["token"]).decode()
     return {"bearerToken": token, "tlsClientConfig": {"caData": data["ca.crt"]}}
 
 
 async def _has_token(api: KubeApi) -> bool:
-    return "token" in (await api.get(_ACCOUNT_SECRET)).get("data", {})
+    return "token" in (await api.get(_LOGIN_PATH)).get("data", {})
 
 
 async def _both_clusters(demo: RunningDemo) -> str:

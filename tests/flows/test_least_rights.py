@@ -16,6 +16,7 @@ from agent.kube.rights import missing
 from cli.local.cluster_probe import rights
 from playground.kubernetes import ControlPlane
 from tests.flows.agent_fixture import SERVER, AgentFixture, config_map
+from tests.flows.layouts import layout_values
 from tests.flows.restricted_agent import limited_to
 from tests.support import eventually
 from tests.unit.deploy.chart_values import Object
@@ -51,7 +52,7 @@ rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
 def destinations(agent: AgentFixture, scope: str) -> Mapping[str, Any]:
     """`cluster`, `namespaces`, or `namespaces+`: with a look around."""
     if scope == "cluster":
-        return {}
+        return layout_values("in-cluster/values.yaml")
     named = {"scope": "namespaces", "namespaces": [agent.destination]}
     return {"destinations": {**named, "readCluster": scope.endswith("+")}}
 
