@@ -13,6 +13,7 @@ import os
 import shutil
 import time
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pygit2
@@ -52,6 +53,8 @@ class Mirror:
         """Fetches begun in this life of the process."""
         self.succeeded = 0
         """The number of the last one that succeeded."""
+        self.looked_at: datetime | None = None
+        """When the last fetch that succeeded began."""
         self._looked_at = -float("inf")
         self._wants_suffix = False
         """The server has the repository under its URL with `.git` only."""
@@ -59,12 +62,14 @@ class Mirror:
     async def fetch(self, remote: Remote) -> None:
         """All branches, tags and HEAD. Raises RepositoryError; call it under `lock`."""
         self.begun += 1
+        began = datetime.now(UTC)
         ended = await self._run(remote, (HEAD_REF, *ALL_REFS))
         if has_no_head(ended.complaint):
             ended = await self._run(remote, ALL_REFS)
         if ended.code:
             raise failure(remote, ended.complaint)
         self.succeeded = self.begun
+        self.looked_at = began
         self._looked_at = time.monotonic()
         if self.succeeded % _TIDY_EVERY == 0:
             await self._tidy(remote)

@@ -12,6 +12,7 @@ import asyncio
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Self
 
@@ -89,6 +90,10 @@ class Mirrors:
         async with mirror.lock:
             if mirror.succeeded <= asked:
                 await self._fetch(mirror, repository)
+
+    def looked_at(self, repository: RepositoryAccess) -> datetime | None:
+        mirror = self._mirrors.get(repository)
+        return mirror.looked_at if mirror is not None else None
 
     async def resolve(self, repository: RepositoryAccess, target_revision: str) -> Revision:
         mirror = await self._mirror(repository)

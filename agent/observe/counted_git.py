@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from datetime import datetime
 
 from agent.observe.metrics import AgentMetrics
 from bus.identity import Revision
@@ -32,6 +33,9 @@ class CountedGit:
             raise
         finally:
             self.metrics.git_request_seconds.labels("fetch").observe(time.monotonic() - started)
+
+    def looked_at(self, repository: RepositoryAccess) -> datetime | None:
+        return self.git.looked_at(repository)
 
     async def resolve(self, repository: RepositoryAccess, target_revision: str) -> Revision:
         return await self.git.resolve(repository, target_revision)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
@@ -61,6 +62,10 @@ class GitRepositories(Protocol):
         ...
 
     async def fetch(self, repository: RepositoryAccess) -> None: ...
+    def looked_at(self, repository: RepositoryAccess) -> datetime | None:
+        """When the last successful fetch of this process began; None where there was none."""
+        ...
+
     async def resolve(self, repository: RepositoryAccess, target_revision: str) -> Revision:
         """Branch, tag, commit or HEAD (or `""`) -> commit; fetches where there is no mirror yet."""
         ...

@@ -48,6 +48,7 @@ from handlers.ports import (
 )
 from handlers.ports.rendering import Recipe, RenderError, RenderRecord
 from handlers.render.evaluator import Evaluator
+from handlers.render.missing_folder import may_be_newer
 from handlers.render.read_set import holds
 from handlers.render.render_outcome import (
     asked_refresh,
@@ -114,13 +115,29 @@ class RenderHandler:
         hard = ask.hard or asked_refresh(app) == "hard"
         try:
             revision = await self._resolve(app, fetch=hard or bool(asked_refresh(app)))
-            fact = await self._render(app, revision, hard=hard)
+            try:
+                events: Sequence[Event] = (await self._render(app, revision, hard=hard),)
+            except RenderError as error:
+                newest = await self._newest(app, error)
+                if newest in (NO_REVISION, revision):
+                    raise
+                revision = newest
+                fact = await self._render(app, revision, hard=hard)
+                events = (fact, RefreshRepository(repository=self._repository(app).key))
         except (RepositoryError, RenderError) as error:
             return await self._fail(app, error, revision)
         except RendererBusyError as error:
             raise Retry(error.message, after=error.after) from error
         await self._write(app, ())
-        return (fact,)
+        return events
+
+    async def _newest(self, app: Application, error: RenderError) -> Revision:
+        """Look at the repository once more where that may help; else there is no revision."""
+        repository = self._repository(app)
+        looked_at = self.git.looked_at(repository)
+        if not may_be_newer(app, error, looked_at, self.clock.now()):
+            return NO_REVISION
+        return await self._resolve(app, fetch=True)
 
     def _problems(self, app: Application) -> tuple[Condition, ...]:
         if malformed := self.apps.problem(app.key):

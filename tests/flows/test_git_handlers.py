@@ -450,6 +450,21 @@ async def test_a_folder_that_is_not_there_names_its_neighbours(
     assert "api, web" in event.message
 
 
+async def test_a_folder_that_no_webhook_told_of_is_looked_for_once_more(
+    handlers: GitHandlers, repository: HostedRepository
+) -> None:
+    web, _ = two_apps(handlers, repository)
+    await handlers.settle(repository, web)
+    head = repository.commit({"new/a.yaml": config_map("new")})
+    new = handlers.cluster.add("new", repository.url, {"path": "new"})
+    handlers.cluster.change(new, {"metadata": {"creationTimestamp": "9999-01-01T00:00:00Z"}})
+
+    event = await handlers.render(new)
+
+    assert isinstance(event, ManifestsRendered)
+    assert event.revision == head
+
+
 async def test_an_override_file_is_refused_and_not_ignored(
     handlers: GitHandlers, repository: HostedRepository
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from agent.observe.counted_git import CountedGit
@@ -12,6 +14,7 @@ from bus.status import Reason
 from handlers.ports import CommitTree, RepositoryAccess, RepositoryError
 
 A = RepositoryAccess(RepositoryUrl.parse("https://git.example/a"), login=UrlLogin("me", "hush"))
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SHOWN = {"repo": "https://git.example/a"}
 
 
@@ -25,6 +28,9 @@ class OneRepository:
     async def fetch(self, repository: RepositoryAccess) -> None:
         if self.down:
             raise RepositoryError(Reason.REPOSITORY_UNREACHABLE, f"{repository.url} is down")
+
+    def looked_at(self, repository: RepositoryAccess) -> datetime | None:
+        return None if self.down else NOON
 
     async def resolve(self, repository: RepositoryAccess, target_revision: str) -> Revision:
         return Revision(f"{repository.url} {target_revision}")
@@ -61,5 +67,6 @@ async def test_answers_pass_through() -> None:
 
     url = str(A.url)
     assert git.access(url, "shop") == RepositoryAccess(A.url, "shop")
+    assert git.looked_at(A) == NOON
     assert await git.resolve(A, "main") == f"{url} main"
     assert await git.changed_paths(A, Revision("a"), Revision("b")) == frozenset({url, "a", "b"})
