@@ -126,10 +126,13 @@ class Applications:
         if not patch:
             return app
         is_stale = self.unconfirmed.is_unseen_by(app)
+        # A patch has the whole list of finalizers, so it must not be made of an outdated one.
+        replaces_list = "finalizers" in patch.get("metadata", {})
         try:
-            written = await self._send(app, patch, guarded=change.guarded or is_stale)
+            guarded = change.guarded or replaces_list or is_stale
+            written = await self._send(app, patch, guarded=guarded)
         except StaleWriteError as error:
-            if change.guarded:
+            if change.guarded or replaces_list:
                 raise
             text = f"an earlier write of {app.key} was stored, which this one has not seen"
             raise ClusterUnreachableError(text) from error

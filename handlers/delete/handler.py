@@ -70,6 +70,14 @@ class DeleteHandler:
         if app is None or not app.deleting or app.is_skipped:
             return ()
         try:
+            return await self._go_on(app)
+        except ClusterUnreachableError as error:
+            raise Retry(str(error), after=_AWAY) from error
+        except StaleWriteError as error:
+            raise Retry(str(error), after=_AGAIN) from error
+
+    async def _go_on(self, app: Application) -> Sequence[Event]:
+        try:
             return await self._proceed(app)
         except DestinationUnknownError as error:
             return await self._leave(app, error)
@@ -77,10 +85,6 @@ class DeleteHandler:
             if not error.pending:
                 await self.conditions.write(app, error.message)
             return ()  # asked again when the cluster answers
-        except ClusterUnreachableError as error:
-            raise Retry(str(error), after=_AWAY) from error
-        except StaleWriteError as error:
-            raise Retry(str(error), after=_AGAIN) from error
 
     async def _proceed(self, app: Application) -> Sequence[Event]:
         if not (finalizers_of(app) or hook_finalizers_of(app)):

@@ -91,7 +91,10 @@ class Apps(ApplicationLookup, AllApps, FollowedRepositories, Protocol):
         ...
 
     async def write(self, app: Application, change: StatusWrite) -> Application:
-        """Raises StaleWriteError (guarded) or ClusterUnreachableError; a vanished app is none."""
+        """Raises StaleWriteError or ClusterUnreachableError; a vanished app is none.
+
+        Stale is a write that is guarded or changes finalizers, where the object changed meanwhile.
+        """
         ...
 
     async def set_operation(self, app: Application, operation: Mapping[str, Any]) -> Application:

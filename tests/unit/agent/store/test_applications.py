@@ -218,6 +218,21 @@ async def test_a_guarded_write_names_the_version_and_says_when_it_is_stale(
     assert patches.sent[0]["metadata"] == {"resourceVersion": "7"}
 
 
+async def test_finalizers_of_others_are_not_replaced_by_an_outdated_list(
+    apps: Applications, patches: Patches
+) -> None:
+    apps.put_application(raw())
+    patches.refuse = ApplyRefusedError("the object has been modified", code=409)
+
+    with pytest.raises(StaleWriteError, match="argocd/shop"):
+        await apps.write(
+            known(apps), StatusWrite(status=known(apps).status, add_finalizers=("ours",))
+        )
+
+    [patch] = patches.sent
+    assert patch["metadata"] == {"finalizers": ["ours"], "resourceVersion": "1"}
+
+
 async def test_a_write_to_a_vanished_application_is_no_error(
     apps: Applications, patches: Patches
 ) -> None:
