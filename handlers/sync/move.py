@@ -57,6 +57,8 @@ class CleanHooks(msgspec.Struct, frozen=True, kw_only=True):
     results: Results = ()
     before_creation: bool = False
     """Whether it clears the way for a hook of this operation."""
+    after_failure: bool = False
+    """Whether that is a hook of SyncFail."""
 
     @property
     def touched(self) -> tuple[LiveObject, ...]:

@@ -19,7 +19,7 @@ handler carries out the move, and asks again when something has changed.
                                                        Finish(Failed): retried where the policy says
     a step but the last waits for health or deletion   Wait
     every step is done                                 Finish(Succeeded)
-    it would act or try again, and may not now         Wait
+    it would act or try again, and may not now         Wait; hooks of SyncFail run all the same
 
 A step is entered only when all before it are done: everything tried, nothing failed, all healthy.
 The last step is done when it is applied and its hooks have ended; its health is the application's,
@@ -73,9 +73,16 @@ PRUNE_WAITS = "waiting for pruning confirmation of"
 
 def next_move(state: OperationState, view: OperationView) -> Move:
     move = _unblocked_move(state, view)
-    begins = isinstance(move, Act | Restart)
-    clears_the_way = isinstance(move, CleanHooks) and move.before_creation
-    return Wait(view.blocked) if view.blocked and (begins or clears_the_way) else move
+    return Wait(view.blocked) if view.blocked and _begins(move, view) else move
+
+
+def _begins(move: Move, view: OperationView) -> bool:
+    """Whether the move begins something new; what looks after a failure belongs to its end."""
+    if isinstance(move, Act):
+        return move.step != view.on_failure
+    if isinstance(move, CleanHooks):
+        return move.before_creation and not move.after_failure
+    return isinstance(move, Restart)
 
 
 def _unblocked_move(state: OperationState, view: OperationView) -> Move:
@@ -208,7 +215,10 @@ def _fail(results: Known, view: OperationView, ill: Results = ()) -> Move:
     step = view.on_failure
     untried = tuple(task for task in step.tasks if task.id not in results) if step else ()
     if step and untried:
-        return _clear_the_way(untried, view) or Act(step, untried, ill)
+        way = _clear_the_way(untried, view)
+        if isinstance(way, CleanHooks):
+            return replace(way, after_failure=True)
+        return way or Act(step, untried, ill)
     end = Finish(OperationPhase.FAILED, reason_of(failures(results.values())))
     return _end(view, end, HookDeletePolicy.HOOK_FAILED)
 

@@ -9,7 +9,7 @@ the next step when it sees the health, and a retry brings the same message back 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -31,6 +31,7 @@ from handlers.ports import (
     DestinationUnknownError,
     UnavailableError,
 )
+from handlers.sync.acceptance_window import AcceptanceWindow
 from handlers.sync.applier import Applier, ApplyRequest, UnresolvedObject
 from handlers.sync.hook_cleaner import HookCleaner
 from handlers.sync.move import (
@@ -45,6 +46,7 @@ from handlers.sync.move import (
 )
 from handlers.sync.observed_status import defines, observed
 from handlers.sync.operation import next_move, policy_of
+from handlers.sync.operation_info import operation_id
 from handlers.sync.operation_planner import OperationPlanner
 from handlers.sync.operation_results import READY, ProgressState
 from handlers.sync.operation_starter import OperationStarter
@@ -58,8 +60,6 @@ from handlers.sync.operation_transitions import (
 from handlers.sync.step_run import StepRun, applied, ended, status_write, terminating
 
 _AWAY = 5.0
-_ACCEPTED_WITHIN = 10.0
-"""Seconds in which the server may come to accept an object: its namespace or CRD is on its way."""
 _AGAIN = 0.5
 _AGAIN_GOING = 2.0
 """Finalizers take their time; no watch tells of the end of an object that is not tracked."""
@@ -75,6 +75,7 @@ class StepHandler:
     planner: OperationPlanner
     applier: Applier
     clock: Clock
+    _acceptance: AcceptanceWindow = field(default_factory=AcceptanceWindow, init=False)
 
     async def __call__(self, ask: StepOperation) -> Events:
         app = self.apps.get(ask.app)
@@ -138,7 +139,7 @@ class StepHandler:
                 return (*run.facts, RefreshApp(app=run.app.key))
 
     async def _act(self, run: StepRun, act: Act) -> StepRun:
-        elapsed = (self.clock.now() - run.began).total_seconds()
+        operation, now = operation_id(run.state), self.clock.now()
         session = self._session(run)
         request = ApplyRequest(
             app=run.app,
@@ -146,9 +147,11 @@ class StepHandler:
             writer=self.comparisons.writer(run.app),
             options=run.options,
             dry_run=run.sync.dry_run,
-            may_retry=elapsed < _ACCEPTED_WITHIN,
+            may_retry=self._acceptance.is_open(operation, now),
         )
         outcome = await self.applier.apply(act, request)
+        refused = any(not one.is_going for one in outcome.unresolved)
+        self._acceptance.note(operation, now, refused=refused)
         run = replace(run, state=with_results(run.state, (*act.results, *outcome.results)))
         if outcome.results:
             run = run.emit(applied(run, act, outcome.results))

@@ -40,6 +40,7 @@ class Simulation:
         self.hooks, self.plain = comparison(hooks), plain
         self.cluster: dict[ResourceKey, LiveObject] = {}
         self.progress: Mapping[ResourceKey, ObjectProgress] = {}
+        self.blocked = ""
 
     def move(self) -> Move:
         """Look at the cluster as the planner does."""
@@ -53,6 +54,7 @@ class Simulation:
             left_over=left_over(tasks, self.state, get, "web"),
             progress=self.progress,
             now=NOW,
+            blocked=self.blocked,
         )
         return next_move(self.state, view)
 
@@ -224,6 +226,25 @@ def test_a_failure_runs_the_hooks_for_it_and_then_ends() -> None:
     assert isinstance(end := run.move(), Finish)
     assert "PreSync hook ConfigMap pre: out of order" in end.message
     assert "one or more SyncFail hooks failed: SyncFail hook ConfigMap undo: neither" in end.message
+
+
+def test_a_closed_window_does_not_hold_up_the_hooks_of_a_failure() -> None:
+    run = Simulation(PRE, UNDO)
+    run.apply()
+    run.cluster[key("undo")] = earlier("undo")
+    run.end("pre", HealthStatus.DEGRADED, "out of order")
+    run.blocked = "a window is closed"
+    run.clean()
+    assert run.clean() == (["undo"], ["undo"])
+    assert run.apply() == ["undo"]
+
+
+def test_a_closed_window_holds_up_a_hook_and_what_stands_in_its_way() -> None:
+    run = Simulation(PRE)
+    run.blocked = "a window is closed"
+    assert run.move() == Wait("a window is closed")
+    run.cluster[key("pre")] = earlier("pre")
+    assert run.move() == Wait("a window is closed")
 
 
 def test_what_did_not_become_healthy_is_remembered_while_the_hooks_for_it_run() -> None:
