@@ -91,7 +91,13 @@ def _step(parts: AgentDependencies, git: CountedGit, clock: SystemClock) -> Step
     return StepHandler(
         apps=apps,
         comparisons=comparisons,
-        starter=OperationStarter(apps=apps, comparisons=comparisons, git=git, clock=clock),
+        starter=OperationStarter(
+            apps=apps,
+            comparisons=comparisons,
+            git=git,
+            governance=parts.governance,
+            clock=clock,
+        ),
         planner=OperationPlanner(
             apps=apps,
             clusters=parts.clusters,

@@ -33,7 +33,7 @@ from handlers.application.history import deployed_entry
 from handlers.application.unsupported import unsupported_options
 from handlers.control_plane.governance import FROM_CONTROL_PLANE
 from handlers.ports import Apps, ClusterUnreachableError, StaleWriteError, StatusWrite
-from handlers.sync.operation_info import COMMAND_ID, info_of
+from handlers.sync.operation_info import COMMAND_ID, OVERRIDE_WINDOW, info_of
 from handlers.sync.operation_transitions import under_way
 
 _OF_DELETION = "Delete="
@@ -137,6 +137,8 @@ def operation_of(app: Application, command: SyncApp) -> Mapping[str, Any]:
     info = [{"name": COMMAND_ID, "value": command.id}]
     if command.from_control_plane:
         info.append({"name": FROM_CONTROL_PLANE, "value": "true"})
+    if command.override_window:
+        info.append({"name": OVERRIDE_WINDOW, "value": command.override_window})
     return {
         "sync": {name: value for name, value in sync.items() if value},
         "initiatedBy": {"username": command.actor},

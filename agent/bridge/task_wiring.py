@@ -30,6 +30,7 @@ from agent.bridge.tasks.executors.operations import SyncOperations
 from agent.bridge.tasks.executors.overrides import Overrides
 from agent.bridge.tasks.executors.refs import RefsExecutor
 from agent.bridge.tasks.executors.sync import RollbackExecutor, SyncExecutor
+from agent.bridge.tasks.executors.sync_windows import SyncWindowsExecutor
 from agent.bridge.tasks.executors.task_subjects import TaskSubjects
 from agent.bridge.tasks.executors.trust_changes import TrustWriter
 from agent.bridge.tasks.executors.writes import DeleteExecutor, PutExecutor
@@ -64,6 +65,7 @@ from bus.link import (
     RollbackArguments,
     RunActionArguments,
     SyncArguments,
+    SyncWindowsArguments,
     TaskKind,
     TerminateArguments,
     TreeArguments,
@@ -184,11 +186,15 @@ class TaskWiring:
             secrets=sources.cluster.secrets,
             mirrors=sources.mirrors,
         )
+        windows = SyncWindowsExecutor(
+            subjects=subjects, cluster=sources.cluster, governance=sources.governance
+        )
         return dict(
             (
                 executor_of(DiffArguments, diff),
                 executor_of(ManifestsArguments, manifests),
                 executor_of(RefsArguments, refs),
+                executor_of(SyncWindowsArguments, windows),
             )
         )
 

@@ -33,12 +33,16 @@ class OperationStarted(AppFact, frozen=True, kw_only=True):
     automated: bool = False
     initiated_by: str = ""
     operation_kind: OperationKind = OperationKind.UNKNOWN
+    override_window: str = ""
+    """The reason why it passes a closed sync window; empty where it does not."""
 
     @property
     def sentence(self) -> str:
         by = f" by {self.initiated_by}" if self.initiated_by and not self.automated else ""
         operation = _in_words(self.operation_kind, automated=self.automated)
-        return f"{operation} to {short(self.revision)} started{by}"
+        why = self.override_window
+        past = f", past a closed sync window: {why}" if why else ""
+        return f"{operation} to {short(self.revision)} started{by}{past}"
 
 
 class ResourceOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

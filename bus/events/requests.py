@@ -97,6 +97,8 @@ class SyncApp(Command, frozen=True, kw_only=True):
     """An entry of the history: its source is deployed, as it was then, at `revision`."""
     from_control_plane: bool = False
     """It came over the link: the policy of the cluster's owner holds for what it changes."""
+    override_window: str = ""
+    """Why this one operation shall pass a closed sync window; empty where it shall not."""
 
     @property
     def key(self) -> AppKey:

@@ -62,6 +62,9 @@ class SyncArguments(TaskArguments, frozen=True, kw_only=True):
     options: tuple[str, ...] = ()
     override: bool = False
     """Whether the requester may deviate from the target revision and options of the Application."""
+    override_window: bool = False
+    """Whether it passes a closed sync window, which the requester may; `reason` says why."""
+    reason: str = ""
 
 
 class RefreshArguments(TaskArguments, frozen=True, kw_only=True):
@@ -142,6 +145,12 @@ class TreeArguments(TaskArguments, frozen=True, kw_only=True):
     """No arguments: the tree has all objects of the application."""
 
 
+class SyncWindowsArguments(TaskArguments, frozen=True, kw_only=True):
+    """The windows of the AppProject `project`; without one, those that concern the Application."""
+
+    project: str = ""
+
+
 class LogsArguments(ObjectArguments, frozen=True, kw_only=True):
     pod: str = ""
     container: str = ""
@@ -169,6 +178,8 @@ class TaskKind(StrEnum):
     DIFF = "diff"
     LIVE = "live"
     TREE = "tree"
+    SYNC_WINDOWS = "sync-windows"
+    """The calendar of sync windows: when they are active, and what they leave open."""
     EVENTS = "events"
     EVENT_STREAM = "event-stream"
     """Events as they come, a line of JSON each; see up.Chunk."""
@@ -231,6 +242,7 @@ TASKS: tuple[TaskKindRow, ...] = (
     TaskKindRow(kind=K.DIFF, arguments=DiffArguments),
     TaskKindRow(kind=K.LIVE, arguments=LiveArguments, scope=_OBJECT),
     TaskKindRow(kind=K.TREE, arguments=TreeArguments),
+    TaskKindRow(kind=K.SYNC_WINDOWS, arguments=SyncWindowsArguments, scope=TaskScope.AGENT),
     TaskKindRow(kind=K.EVENTS, arguments=EventsArguments),
     TaskKindRow(
         kind=K.EVENT_STREAM,

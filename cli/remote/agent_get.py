@@ -90,8 +90,9 @@ def _allowed(limits: AgentPolicy) -> str:
     kinds = f"objects: {', '.join(limits.object_kinds)}" if limits.object_kinds else ""
     scope = "nothing without a namespace" if limits.cluster_scoped is False else ""
     override = "no override" if limits.override is False else ""
+    windows = "may override sync windows" if limits.override_window else ""
     rate = f"{limits.max_per_minute} changes a minute" if limits.max_per_minute else ""
-    return "; ".join(part for part in (tasks, where, kinds, scope, override, rate) if part)
+    return "; ".join(part for part in (tasks, where, kinds, scope, override, windows, rate) if part)
 
 
 def _open_decisions(it: AgentSummary) -> Iterator[str]:

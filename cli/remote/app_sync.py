@@ -44,6 +44,16 @@ SyncOptionOption = Annotated[
 
 
 PruneOption = Annotated[bool, typer.Option("--prune", help="Delete what Git no longer has.")]
+OverrideWindowOption = Annotated[
+    bool,
+    typer.Option(
+        "--override-window",
+        help="Pass a closed sync window this once, in an emergency; of one application.",
+    ),
+]
+ReasonOption = Annotated[
+    str, typer.Option("--reason", help="Why the window is overridden, for the audit.")
+]
 PreviewOption = Annotated[
     bool,
     typer.Option("--preview", help="Show what it would do, of one application; order nothing."),
@@ -59,6 +69,8 @@ class SyncVerbOptions:
     option: SyncOptionOption = None
     prune: PruneOption = False
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing.")] = False
+    override_window: OverrideWindowOption = False
+    reason: ReasonOption = ""
     preview: PreviewOption = False
     wait: task_client.WaitOption = False
     timeout: command_runner.TimeoutOption = "10m"
@@ -74,6 +86,8 @@ class SyncVerbOptions:
             "dryRun": self.dry_run,
             "resources": [_resource(it) for it in self.resource or ()],
             "options": [_option(it) for it in self.option or ()],
+            "overrideWindow": self.override_window,
+            "reason": self.reason.strip(),
         }
         return {name: value for name, value in body.items() if value}
 
@@ -84,10 +98,13 @@ def sync(options: SyncVerbOptions) -> None:
     """Deploy the desired state now."""
 
     async def work(client: ServiceClient) -> output.Exit:
+        _check_reason(options)
         found = await find.applications(client, options.applications, options.selector)
-        one_only = options.revision or options.resource or options.preview
+        one_only = (
+            options.revision or options.resource or options.preview or options.override_window
+        )
         if len(found) > 1 and one_only:
-            text = "--revision, --resource and --preview are for one application"
+            text = "--revision, --resource, --override-window and --preview are for one application"
             raise ServiceError(f"{text}, and {len(found)} are named", output.Exit.BAD_INPUT)
         if options.preview:
             seconds = command_runner.seconds("--timeout", options.timeout)
@@ -97,6 +114,14 @@ def sync(options: SyncVerbOptions) -> None:
         return await task_client.wait_for_task(client, tasks, options)
 
     command_runner.call(options.context, work)
+
+
+def _check_reason(options: SyncVerbOptions) -> None:
+    if options.override_window and not options.reason.strip():
+        text = "--override-window: expected --reason with why, which the audit keeps"
+        raise ServiceError(text, output.Exit.BAD_INPUT)
+    if options.reason and not options.override_window:
+        raise ServiceError("--reason: expected --override-window with it", output.Exit.BAD_INPUT)
 
 
 def _option(text: str) -> str:

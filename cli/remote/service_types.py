@@ -34,6 +34,7 @@ class AgentPolicy(ServiceAnswer, frozen=True, kw_only=True):
     object_kinds: tuple[str, ...] | None = None
     cluster_scoped: bool | None = None
     override: bool | None = None
+    override_window: bool | None = None
     max_per_minute: int | None = None
     max_reads_per_minute: int | None = None
     read_only: bool | None = None

@@ -43,6 +43,16 @@ class SyncWindowError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WindowSelectors:
+    """The lists of patterns by which a window chooses applications; `all_of`: each has to match."""
+
+    applications: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    clusters: tuple[str, ...] = ()
+    all_of: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SyncWindow:
     kind: WindowKind
     schedule: str
@@ -53,6 +63,7 @@ class SyncWindow:
     sync_overrun: bool = False
     """Whether a sync that was allowed to start may end although the window forbids it now."""
     description: str = ""
+    selectors: WindowSelectors = WindowSelectors()
 
     def is_active(self, now: datetime) -> bool:
         local = self._local(now)
@@ -98,6 +109,12 @@ def read_sync_window(written: Mapping[str, Any]) -> SyncWindow:
         manual_sync=written.get("manualSync") is True,
         sync_overrun=written.get("syncOverrun") is True,
         description=str(written.get("description") or ""),
+        selectors=WindowSelectors(
+            applications=_patterns(written.get("applications")),
+            namespaces=_patterns(written.get("namespaces")),
+            clusters=_patterns(written.get("clusters")),
+            all_of=written.get("andOperator") is True,
+        ),
     )
 
 
@@ -129,6 +146,10 @@ def _answers(
         globs = written.get(field)
         if globs:
             yield not isinstance(globs, list) or _any(globs, words)
+
+
+def _patterns(written: object) -> tuple[str, ...]:
+    return tuple(map(str, written)) if isinstance(written, list) else ()
 
 
 def _any(globs: list[Any], words: tuple[str, ...]) -> bool:

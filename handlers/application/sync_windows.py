@@ -12,9 +12,10 @@ A sync that has begun while the same rules allowed it goes on if all windows tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from handlers.application.application import Application, AppProject
 from handlers.application.destination import DestinationCluster
@@ -40,7 +41,7 @@ class SyncWindows:
         """Say why a sync may not go ahead; empty where it may. `began`: of one under way."""
         if self.unreadable:
             return self._unreadable()
-        forbidding = self._forbidding(now)
+        forbidding = self.forbidding([one for one in self.windows if one.is_active(now)])
         if not forbidding or (by_hand and all(one.manual_sync for one in forbidding)):
             return ""
         overruns = began is not None and all(one.sync_overrun for one in forbidding)
@@ -48,8 +49,8 @@ class SyncWindows:
             return ""
         return self._forbidden(forbidding, now, by_hand=by_hand)
 
-    def _forbidding(self, now: datetime) -> Sequence[SyncWindow]:
-        active = [one for one in self.windows if one.is_active(now)]
+    def forbidding(self, active: Sequence[SyncWindow]) -> Sequence[SyncWindow]:
+        """Return the windows that forbid automated syncs while exactly `active` are active."""
         denies = [one for one in active if one.kind is WindowKind.DENY]
         if denies or active:
             return denies
@@ -77,12 +78,23 @@ def windows_of(
     app: Application, project: AppProject | None, cluster: DestinationCluster | None = None
 ) -> SyncWindows:
     """Read the windows that concern the application; `cluster` has all its identities."""
+    return _read(project, lambda written: concerns(written, app, cluster))
+
+
+def windows_in(project: AppProject) -> SyncWindows:
+    """Read all windows of the project, whichever applications they concern."""
+    return _read(project, lambda _written: True)
+
+
+def _read(
+    project: AppProject | None, is_chosen: Callable[[Mapping[str, Any]], bool]
+) -> SyncWindows:
     if project is None:
         return SyncWindows(project="")
     windows: list[SyncWindow] = []
     unreadable: list[str] = []
     for place, written in enumerate(project.spec.sync_windows):
-        if not concerns(written, app, cluster):
+        if not is_chosen(written):
             continue
         try:
             windows.append(read_sync_window(written))

@@ -113,6 +113,20 @@ class Governance:
         is_control = session.may_be_own and name == self.control_namespace
         return not is_control and policy.creates_namespace(name)
 
+    def window_override_problem(self, app: Application) -> str:
+        """Why no operation of the application may pass a closed sync window; empty where one may.
+
+        The reason stands in the Application, so whoever may write Applications may write it. In the
+        control namespace those are the cluster's administrators; elsewhere they are the ones whom
+        the windows of the project are meant to bind.
+        """
+        if app.key.namespace != self.control_namespace:
+            return (
+                f"{app.key} is not in {self.control_namespace}: an Application of another namespace"
+                " passes no closed sync window; change the window in the AppProject instead"
+            )
+        return self.policy().window_override_problem()
+
     def hidden(self, key: ResourceKey) -> bool:
         """Whether the control plane may not look at the object."""
         return not self.policy().reaches(key.namespace)

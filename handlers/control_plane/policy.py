@@ -12,6 +12,7 @@ cannot be understood allows nothing that writes.
     clusterScoped: "true"             objects without a namespace too; false by default
     override: "true"                  commits the target does not reach, options that weaken, and
                                       edits of live objects: content that no commit has
+    overrideWindow: "true"            syncs that pass a closed sync window, in an emergency
     maxPerMinute: "60"                tasks that write, begun in any minute; the rest waits
     maxReadsPerMinute: "600"          tasks that only look, likewise
     readOnly: "true"                  nothing that writes
@@ -45,6 +46,7 @@ _KEYS = frozenset(
         "objectKinds",
         "clusterScoped",
         "override",
+        "overrideWindow",
         "maxPerMinute",
         "maxReadsPerMinute",
         "readOnly",
@@ -62,6 +64,7 @@ class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
     object_kinds: tuple[str, ...] = ("*",)
     cluster_scoped: bool = False
     override: bool = False
+    override_window: bool = False
     max_per_minute: int = _WRITES_PER_MINUTE
     max_reads_per_minute: int = _READS_PER_MINUTE
     read_only: bool = False
@@ -121,6 +124,17 @@ class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
             ' cluster does not say `override: "true"`; its owner may add that, or change it in Git'
         )
 
+    def window_override_problem(self) -> str:
+        """Why no operation may pass a closed sync window; empty where one may."""
+        if not self.exists or self.problem:
+            return self._nothing_written()
+        if self.override_window:
+            return ""
+        return (
+            f'{CONFIG_MAP} of this cluster does not say `overrideWindow: "true"`, so nothing passes'
+            " a closed sync window; its owner may add that, or change the window in the AppProject"
+        )
+
     def creates_namespace(self, name: str) -> bool:
         """Whether a bare Namespace of this name may be created."""
         listed = _listed(self.object_kinds, ("Namespace", "Namespace."))
@@ -146,6 +160,7 @@ class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
             "objectKinds": list(self.object_kinds),
             "clusterScoped": self.cluster_scoped,
             "override": self.override,
+            "overrideWindow": self.override_window,
             "maxPerMinute": self.max_per_minute,
             "maxReadsPerMinute": self.max_reads_per_minute,
             "readOnly": bool(self._nothing_written()),
@@ -182,6 +197,7 @@ def read_policy(data: Mapping[str, str] | None) -> ControlPlanePolicy:
         object_kinds=_words(data.get("objectKinds", "*")),
         cluster_scoped=_switch(data, "clusterScoped", problems),
         override=_switch(data, "override", problems),
+        override_window=_switch(data, "overrideWindow", problems),
         max_per_minute=_number(data, "maxPerMinute", _WRITES_PER_MINUTE, problems),
         max_reads_per_minute=_number(data, "maxReadsPerMinute", _READS_PER_MINUTE, problems),
         read_only=_switch(data, "readOnly", problems),

@@ -33,6 +33,7 @@ from handlers.sync.operation_transitions import with_results
 from handlers.sync.step_run import StepRun
 from handlers.sync.sync_plan import SyncTask, failure_step, plan
 from handlers.sync.sync_work import work_of
+from handlers.sync.window_override import closed_window
 
 _TOUCHED = (PairState.CHANGED, PairState.MISSING, PairState.EXTRA)
 
@@ -129,6 +130,8 @@ class OperationPlanner:
         windows = windows_of(run.app, project, run.comparison.cluster)
         by_hand = not run.state.operation.initiated_by.automated
         problem = windows.problem(self.clock.now(), by_hand=by_hand, began=run.began)
+        if problem:
+            problem = closed_window(run.app, run.state.operation, problem, self.governance)
         return f"Sync operation blocked by sync window: {problem}" if problem else ""
 
     def _permitted(self, run: StepRun) -> Comparison:

@@ -31,6 +31,7 @@ from handlers.application.sync_windows import windows_of
 from handlers.application.validate import operation_problem
 from handlers.comparison.comparison import Comparison
 from handlers.comparison.reader import ComparisonReader
+from handlers.control_plane.governance import Governance
 from handlers.ports import Apps, Clock, GitRepositories, RepositoryError, StatusWrite
 from handlers.sync.operation_transitions import (
     begun,
@@ -45,6 +46,7 @@ from handlers.sync.operation_transitions import (
 from handlers.sync.step_run import StepRun, after_failure, started
 from handlers.sync.sync_decision import SyncStart, decide, hold
 from handlers.sync.sync_input import sync_input
+from handlers.sync.window_override import closed_window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,7 @@ class OperationStarter:
     apps: Apps
     comparisons: ComparisonReader
     git: GitRepositories
+    governance: Governance
     clock: Clock
 
     async def next(self, app: Application) -> StepRun | Sequence[Event]:
@@ -156,7 +159,8 @@ class OperationStarter:
         if is_dry or requested.initiated_by.automated:
             return ""
         windows = windows_of(app, self.apps.project(app.spec.project), comparison.cluster)
-        return windows.problem(self.clock.now(), by_hand=True)
+        problem = windows.problem(self.clock.now(), by_hand=True)
+        return problem and closed_window(app, requested, problem, self.governance)
 
     def _begin(
         self, app: Application, operation: Operation, comparison: Comparison, revision: Revision

@@ -28,9 +28,10 @@ from handlers.manifest.options import SyncOptions
 from handlers.ports import DestinationSession, StatusWrite
 from handlers.sync.move import Act
 from handlers.sync.operation import sync_result
-from handlers.sync.operation_info import operation_id
+from handlers.sync.operation_info import OVERRIDE_WINDOW, info_of, operation_id
 from handlers.sync.operation_results import count, outcomes
 from handlers.sync.sync_work import options_of
+from handlers.sync.window_override import LONGEST_REASON
 
 _DURATION_DIGITS = 3
 _LONGEST = 1000
@@ -100,6 +101,7 @@ def started(run: StepRun) -> OperationStarted:
         automated=by.automated,
         initiated_by=by.username,
         operation_kind=kind_of(run.app.status, run.state.operation, run.revision),
+        override_window=info_of(run.state.operation, OVERRIDE_WINDOW)[:LONGEST_REASON],
     )
 
 

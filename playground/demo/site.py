@@ -30,6 +30,7 @@ _LIMITS = {
         "namespaces": "*",
         "clusterScoped": "true",
         "override": "true",
+        "overrideWindow": "true",
         "configMaps": "*",
     },
 }

@@ -35,6 +35,8 @@ class Permission(StrEnum):
     APPLICATION_SYNC = "gitops_application_sync"
     APPLICATION_OVERRIDE = "gitops_application_override"
     """Sync commits that the target revision does not reach, or with options that guard less."""
+    APPLICATION_OVERRIDE_WINDOW = "gitops_application_override_window"
+    """Sync once past a closed sync window, in an emergency and with a reason."""
     APPLICATION_ACTION = "gitops_application_action"
     """Run every resource action; roles may have patterns of single actions instead."""
     OBJECT_EDIT = "gitops_object_edit"
@@ -82,6 +84,7 @@ _NOUNS = {
 }
 _PHRASES = {
     Permission.APPLICATION_OVERRIDE: "sync other revisions or with fewer safeguards",
+    Permission.APPLICATION_OVERRIDE_WINDOW: "sync past a closed sync window",
     Permission.APPLICATION_ACTION: "run resource actions",
     Permission.OBJECT_EDIT: "edit live objects of applications",
     Permission.OBJECT_DELETE: "delete single live objects of applications",

@@ -43,6 +43,7 @@ WORKS = (
     "refused",
     "rebuilt",
     "older",
+    "frozen",
     "raced",
 )
 """The applications of the tests, one each; all are in Git before the first is made."""
@@ -85,9 +86,12 @@ class BrowserScene:
         files["acted/deployment.yaml"] = _DEPLOYMENT.replace("served", "acted")
         self.demo.repository.commit(files, message="what the tests deliver")
 
-    async def application(self, name: str, *, automated: bool, service: str = "") -> SceneWork:
+    async def application(
+        self, name: str, *, automated: bool, service: str = "", project: str = "default"
+    ) -> SceneWork:
         """Made in the laptop's cluster; return when the service has its comparison with Git."""
         body = _application(name, self.demo.repository.url, automated=automated)
+        body["spec"]["project"] = project
         if service:
             body["metadata"]["labels"] = {"plumbline.dev/service": service}
         await self.call(self.demo.laptop.create(body))
@@ -105,6 +109,10 @@ class BrowserScene:
     async def synced(self, work: SceneWork) -> None:
         """Sync it as the command line would, and wait for what the service knows then."""
         await self.post(f"/applications/{work.id}/sync", {})
+        await self.is_synced(work)
+
+    async def is_synced(self, work: SceneWork) -> None:
+        """Wait until the service knows it as synced."""
         await eventually(lambda: self._seen(work.name, "Synced"), 60)
 
     async def labelled(self, work: SceneWork, name: str, value: str) -> None:

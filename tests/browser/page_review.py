@@ -37,6 +37,7 @@ PAGES = (
     "/applications/{id}/timeline",
     "/applications/{id}/manifest",
     "/applications/{id}/events",
+    "/applications/{id}/windows",
     "/applications/{id}/settings",
     "/applications/{id}/edit",
     "/services",

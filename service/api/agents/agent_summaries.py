@@ -44,6 +44,7 @@ class AgentPolicy(ResponseModel, frozen=True, kw_only=True):
     object_kinds: list[str] | UnsetType = UNSET
     cluster_scoped: bool | UnsetType = UNSET
     override: bool | UnsetType = UNSET
+    override_window: bool | UnsetType = UNSET
     max_per_minute: int | UnsetType = UNSET
     max_reads_per_minute: int | UnsetType = UNSET
     read_only: bool | UnsetType = UNSET

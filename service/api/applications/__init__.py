@@ -12,6 +12,7 @@ from service.api.applications import (
     logs,
     manifests,
     previews,
+    sync_windows,
 )
 
 ENDPOINTS = (
@@ -23,6 +24,7 @@ ENDPOINTS = (
     *previews.ENDPOINTS,
     *history.ENDPOINTS,
     *logs.ENDPOINTS,
+    *sync_windows.ENDPOINTS,
     *appprojects.ENDPOINTS,
     *appproject_writes.ENDPOINTS,
     *filters.ENDPOINTS,

@@ -37,6 +37,7 @@ from service.http.problem import invalid
 
 SYNC = Permission.APPLICATION_SYNC
 OVERRIDE = Permission.APPLICATION_OVERRIDE
+OVERRIDE_WINDOW = Permission.APPLICATION_OVERRIDE_WINDOW
 DELETE = Permission.APPLICATION_DELETE
 _MOST = 500
 _WEAKENING = frozenset({"Replace=true", "Force=true", "Validate=false"})
@@ -66,6 +67,10 @@ class SyncRequest(RequestModel, frozen=True, kw_only=True, omit_defaults=True):
     dry_run: bool = False
     resources: Objects = ()
     options: Options = ()
+    override_window: bool = False
+    """Let this one sync pass a closed sync window; needs a reason."""
+    reason: Annotated[str, msgspec.Meta(max_length=500)] = ""
+    """Why a closed sync window is overridden, for the audit."""
 
 
 class RefreshRequest(RequestModel, frozen=True, kw_only=True, omit_defaults=True):
@@ -160,8 +165,21 @@ def _sync_arguments(
     """
     if _WEAKENING & {word.strip() for word in params.options}:
         call.require(OVERRIDE, app.scope, f"application {app.row.subject}")
+    if params.override_window:
+        call.require(OVERRIDE_WINDOW, app.scope, f"application {app.row.subject}")
+    _check_reason(params)
     arguments = msgspec.convert(params, SyncArguments, from_attributes=True)
     return msgspec.structs.replace(arguments, override=call.may(OVERRIDE, app.scope))
+
+
+def _check_reason(params: SyncRequest) -> None:
+    """Refuse an override without a reason, and a reason that would be told to nobody."""
+    if params.override_window and not params.reason.strip():
+        text = "an override of a closed sync window needs a reason, which the audit keeps"
+        raise invalid("reason", text, rule="required")
+    if params.reason and not params.override_window:
+        text = "a reason belongs to an override: expected overrideWindow with it"
+        raise invalid("overrideWindow", text, rule="required")
 
 
 def _check_known(history_id: int, body: Mapping[str, Any], name: str) -> None:

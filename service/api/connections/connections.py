@@ -17,7 +17,7 @@ from sqlalchemy import func
 from bus.link import DeleteArguments, PutArguments, RefsArguments
 from service.access.permissions import Permission
 from service.access.visibility import agent_scope, visible_agents
-from service.api.agent_tasks.task_answers import TaskTarget, answered, ask
+from service.api.agent_tasks.task_answers import answered, ask
 from service.api.agent_tasks.task_requests import TaskReceipt, TaskRequest, submit
 from service.api.agents.agents import referred_agent
 from service.api.connections import no_credentials, reported_objects
@@ -112,19 +112,8 @@ async def get_refs(call: ApiCall, _params: NoInput) -> web.Response:
     """List branches and tags of a repository, as its agent sees these refs now."""
     noun = REPOSITORIES
     row = await _find(noun, call, noun.view)
-    namespace, _, name = row.subject.partition("/")
-    target = TaskTarget(
-        agent_id=row.agent_id,
-        agent_name=row.agent_name,
-        agent_state=row.agent_state,
-        agent_heard_at=row.agent_heard_at,
-        agent_connected=row.agent_connected,
-        namespace=namespace,
-        name=name,
-        project=row.project,
-    )
     asked = RefsArguments(url=_connection(row).url, project=row.project)
-    ended = await ask(call, target, asked, within=10.0)
+    ended = await ask(call, reported_objects.target_of(row), asked, within=10.0)
     return await answered(call, ended)
 
 

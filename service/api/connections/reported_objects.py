@@ -20,6 +20,7 @@ import msgspec
 from sqlalchemy import Select, and_, select
 
 from bus.identity import derived_id
+from service.api.agent_tasks.task_answers import TaskTarget
 from service.http.call import ApiCall
 from service.http.endpoint import ResponseModel
 from service.http.problem import not_found
@@ -73,6 +74,21 @@ def selected(kind: str) -> Select[Any]:
             agents.c.project_id,
         ),
         kind,
+    )
+
+
+def target_of(row: ReportedObjectRow) -> TaskTarget:
+    """Make the target of a task about the object."""
+    namespace, _, name = row.subject.partition("/")
+    return TaskTarget(
+        agent_id=row.agent_id,
+        agent_name=row.agent_name,
+        agent_state=row.agent_state,
+        agent_heard_at=row.agent_heard_at,
+        agent_connected=row.agent_connected,
+        namespace=namespace,
+        name=name,
+        project=row.project,
     )
 
 

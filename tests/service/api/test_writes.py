@@ -387,3 +387,29 @@ async def test_what_guards_less_needs_a_permission_of_its_own(api: ApiFixture) -
     rows = await api.rows("tasks")
     assert refused.status == 403
     assert [row.arguments.get("override", False) for row in rows] == [False, True]
+
+
+async def test_an_override_of_a_sync_window_needs_a_permission_and_a_reason(
+    api: ApiFixture,
+) -> None:
+    id_ = await app(api)
+    deployer, editor = await api.person("deployer"), await api.person("editor")
+    path, order = f"/applications/{id_}/sync", {"overrideWindow": True, "reason": "pay is down"}
+    refused = await deployer.call("POST", path, order)
+    unreasoned = await editor.call("POST", path, {"overrideWindow": True, "reason": " "})
+    unmeant = await editor.call("POST", path, {"reason": "pay is down"})
+    done = await editor.call("POST", path, order)
+    assert (refused.status, unreasoned.status, unmeant.status) == (403, 422, 422)
+    assert "gitops_application_override_window" in refused.body["detail"]
+    assert (unreasoned.body["field"], unmeant.body["field"]) == ("reason", "overrideWindow")
+    assert done.status == 202
+    (record,) = [it for it in await api.rows("audit") if it.outcome == "queued"]
+    assert record.detail["reason"] == "pay is down"
+    assert record.detail["overrideWindow"] is True
+
+
+async def test_many_applications_have_no_override(api: ApiFixture) -> None:
+    id_ = await app(api)
+    editor = await api.person("editor")
+    order = {"ids": [id_], "overrideWindow": True, "reason": "pay is down"}
+    assert (await editor.call("POST", "/applications/bulk/sync", order)).status == 422

@@ -153,7 +153,8 @@ def test_an_earlier_agent_reads_the_tasks_of_a_service_of_today(name: str) -> No
     before = msgspec.json.decode(recorded()[name], type=AgentOffer).task
 
     assert arguments_at(read) == arguments_at(before)
-    assert with_defaults(arguments_at(read)) == with_defaults(MEANT[name])
+    understood, meant = with_defaults(arguments_at(read)), with_defaults(MEANT[name])
+    assert understood == {field: meant[field] for field in understood}
     assert (read.kind, read.clazz, read.fence) == (before.kind, "bulk", 7)
 
 

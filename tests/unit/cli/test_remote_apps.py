@@ -74,6 +74,19 @@ async def test_a_sync_is_ordered_with_its_options_and_waited_for(service: Servic
     assert offer.task.arguments == {"revision": "abc", "prune": True, "resources": [kind]}
 
 
+async def test_a_closed_window_is_overridden_with_a_reason_only(service: ServiceFixture) -> None:
+    await service.log_in("editor")
+    async with answering(service.running_service) as agent:
+        unreasoned = await service.run("app", "sync", "shop", "--override-window")
+        options = ("--override-window", "--reason", "payments are down", "--wait")
+        ran = await service.run("app", "sync", "shop", *options)
+    assert (unreasoned.code, ran.code) == (2, 0), ran.err
+    assert "--reason" in unreasoned.err
+    (offer,) = agent.offered
+    assert offer.task.arguments["overrideWindow"] is True
+    assert offer.task.arguments["reason"] == "payments are down"
+
+
 async def test_a_task_that_fails_is_exit_code_1_with_its_message(service: ServiceFixture) -> None:
     await service.log_in("deployer")
     async with answering(service.running_service, sync=FAILED):

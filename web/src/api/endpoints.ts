@@ -35,6 +35,7 @@ export const applications = {
       headers: { "If-Match": `"${version}"` },
     }),
   remove: (id: string, cascade: boolean) => remove(`/applications/${enc(id)}`, { cascade }),
+  syncWindows: (id: string) => answer<t.SyncWindowCalendar>(`/applications/${enc(id)}/sync-windows`),
   tree: (id: string) => answer<{ nodes: t.TreeNode[] }>(`/applications/${enc(id)}/tree`),
   diff: (id: string) => answer<{ objects: t.ObjectDiff[] }>(`/applications/${enc(id)}/diff`),
   live: (id: string, query: Query) => answer<t.JsonObject>(`/applications/${enc(id)}/live`, query),
@@ -111,6 +112,7 @@ export const connections = {
 export const appProjects = {
   page: (query: Query) => list<t.AppProjectSummary>("/appprojects", query),
   one: (id: string) => request<t.AppProjectDetail>(`/appprojects/${enc(id)}`),
+  syncWindows: (id: string) => answer<t.SyncWindowCalendar>(`/appprojects/${enc(id)}/sync-windows`),
   create: (agent: string, manifest: t.JsonObject) =>
     post<{ task: t.TaskSummary }>("/appprojects", { agent, manifest }),
   replace: (id: string, version: string, manifest: t.JsonObject) =>

@@ -52,6 +52,7 @@ export interface AgentPolicy {
   objectKinds?: string[];
   clusterScoped?: boolean;
   override?: boolean;
+  overrideWindow?: boolean;
   maxPerMinute?: number;
   maxReadsPerMinute?: number;
   readOnly?: boolean;
@@ -788,6 +789,7 @@ export type Permission =
   | "gitops_application_delete"
   | "gitops_application_edit"
   | "gitops_application_override"
+  | "gitops_application_override_window"
   | "gitops_application_sync"
   | "gitops_application_view"
   | "gitops_cert_delete"
@@ -1017,6 +1019,21 @@ export interface ServiceSummary {
   leftOut: number;
 }
 
+/** Whether syncs may begin now; `until` is the next change, empty for none that is known. */
+export interface SyncOpenNow {
+  open: boolean;
+  why: string;
+  until: string;
+}
+
+/** A stretch of time, and whether automated syncs and syncs by hand may begin in it. */
+export interface SyncOpenState {
+  begin: string;
+  end: string;
+  automated: boolean;
+  byHand: boolean;
+}
+
 /** Objects as `group/kind/namespace/name`. */
 export interface SyncPreview {
   revision: string;
@@ -1034,9 +1051,41 @@ export interface SyncRequest {
   dryRun?: boolean;
   resources?: ObjectRef[];
   options?: string[];
+  overrideWindow?: boolean;
+  reason?: string;
 }
 
 export type SyncStatus = "OutOfSync" | "Synced" | "Unknown";
+
+/** The windows from `begin` to `end`; `now` is the agent's clock. */
+export interface SyncWindowCalendar {
+  project: string;
+  now: string;
+  begin: string;
+  end: string;
+  states: SyncOpenState[];
+  windows: SyncWindowLane[];
+  unreadable: string[];
+  automated: SyncOpenNow | null;
+  byHand: SyncOpenNow | null;
+  overrideProblem: string;
+}
+
+/** One window as the AppProject has it, and when it is active; `seconds` is its duration. */
+export interface SyncWindowLane {
+  kind: "allow" | "deny";
+  schedule: string;
+  seconds: number;
+  timeZone: string;
+  description: string;
+  manualSync: boolean;
+  syncOverrun: boolean;
+  applications: string[];
+  namespaces: string[];
+  clusters: string[];
+  andOperator: boolean;
+  periods: WindowPeriod[];
+}
 
 export type TaskKind =
   | "actions"
@@ -1057,6 +1106,7 @@ export type TaskKind =
   | "rollback"
   | "run-action"
   | "sync"
+  | "sync-windows"
   | "terminate"
   | "tree";
 
@@ -1189,4 +1239,9 @@ export interface WebhookSubscription {
   cursor: string;
   version: number;
   createdAt: string;
+}
+
+export interface WindowPeriod {
+  begin: string;
+  end: string;
 }

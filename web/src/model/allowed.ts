@@ -26,5 +26,6 @@ export function policySentence(allowed: AgentPolicy): string {
       ? ""
       : `, of objects ${(allowed.objectKinds ?? []).join(", ")}`;
   const rate = allowed.maxPerMinute ? `, ${allowed.maxPerMinute} changes a minute at most` : "";
-  return `${what} ${where}${scope}${kinds}${rate}.${shown(allowed.configMaps)}`;
+  const windows = allowed.overrideWindow ? " One sync may pass a closed sync window, with a reason." : "";
+  return `${what} ${where}${scope}${kinds}${rate}.${windows}${shown(allowed.configMaps)}`;
 }

@@ -9,9 +9,8 @@ export interface Granted {
 export function byNoun(permissions: readonly string[]): Granted[] {
   const found = new Map<string, string[]>();
   for (const permission of [...permissions].sort()) {
-    const at = permission.lastIndexOf("_");
-    const noun = permission.slice(0, at).replace(/^gitops_/, "");
-    found.set(noun, [...(found.get(noun) ?? []), permission.slice(at + 1)]);
+    const [noun = "", ...verb] = permission.replace(/^gitops_/, "").split("_");
+    found.set(noun, [...(found.get(noun) ?? []), verb.join(" ")]);
   }
   return [...found].map(([noun, verbs]) => ({ noun, verbs }));
 }
@@ -31,6 +30,7 @@ export const PERMISSIONS: readonly Permission[] = [
   ...NOUNS.flatMap((noun) => VERBS.map((verb) => `gitops_${noun}_${verb}` as const)),
   "gitops_application_sync",
   "gitops_application_override",
+  "gitops_application_override_window",
   "gitops_application_action",
   "gitops_object_edit",
   "gitops_object_delete",

@@ -21,6 +21,7 @@ from handlers.control_plane.governance import Governance
 from handlers.control_plane.policy import CONFIG_MAP
 from handlers.manifest.options import weakened
 from handlers.sync.sync_work import options_of
+from handlers.sync.window_override import LONGEST_REASON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,20 @@ class Overrides:
         if found:
             self._check_allowed(app, args, "; ".join(found))
         return revision
+
+    def window_reason(self, app: Application, args: SyncArguments) -> str:
+        """Check an override of a closed sync window; returns its reason. TaskFailedError."""
+        if not args.override_window:
+            return ""
+        reason = " ".join(args.reason.split())
+        if not reason or len(reason) > LONGEST_REASON:
+            text = (
+                f"an override of a sync window needs a reason of 1 to {LONGEST_REASON} characters"
+            )
+            raise TaskFailedError("invalid", text)
+        if problem := self.governance.window_override_problem(app):
+            raise TaskFailedError("not_allowed", f"{app.key}: {problem}")
+        return reason
 
     def _options(self, app: Application, args: SyncArguments) -> Iterator[str]:
         if args.options:

@@ -31,6 +31,7 @@ class SyncExecutor:
         check_options(args.options)
         app = self.subjects.app_of_command(task, context)
         check_replace(app, args.options, self.settings())
+        reason = self.overrides.window_reason(app, args)
         command = SyncApp(
             id=task.id,
             actor=task.actor,
@@ -43,6 +44,7 @@ class SyncExecutor:
             ),
             options=args.options,
             from_control_plane=True,
+            override_window=reason,
         )
         return await self.operations.operate(app, command, context)
 

@@ -110,6 +110,7 @@ def test_what_is_shown_is_what_holds() -> None:
         "objectKinds": ["*"],
         "clusterScoped": False,
         "override": False,
+        "overrideWindow": False,
         "maxPerMinute": 100,
         "maxReadsPerMinute": 600,
         "readOnly": False,
