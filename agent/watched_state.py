@@ -17,6 +17,7 @@ from agent.bridge.identity.key_store import SECRET
 from agent.git.credentials import SECRET_TYPE, Secret
 from agent.kube.client import KubeClient
 from agent.kube.cluster import KubeCluster
+from agent.kube.cluster_config import LoginPermits
 from agent.kube.cluster_registry import ClusterRegistry
 from agent.kube.clusters import ClusterSessions
 from agent.kube.health_overrides import HealthOverrides
@@ -78,7 +79,9 @@ def watched_state(settings: Settings, client: KubeClient, metrics: AgentMetrics)
         ),
         registry=lambda: ClusterRegistry(
             [one for one in secrets.all() if _describes_cluster(one)],
-            settings.kube.exec_commands,
+            LoginPermits(
+                commands=settings.kube.exec_commands, aws_clusters=settings.kube.aws_clusters
+            ),
         ),
         in_cluster_enabled=lambda: argo_settings.now.in_cluster_enabled,
     )

@@ -7,16 +7,11 @@ another name or a project.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from agent.kube.cluster_secret import (
-    ClusterSecret,
-    ClusterSecretError,
-    SecretData,
-    identity_of,
-    read_cluster_secret,
-)
+from agent.kube.cluster_config import NO_PERMITS, ClusterSecretError, LoginPermits, SecretData
+from agent.kube.cluster_secret import ClusterSecret, identity_of, read_cluster_secret
 from handlers.application.destination import (
     IN_CLUSTER,
     IN_CLUSTER_SERVER,
@@ -39,16 +34,17 @@ class ClusterEntry:
 
 
 class ClusterRegistry:
-    def __init__(self, secrets: Iterable[SecretData] = (), commands: Collection[str] = ()) -> None:
-        """`commands` are those that may be run as credential plugins."""
+    def __init__(
+        self, secrets: Iterable[SecretData] = (), permits: LoginPermits = NO_PERMITS
+    ) -> None:
         self.unreadable: dict[str, str] = {}
         """Why no cluster can be read from a Secret, by its `namespace/name`."""
         self._by_server: dict[str, list[ClusterEntry]] = {}
         self._by_name: dict[str, list[ClusterEntry]] = {}
         for secret in sorted(secrets, key=lambda one: (one.namespace, one.name)):
-            self._add(secret, commands)
+            self._add(secret, permits)
 
-    def _add(self, secret: SecretData, commands: Collection[str]) -> None:
+    def _add(self, secret: SecretData, permits: LoginPermits) -> None:
         place = f"{secret.namespace}/{secret.name}"
         try:
             cluster = identity_of(secret)
@@ -57,7 +53,7 @@ class ClusterRegistry:
             return
         try:
             entry = ClusterEntry(
-                secret=place, cluster=cluster, usable=read_cluster_secret(secret, commands)
+                secret=place, cluster=cluster, usable=read_cluster_secret(secret, permits)
             )
         except ClusterSecretError as error:
             entry = ClusterEntry(secret=place, cluster=cluster, problem=str(error))

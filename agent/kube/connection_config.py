@@ -57,7 +57,7 @@ async def connect(kubeconfig: Path | None = None, context: str = "") -> KubeConn
         tls=await asyncio.to_thread(_tls, settings),
         headers=_Credentials(settings, refresh),
         server_name=settings.tls_server_name,
-        proxy=settings.proxy or _proxy_of_environment(settings.host),
+        proxy=settings.proxy or proxy_of_environment(settings.host),
     )
 
 
@@ -127,7 +127,7 @@ def plain_tls(authority: str | None = None, file: str | None = None) -> ssl.SSLC
     return trust
 
 
-def _proxy_of_environment(url: str) -> str | None:
+def proxy_of_environment(url: str) -> str | None:
     """Read the proxy once; a client with `trust_env` reads it, and .netrc, at every request."""
     parts = urlsplit(url)
     if proxy_bypass(parts.hostname or ""):

@@ -37,6 +37,14 @@ class KubeSettings(SettingsGroup):
             " `aws eks get-token --cluster-name *`; empty: none."
         ),
     )
+    aws_clusters: Kinds = Field(
+        default=(),
+        description=(
+            "Clusters of EKS to which Secrets with `awsAuthConfig` may log in as the agent's"
+            " identity at AWS, as `NAME@SERVER` with globs and commas:"
+            " `prod-*@https://*.eks.amazonaws.com`; empty: none."
+        ),
+    )
 
 
 class HttpSettings(SettingsGroup):

@@ -12,7 +12,8 @@ from functools import reduce
 from operator import add
 
 from agent.git.credentials import SECRET_TYPE, Secret
-from agent.kube.cluster_secret import ClusterSecretError, registered_of
+from agent.kube.cluster_config import ClusterSecretError
+from agent.kube.cluster_secret import registered_of
 from agent.subscribers import Subscribers
 from bus.link.kinds import CLUSTER, REPOSITORY
 from bus.repository_url import RepositoryUrl, RepositoryUrlError

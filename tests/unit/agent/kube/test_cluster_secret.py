@@ -10,8 +10,9 @@ import pytest
 
 from agent.git.credentials import Secret
 from agent.kube.cluster_auth import BasicAuth, BearerAuth, connection_of
+from agent.kube.cluster_config import ClusterSecretError
 from agent.kube.cluster_registry import ClusterRegistry
-from agent.kube.cluster_secret import ClusterSecret, ClusterSecretError, read_cluster_secret
+from agent.kube.cluster_secret import ClusterSecret, read_cluster_secret
 from agent.kube.connection_config import KubeConfigError
 from handlers.application.destination import IN_CLUSTER_SERVER, DestinationCluster
 from handlers.ports import DestinationUnknownError

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from agent.kube import exec_plugin
-from agent.kube.cluster_secret import ClusterSecretError, read_cluster_secret
+from agent.kube.cluster_config import ClusterSecretError, LoginPermits
+from agent.kube.cluster_secret import read_cluster_secret
 from agent.kube.connection_config import KubeConfigError
 from agent.kube.exec_plugin import ExecPlugin
 from tests.support import eventually
@@ -128,7 +129,8 @@ def config(command: str, *args: str, **env: str) -> dict[str, Any]:
 
 
 def test_only_allowed_commands_run_with_all_their_arguments_allowed() -> None:
-    allowed = ("aws eks get-token --cluster-name *", "kubelogin", "*")
+    commands = ("aws eks get-token --cluster-name *", "kubelogin", "*")
+    allowed = LoginPermits(commands=commands)
     token = config("aws", "eks", "get-token", "--cluster-name", "prod")
     found = read_cluster_secret(secret(config=token), allowed).auth
     assert found == ExecPlugin(command="aws", args=("eks", "get-token", "--cluster-name", "prod"))
@@ -154,11 +156,13 @@ def test_a_plugin_is_not_allowed_unless_it_is_named() -> None:
 )
 def test_variables_that_lead_a_plugin_elsewhere_are_refused(name: str) -> None:
     with pytest.raises(ClusterSecretError, match=name):
-        read_cluster_secret(secret(config=config("kubelogin", **{name: "x"})), ("kubelogin",))
+        read_cluster_secret(
+            secret(config=config("kubelogin", **{name: "x"})), LoginPermits(commands=("kubelogin",))
+        )
 
 
 def test_a_secret_may_choose_a_profile_of_the_agents_owner() -> None:
     one = config("kubelogin", AWS_PROFILE="staging")
-    found = read_cluster_secret(secret(config=one), ("kubelogin",)).auth
+    found = read_cluster_secret(secret(config=one), LoginPermits(commands=("kubelogin",))).auth
     assert isinstance(found, ExecPlugin)
     assert found.env == {"AWS_PROFILE": "staging"}

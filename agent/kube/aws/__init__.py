@@ -1,0 +1,1 @@
+"""AWS logins of destination clusters (`awsAuthConfig`): signature, credentials and token."""
