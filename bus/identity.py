@@ -108,6 +108,11 @@ class ResourceKey(msgspec.Struct, frozen=True, order=True):
     name: str
 
     @property
+    def place(self) -> tuple[str, str, str]:
+        """Group, kind and namespace: objects of one place differ by their names only."""
+        return self.group, self.kind, self.namespace
+
+    @property
     def token(self) -> str:
         return token_of(f"resource:{self}")
 

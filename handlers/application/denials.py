@@ -7,6 +7,7 @@ sentence says what to change, and two different reasons give two different sente
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -19,6 +20,7 @@ from handlers.application.project import (
     admits,
     cluster_problem,
     denied,
+    has_named_rules,
     listed,
     permitted,
 )
@@ -88,11 +90,18 @@ def denials(
     if registered is not None and (problem := cluster_problem(project, registered)):
         return dict.fromkeys(keys, f"it {NOT_PERMITTED}: {problem}")
     cluster = registered.cluster if registered else None
-    found = {
-        key: _beyond(registered, key) or denial_of(project, key, app.spec.destination, cluster)
+    named = has_named_rules(project)
+
+    @cache
+    def judged(group: str, kind: str, namespace: str, name: str) -> str:
+        key = ResourceKey(group, kind, namespace, name)
+        return denial_of(project, key, app.spec.destination, cluster)
+
+    found = (
+        (key, _beyond(registered, key) or judged(*key.place, key.name if named else ""))
         for key in keys
-    }
-    return {key: why for key, why in found.items() if why}
+    )
+    return {key: why for key, why in found if why}
 
 
 def _beyond(registered: RegisteredCluster | None, key: ResourceKey) -> str:

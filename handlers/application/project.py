@@ -113,6 +113,18 @@ def namespaced_permitted(project: AppProject, kind: ServedKind, name: str) -> bo
     return not denied(project.spec.namespace_resource_blacklist, kind, name)
 
 
+def has_named_rules(project: AppProject) -> bool:
+    """Whether a rule about kinds names objects, so that two of one kind may be judged apart."""
+    spec = project.spec
+    rules = (
+        *(spec.namespace_resource_whitelist or ()),
+        *spec.namespace_resource_blacklist,
+        *spec.cluster_resource_whitelist,
+        *spec.cluster_resource_blacklist,
+    )
+    return any(one.name for one in rules)
+
+
 def admits(project: AppProject, app_namespace: str) -> bool:
     """Whether Applications of this namespace may use the project; its own namespace always may."""
     home = project.metadata.namespace

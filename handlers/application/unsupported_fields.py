@@ -45,7 +45,7 @@ NOTIFICATIONS = ("notifications.argoproj.io/", "recipients.argocd-notifications.
 def unsupported(
     app: Application, project: AppProject | None, manifests: Iterable[Manifest] = ()
 ) -> tuple[Unsupported, ...]:
-    """List every unsupported field; `manifests` are all rendered objects, hooks included."""
+    """List every unsupported field; `manifests` are the rendered objects that may have some."""
     written = tuple(manifests)
     return (
         *_of_app(app),

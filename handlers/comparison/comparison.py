@@ -7,7 +7,7 @@ summary cannot tell, or says "different" about what the last sync applied, the s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 
 import msgspec
@@ -17,9 +17,15 @@ from bus.status import SyncStatus
 from handlers.application.destination import IN_CLUSTER, DestinationCluster
 from handlers.application.ignore_rules import ObjectRules
 from handlers.application.unsupported import Unsupported
-from handlers.comparison.drift_summary import DriftSummary, ResourceState, compare, resolve
+from handlers.comparison.desired_objects import DesiredObjects
+from handlers.comparison.drift_summary import (
+    DriftSummary,
+    KnownStates,
+    ResourceState,
+    compare,
+    resolve,
+)
 from handlers.comparison.ignored_fields import IgnoredFields
-from handlers.comparison.normalised_objects import DesiredObjects
 from handlers.comparison.object_difference import DiffOutcome, DiffVerdict
 from handlers.comparison.taken_fields import all_taken
 from handlers.manifest import access
@@ -101,6 +107,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the metadata of the destination's Namespace is not the one that was applied last."""
     cluster: DestinationCluster = IN_CLUSTER
     """Where the live objects are, with server and name."""
+    annotated: tuple[Manifest, ...] = ()
+    """The desired objects and hooks with an annotation that asks the agent for something."""
+    images: frozenset[str] = frozenset()
+    """The images of the desired objects."""
 
     @property
     def status(self) -> SyncStatus:
@@ -113,12 +123,6 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
             return SyncStatus.OUT_OF_SYNC
         counted = (one.resource for one in self.pairs if one.state is not PairState.LEAVING)
         return DriftSummary(tuple(counted)).status
-
-    @property
-    def manifests(self) -> Iterator[Manifest]:
-        """All desired objects, hooks included."""
-        yield from (one.desired for one in self.pairs if one.desired is not None)
-        yield from self.hooks
 
     def denying(self, denials: Mapping[ResourceKey, str]) -> Comparison:
         """Deny these objects; those among them that were to be pruned are left out."""
@@ -164,21 +168,27 @@ class ComparisonInput(msgspec.Struct, frozen=True, kw_only=True):
     """Live objects that Git does not have and whose newest state cannot be seen, and why."""
 
 
-def compared(inputs: ComparisonInput, answers: Answers) -> DriftSummary:
-    """Compare locally, with the answers that the server has given before."""
+def compared(
+    inputs: ComparisonInput, answers: Answers, known: KnownStates | None = None
+) -> DriftSummary:
+    """Compare locally, with the answers that the server has given before.
+
+    `known` is what the comparison before found.
+    """
     summary = compare(
         inputs.desired,
         inputs.lives,
         inputs.identity,
         takes_over=inputs.takes_over,
         ignored=inputs.ignored,
+        known=known,
     )
-    known = {
+    answered = {
         key: answers[question]
         for key, question in questions(summary, inputs).items()
         if question in answers
     }
-    return resolve(summary, known)
+    return resolve(summary, answered) if answered else summary
 
 
 def questions(
@@ -192,6 +202,8 @@ def questions(
     doing. An uncertain object is always asked.
     """
     doubtful = frozenset(summary.doubtful)
+    if not doubtful:
+        return {}
     asked = {
         state.key
         for state in summary.resources
@@ -238,6 +250,8 @@ def joined(summary: DriftSummary, inputs: ComparisonInput) -> Comparison:
         live_hooks=tuple(one for one in summary.resources if one.hook and one.live),
         excluded=inputs.excluded,
         cluster=inputs.cluster,
+        annotated=inputs.desired.annotated,
+        images=inputs.desired.images,
     )
 
 

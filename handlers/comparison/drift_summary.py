@@ -17,15 +17,17 @@ Fields that ignore rules name are left out of a pair before it is compared (`ign
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import msgspec
 
 from bus.identity import ResourceKey
 from bus.status import SyncStatus
+from handlers.comparison.desired_objects import DesiredObjects
 from handlers.comparison.earlier_leftovers import left_over
 from handlers.comparison.ignored_fields import IgnoredFields, ObjectSides
-from handlers.comparison.normalised_objects import DesiredObjects
 from handlers.comparison.object_diff import diff
 from handlers.comparison.object_difference import (
     ChangeKind,
@@ -107,6 +109,30 @@ class DriftSummary(msgspec.Struct, frozen=True):
         )
 
 
+class KnownState(NamedTuple):
+    """What was found of a pair; it holds for these very values."""
+
+    sides: ObjectSides
+    state: ResourceState
+
+    def is_of(self, sides: ObjectSides) -> bool:
+        ours, theirs = self.sides, sides
+        return (
+            ours.desired is theirs.desired
+            and ours.live is theirs.live
+            and ours.ignored == theirs.ignored
+        )
+
+
+@dataclass(slots=True)
+class KnownStates:
+    """What the last comparison of an application found of its pairs."""
+
+    identity: str = ""
+    takes_over: bool = True
+    pairs: dict[ResourceKey, KnownState] = field(default_factory=dict)
+
+
 def compare(
     desired: DesiredObjects,
     live: LiveObjects,
@@ -114,26 +140,28 @@ def compare(
     *,
     takes_over: bool = True,
     ignored: Ignored = _NOTHING_IGNORED,
+    known: KnownStates | None = None,
 ) -> DriftSummary:
     """Compare all objects; `live` holds those desired and those tracked by `identity`.
 
     `takes_over`: a sync takes over the fields of earlier tools, so leftovers of theirs are drift.
+    A pair that is in `known` as it is now is not compared again; `known` has all pairs afterwards.
     """
-    states = [
-        _desired(ObjectSides(manifest, live.get(key), ignored.get(key)), key, identity)
-        for key, manifest in desired.objects.items()
-    ]
-    if takes_over:
-        objects = desired.objects
-        states = [
-            _with_left_over(
-                state, ObjectSides(objects[state.key], live.get(state.key), ignored.get(state.key))
-            )
-            for state in states
-        ]
+    known = known if known is not None else KnownStates()
+    same = (known.identity, known.takes_over) == (identity, takes_over)
+    before = known.pairs if same else {}
+    pairs: dict[ResourceKey, KnownState] = {}
+    for key, manifest in desired.objects.items():
+        sides = ObjectSides(manifest, live.get(key), ignored.get(key))
+        found = before.get(key)
+        if found is None or not found.is_of(sides):
+            state = _desired(sides, key, identity)
+            found = KnownState(sides, _with_left_over(state, sides) if takes_over else state)
+        pairs[key] = found
+    known.identity, known.takes_over, known.pairs = identity, takes_over, pairs
+    states = [one.state for one in pairs.values()]
     states.extend(_hook(manifest, live) for manifest in desired.hooks if access.name(manifest))
-    known = {state.key for state in states}
-    states.extend(_extraneous(live, known, identity))
+    states.extend(_extraneous(live, desired.keys, identity))
     return DriftSummary(tuple(sorted(states, key=lambda state: state.key)))
 
 
@@ -218,7 +246,7 @@ def _hook(manifest: Manifest, live: LiveObjects) -> ResourceState:
 
 
 def _extraneous(
-    live: LiveObjects, known: Iterable[ResourceKey], identity: str
+    live: LiveObjects, known: Container[ResourceKey], identity: str
 ) -> Iterator[ResourceState]:
     for key, found in live.items():
         if key in known or found.owners or not found.body:

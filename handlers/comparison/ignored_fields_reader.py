@@ -18,10 +18,11 @@ import msgspec
 
 from bus.identity import Digest, ResourceKey, digest_of
 from handlers.application.ignore_rules import IgnoreRules, JqExpression, ObjectRules
+from handlers.comparison.desired_objects import DesiredObjects
 from handlers.comparison.earlier_managers import Fields, union
 from handlers.comparison.ignored_fields import FieldPath, IgnoredFields, pointed
 from handlers.comparison.managed_paths import managed_paths
-from handlers.comparison.normalised_objects import DesiredObjects, normalise
+from handlers.comparison.normalised_objects import normalise
 from handlers.manifest.access import Manifest, mapping, text
 from handlers.ports import ApplyRefusedError, ClusterWriter, JqPaths, JqResult, LiveObject
 

@@ -1,8 +1,4 @@
-"""The desired objects of one application, by key and as the server would give them back. Pure.
-
-`DesiredObjects` has the rendered objects by key, hooks apart. Compare, decide and step ask for the
-same few things of each object, one after the other, so they are worked out once. The manifests are
-shared by all readers: nobody changes them.
+"""The desired objects as the server would give them back. Pure.
 
 `normalised` changes only what is certain for every cluster: what an author cannot decide is
 dropped, a Secret's `stringData` becomes `data`, labels and annotations become text. Idempotent; its
@@ -13,54 +9,11 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
-from bus.identity import ResourceKey
-from handlers.manifest import access
 from handlers.manifest.access import LAST_APPLIED, Manifest, get, is_secret, kind, mapping, text
-from handlers.manifest.hooks import is_hook
 from handlers.manifest.kinds import GroupKind
-
-
-class DesiredObjects(msgspec.Struct, frozen=True, kw_only=True):
-    objects: Mapping[ResourceKey, Manifest]
-    """The ordinary objects, which take part in the comparison."""
-    hooks: tuple[Manifest, ...] = ()
-    keys: frozenset[ResourceKey] = frozenset()
-    """The keys of objects and hooks."""
-
-
-def without_excluded(
-    desired: DesiredObjects, is_excluded: Callable[[ResourceKey], bool]
-) -> tuple[DesiredObjects, tuple[ResourceKey, ...]]:
-    """Split off the objects of excluded kinds, and return their keys."""
-    excluded = tuple(sorted(filter(is_excluded, desired.keys)))
-    if not excluded:
-        return desired, ()
-    out = frozenset(excluded)
-    kept = DesiredObjects(
-        objects={key: one for key, one in desired.objects.items() if key not in out},
-        hooks=tuple(one for one in desired.hooks if access.key(one) not in out),
-        keys=desired.keys - out,
-    )
-    return kept, excluded
-
-
-def desired_of(manifests: Iterable[Manifest]) -> DesiredObjects:
-    """Index `manifests`, which are assembled and stamped."""
-    objects: dict[ResourceKey, Manifest] = {}
-    hooks: list[Manifest] = []
-    for manifest in manifests:
-        if is_hook(manifest):
-            hooks.append(manifest)
-        else:
-            objects[access.key(manifest)] = manifest
-    keys = frozenset((*objects, *map(access.key, hooks)))
-    return DesiredObjects(objects=objects, hooks=tuple(hooks), keys=keys)
-
 
 SERVER_METADATA = frozenset(
     {

@@ -7,7 +7,6 @@ as they are.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -32,17 +31,17 @@ from handlers.comparison.comparison import (
     joined,
     questions,
 )
+from handlers.comparison.comparison_memory import ComparisonMemory
+from handlers.comparison.desired_objects import DesiredObjects, without_excluded
 from handlers.comparison.dry_runs import DryRuns
 from handlers.comparison.ignored_fields_reader import (
     IgnoredFieldsReader,
     IgnoreRuleError,
     ruled_pairs,
 )
-from handlers.comparison.normalised_objects import DesiredObjects, desired_of, without_excluded
 from handlers.comparison.orphan_search import OrphanSearch
 from handlers.control_plane.governance import Governance
 from handlers.manifest.exclusions import exclusion
-from handlers.manifest.manifest_assembly import objects_of
 from handlers.manifest.tracking import app_identity
 from handlers.ports import (
     Apps,
@@ -54,9 +53,6 @@ from handlers.ports import (
     Renders,
 )
 from handlers.ports.rendering import RenderRecord
-
-_RECENT, _SMALL = 64, 32 * 1024
-"""Artifacts kept decoded: as many as are in use at once, and none that takes much memory."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -73,8 +69,7 @@ class ComparisonReader:
     settings: Callable[[], ArgoSettings] = ArgoSettings
     _ignored_fields: IgnoredFieldsReader = field(init=False)
     _dry_runs: DryRuns = field(init=False)
-    _recent: OrderedDict[bytes, DesiredObjects] = field(default_factory=OrderedDict)
-    """By the artifact itself, whose bytes are the same object for one handler after the other."""
+    _memory: ComparisonMemory = field(default_factory=ComparisonMemory, init=False)
 
     def __post_init__(self) -> None:
         self._ignored_fields = IgnoredFieldsReader(jq=self.jq)
@@ -106,13 +101,13 @@ class ComparisonReader:
         found = self._inputs(app, record, content, session)
         writer = self.writer(app)
         inputs, failed = await self._ignoring(app, found, writer)
-        summary = compared(inputs, self._dry_runs.answers)
+        summary = compared(inputs, self._dry_runs.answers, self._memory.states(app.key))
         asked = questions(summary, inputs, deployed=_is_deployed(app, inputs))
         open_ = {key: one for key, one in asked.items() if one not in self._dry_runs.answers}
         if open_:
             try:
                 await self._dry_runs.ask(open_, inputs, writer, project=app.spec.project)
-                summary = compared(inputs, self._dry_runs.answers)
+                summary = compared(inputs, self._dry_runs.answers, self._memory.states(app.key))
             finally:
                 self._dry_runs.forget_forbidden()
         comparison = joined(summary, inputs)
@@ -171,7 +166,7 @@ class ComparisonReader:
         """
         live, cluster = session.live, session.cluster
         is_excluded = exclusion(self.settings().resources, cluster.server)
-        desired, excluded = without_excluded(self._desired(content), is_excluded)
+        desired, excluded = without_excluded(self._memory.desired(app.key, content), is_excluded)
         lives = {one.key: one for one in live.tracked(app.key) if not is_excluded(one.key)}
         here = ((key, live.get(key)) for key in desired.keys)
         lives |= {key: one for key, one in here if one is not None}
@@ -199,17 +194,6 @@ class ComparisonReader:
         return OrphanSearch(
             apps=self.apps, control_namespace=self.control_namespace, settings=self.settings
         )
-
-    def _desired(self, content: bytes) -> DesiredObjects:
-        """Decode an artifact, or take it from memory: handlers ask for it one after the other."""
-        known = self._recent.get(content)
-        if known is None:
-            known = desired_of(objects_of(content))
-            if len(content) <= _SMALL:
-                self._recent[content] = known
-            if len(self._recent) > _RECENT:
-                self._recent.popitem(last=False)
-        return known
 
 
 def _concerned(rules: IgnoreRules, desired: DesiredObjects) -> Mapping[ResourceKey, ObjectRules]:

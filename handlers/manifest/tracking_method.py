@@ -142,9 +142,15 @@ class Tracking(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _MARKS = frozenset({TRACKING_ID, INSTALLATION_ID})
+_DOMAIN = "argocd.argoproj.io/"
 _KEY = re.compile(
     r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?", re.ASCII
 )
+
+
+def is_asked_of_agent(annotation_key: str) -> bool:
+    """Whether an annotation of Argo CD's domain asks for something, and is no mark."""
+    return annotation_key.startswith(_DOMAIN) and annotation_key not in _MARKS
 
 
 def is_label_key(written: str) -> bool:

@@ -70,7 +70,7 @@ class DecideHandler:
 
     async def _with_finalizers(self, app: Application, comparison: Comparison) -> Application:
         """Set the finalizers by which hooks of a deletion are waited for, or remove them."""
-        change = finalizer_change(app, comparison.manifests)
+        change = finalizer_change(app, comparison.hooks)
         if not (change.add or change.remove):
             return app
         write = StatusWrite(

@@ -34,7 +34,6 @@ from handlers.comparison.comparison import Comparison
 from handlers.comparison.orphaned_resources import warns
 from handlers.health.application_health import aggregate, health_state, member
 from handlers.manifest.kinds import KindInfo, defined_by
-from handlers.manifest.pods import images
 from handlers.ports import LiveObject
 from handlers.sync.operation_results import READY, ObjectProgress, ProgressState
 from handlers.sync.resource_statuses import resource_statuses
@@ -137,7 +136,7 @@ def observed(
 def _unsupported(
     app: Application, project: AppProject | None, comparison: Comparison
 ) -> tuple[Condition, ...]:
-    found = (*unsupported(app, project, comparison.manifests), *comparison.held_by_settings)
+    found = (*unsupported(app, project, comparison.annotated), *comparison.held_by_settings)
     return conditions_of(app, found)
 
 
@@ -166,7 +165,7 @@ def _sync(app: Application, comparison: Comparison) -> SyncState:
 
 
 def _images(comparison: Comparison) -> tuple[str, ...]:
-    return tuple(sorted({name for one in comparison.pairs for name in images(one.desired or {})}))
+    return tuple(sorted(comparison.images))
 
 
 def _urls(comparison: Comparison) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ def sync_input(app: Application, project: AppProject | None, comparison: Compari
         held=tuple(
             one.message
             for one in (
-                *unsupported(app, project, comparison.manifests),
+                *unsupported(app, project, comparison.annotated),
                 *comparison.held_by_settings,
             )
             if one.harmful

@@ -1,6 +1,6 @@
 """What Git wants, sorted once: objects by key, hooks apart, and the keys of both."""
 
-from handlers.comparison.normalised_objects import desired_of
+from handlers.comparison.desired_objects import desired_of
 
 HOOK = {"annotations": {"argocd.argoproj.io/hook": "PreSync"}}
 

@@ -9,9 +9,9 @@ import pytest
 
 from agent.kube.summary import summarise
 from bus.status import SyncStatus
+from handlers.comparison.desired_objects import desired_of
 from handlers.comparison.drift_summary import compare
 from handlers.comparison.earlier_leftovers import left_over
-from handlers.comparison.normalised_objects import desired_of
 from handlers.manifest.access import key
 from handlers.manifest.tracking import stamp
 

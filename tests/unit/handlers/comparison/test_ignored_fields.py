@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from agent.kube.summary import summarise
 from bus.status import SyncStatus
 from handlers.application.ignore_rules import ObjectRules, read_pointer
+from handlers.comparison.desired_objects import desired_of
 from handlers.comparison.drift_summary import ResourceState, compare
 from handlers.comparison.ignored_fields import FieldPath, IgnoredFields, located, pointed, without
-from handlers.comparison.normalised_objects import desired_of, normalise
+from handlers.comparison.normalised_objects import normalise
 from handlers.comparison.object_diff import diff
 from handlers.manifest.access import key
 from handlers.manifest.tracking import stamp

@@ -10,7 +10,7 @@ import msgspec
 from bus.identity import NO_DIGEST, AppKey, RepositoryKey, ResourceKey, Revision, digest_of
 from bus.status import HealthStatus
 from handlers.comparison.comparison import Comparison, ComparisonInput, compared, joined
-from handlers.comparison.normalised_objects import desired_of
+from handlers.comparison.desired_objects import desired_of
 from handlers.comparison.object_difference import DiffOutcome, DiffVerdict
 from handlers.manifest.tracking import stamp
 from handlers.ports import LiveObject
