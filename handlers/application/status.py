@@ -98,6 +98,8 @@ class SyncResult(ResourceValue, frozen=True, kw_only=True):
     source: Source | None = None
     managed_namespace_metadata: ManagedNamespaceMetadata | None = None
     resources: tuple[ResourceResult, ...] = ()
+    resources_total: int = 0
+    """How many results there are, where `resources` has no room for all."""
 
 
 class OperationState(ResourceValue, frozen=True, kw_only=True):
@@ -129,6 +131,8 @@ class ApplicationStatus(ResourceValue, frozen=True, kw_only=True):
     sync: SyncState = SyncState()
     health: HealthState = HealthState()
     resources: tuple[ResourceStatus, ...] = ()
+    resources_total: int = 0
+    """How many objects there are, where `resources` has no room for all."""
     conditions: tuple[Condition, ...] = ()
     operation_state: OperationState | None = None
     history: tuple[RevisionHistory, ...] = ()

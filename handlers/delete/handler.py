@@ -201,7 +201,8 @@ class DeleteHandler:
         if not ours:
             return ()
         await self.apps.write(app, StatusWrite(status=app.status, remove_finalizers=ours))
-        gone = len(app.status.resources) if pruned is None else pruned
+        known = app.status.resources_total or len(app.status.resources)
+        gone = known if pruned is None else pruned
         return (AppDeleted(app=app.key, project=app.spec.project, pruned=gone),)
 
 

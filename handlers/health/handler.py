@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from bus.events import AssessApp, Event, ResourcesApplied, StepOperation
+from bus.events import AssessApp, CompareApp, Event, ResourcesApplied, StepOperation
 from bus.route import Retry
 from bus.status import OperationPhase
 from handlers.application import times
@@ -57,6 +57,9 @@ class AssessHandler:
             live = self.clusters.of(app.spec.destination).live
         except (DestinationUnavailableError, DestinationUnknownError):
             return waiting  # the last known health stays; a refresh says why it is of the past
+        if app.status.resources_total:
+            # The status has not all objects, so the health of the others is known to a comparison.
+            return (*waiting, CompareApp(app=app.key))
         now = times.written(self.clock.now())
         health = aggregate(members(keys_of(app.status), live.get))
         after = health_state(app.status.health, health, now)

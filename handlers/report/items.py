@@ -92,6 +92,13 @@ def state_type(kind: str) -> str:
     return f"{kind.lower()}.v1"
 
 
+def _shortened(status: dict[str, Any]) -> dict[str, Any]:
+    """Shorten what will not fit in any case, before every word of it is redacted."""
+    while len(_ENCODER.encode(status)) > LARGEST and status:
+        status = _shorter(status)
+    return status
+
+
 def fitting(body: StateBody) -> StateBody:
     """Without long lists of objects where it would not fit on the link; the count stays."""
     status = dict(body.status)
@@ -175,7 +182,7 @@ def application_item(
     redaction = redaction.within(_identity(APPLICATION.name, app.metadata))
     body = msgspec.structs.replace(
         _edited(APPLICATION.name, app, redaction),
-        status=redaction.value(msgspec.to_builtins(app.status), ("status",)),
+        status=redaction.value(_shortened(msgspec.to_builtins(app.status)), ("status",)),
         cause=_shown(cause, redaction) if cause is not None else None,
         commits={revision: _commit(it, redaction) for revision, it in found.commits.items()},
     )

@@ -27,6 +27,7 @@ from handlers.application.status import (
     SyncState,
     revised,
 )
+from handlers.application.status_size import fitting
 from handlers.application.sync_windows import windows_of
 from handlers.application.unsupported import conditions_of
 from handlers.application.unsupported_fields import unsupported
@@ -119,16 +120,19 @@ def observed(
     desired = [one for one in comparison.pairs if one.desired is not None]
     options = sync_options_of_app(app)
     health = aggregate(member(one.key, one.live) for one in desired)
-    after = replace(
-        before,
-        sync=_sync(app, comparison),
-        health=health_state(before.health, health, at),
-        resources=resource_statuses(comparison, options),
-        conditions=revised(before.conditions, _OWNED, conditions, at),
-        summary=Summary(images=_images(comparison), external_urls=_urls(comparison)),
-        source_type=comparison.record.source_type,
-        resource_health_source="" if comparison.persists_health else HEALTH_SOURCE,
-        controller_namespace=project.metadata.namespace if project else "",
+    after = fitting(
+        replace(
+            before,
+            sync=_sync(app, comparison),
+            health=health_state(before.health, health, at),
+            resources=resource_statuses(comparison, options),
+            resources_total=0,
+            conditions=revised(before.conditions, _OWNED, conditions, at),
+            summary=Summary(images=_images(comparison), external_urls=_urls(comparison)),
+            source_type=comparison.record.source_type,
+            resource_health_source="" if comparison.persists_health else HEALTH_SOURCE,
+            controller_namespace=project.metadata.namespace if project else "",
+        )
     )
     return before if after == before else replace(after, reconciled_at=at)
 

@@ -25,6 +25,7 @@ from handlers.sync.destination_namespace import (
     sets_pod_security,
 )
 from handlers.sync.hook_tasks import hook_work
+from handlers.sync.left_out_results import left_out_results
 from handlers.sync.live_hooks import judged, left_over, live_hooks
 from handlers.sync.move import OperationView
 from handlers.sync.observed_status import progress_of_steps
@@ -59,7 +60,8 @@ class OperationPlanner:
         work = work.plus(namespace_work(self._namespace(run, live), run.comparison, run.options))
         hooks = hook_work(comparison, run.state)
         ended = () if run.sync.dry_run else judged(run.state, live.get, identity)
-        if settled := (*work.settled, *hooks.settled, *ended):
+        again = left_out_results(run.state, work.tasks)
+        if settled := (*work.settled, *hooks.settled, *ended, *again):
             run = replace(run, state=with_results(run.state, settled))
         tasks = (*work.tasks, *hooks.tasks)
         return run, self._view(run, tasks, live)

@@ -80,7 +80,7 @@ def not_cleaned(state: OperationState, message: str) -> Finish:
 
 def restarted(state: OperationState) -> OperationState:
     """Begin the next try, without results; at the newest revision if the policy says so."""
-    result = replace(sync_result(state), resources=())
+    result = replace(sync_result(state), resources=(), resources_total=0)
     operation = state.operation
     if policy_of(state).refresh and operation.sync is not None:
         operation = replace(operation, sync=replace(operation.sync, revision=""))

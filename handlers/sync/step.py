@@ -20,6 +20,7 @@ from bus.status import OperationPhase
 from handlers.application import history
 from handlers.application.policy import namespace_differs
 from handlers.application.status import ApplicationStatus, OperationState
+from handlers.application.status_size import fitting_results
 from handlers.comparison.reader import ComparisonReader
 from handlers.control_plane.governance import named
 from handlers.health.cause import health_fact
@@ -223,6 +224,7 @@ class StepHandler:
 
     def _status(self, run: StepRun, state: OperationState) -> ApplicationStatus:
         """The status with the operation; a dry run changes nothing but its own results."""
+        state = fitting_results(state)
         if run.sync.dry_run or run.revision != run.comparison.record.revision:
             return replace(run.app.status, operation_state=state)
         failed = state.phase in (OperationPhase.FAILED, OperationPhase.ERROR)
