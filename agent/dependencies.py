@@ -32,8 +32,9 @@ from agent.store.applications import Applications
 from agent.store.argo_secrets import ArgoSecrets
 from agent.store.artifact_store import ArtifactCache, ArtifactStore
 from agent.store.cipher import Cipher
-from agent.store.config_maps import ArgoSettingsWatch, Certificates, PolicyWatch
+from agent.store.config_maps import ArgoSettingsWatch, PolicyWatch
 from agent.store.files import WriteBehind
+from agent.store.git_server_trust import GitServerTrust
 from agent.store.redis_artifacts import RedisArtifacts
 from agent.store.render_store import RenderStore
 from agent.watched_state import WatchedState, watched_state
@@ -66,7 +67,7 @@ class AgentDependencies:
     clusters: ClusterSessions
     applications: Applications
     secrets: ArgoSecrets
-    certificates: Certificates
+    git_trust: GitServerTrust
     argo_settings: ArgoSettingsWatch
     artifacts: ArtifactCache
     renders: RenderStore
@@ -142,7 +143,7 @@ class _Opened:
             clusters=watched.clusters,
             applications=watched.applications,
             secrets=watched.secrets,
-            certificates=watched.certificates,
+            git_trust=watched.git_trust,
             argo_settings=watched.argo_settings,
             artifacts=self.stores.artifacts,
             renders=self.stores.renders,
@@ -213,4 +214,4 @@ def _sandbox(settings: Settings) -> Sandbox:
 
 def _mirrors(settings: Settings, watched: WatchedState) -> Mirrors:
     folder = MirrorSettings(folder=settings.state_dir / "mirrors")
-    return Mirrors(folder, SecretCredentials(watched.secrets.all), watched.certificates.for_url)
+    return Mirrors(folder, SecretCredentials(watched.secrets.all), watched.git_trust)

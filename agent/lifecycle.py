@@ -126,7 +126,7 @@ class Agent:
         await self.parts.live.synced()
         for listed in self._listed.values():
             await listed.wait()
-        await self.parts.certificates.config_map.known.wait()
+        await self.parts.git_trust.known()
         await self.parts.argo_settings.known()
         await self._elsewhere.settled.wait()
         warn_of_unproven(self._webhook_secrets())
@@ -175,8 +175,8 @@ class Agent:
         for subject, feed in followed:
             watch = KindWatch(parts.client, subject, feed)
             yield f"watch {subject.name} of {namespace}", watch.run()
-        own = (parts.certificates.config_map, parts.policy.config_map)
-        for config_map in (*own, *parts.argo_settings.config_maps):
+        of_argo = (*parts.git_trust.config_maps, *parts.argo_settings.config_maps)
+        for config_map in (parts.policy.config_map, *of_argo):
             yield f"watch ConfigMap {config_map.name}", config_map.watch(parts.client, namespace)
         yield "live state", self._follow_objects(parts.live.run())
         yield "cluster sessions", self._follow_objects(parts.clusters.run())

@@ -35,8 +35,9 @@ from agent.settings import Settings
 from agent.store.application_writes import ApplicationPatches
 from agent.store.applications import Applications
 from agent.store.argo_secrets import ArgoSecrets
-from agent.store.config_maps import ArgoSettingsWatch, Certificates, PolicyWatch
+from agent.store.config_maps import ArgoSettingsWatch, PolicyWatch
 from agent.store.connection_projects import ConnectionProjects
+from agent.store.git_server_trust import GitServerTrust
 from agent.store.projects import Projects
 from bus.identity import AppKey
 from bus.link.kinds import APPLICATION, CLUSTER
@@ -57,7 +58,7 @@ class WatchedState:
     secrets: ArgoSecrets
     known_secrets: KnownSecrets
     argo_settings: ArgoSettingsWatch
-    certificates: Certificates = field(default_factory=Certificates)
+    git_trust: GitServerTrust = field(default_factory=GitServerTrust)
     policy: PolicyWatch = field(default_factory=PolicyWatch)
 
 

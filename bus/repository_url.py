@@ -24,8 +24,8 @@ import msgspec
 from bus.address import AddressError, Origin, canonical_path, split_address
 
 _SUFFIX = ".git"
-_SCP = re.compile(r"(?:(?P<user>[^@:/\[\]]+)@)?(?P<host>\[[^\]/]+\]|[^@:/\[\]]+):(?P<path>[^@]*)")
-_SSH_USER = re.compile(r"[A-Za-z0-9._$-]{1,64}")
+_SCP = re.compile(r"(?:(?P<user>[^@:/\[\]]+)@)?(?P<host>\[[^\]/]+\]|[^@:/\[\]]+):(?P<path>(?!:)[^@]*)")
+_SSH_USER = re.compile(r"[A-Za-z0-9._$][A-Za-z0-9._$-]{0,63}")
 _SSH = "ssh"
 _REMEMBERED = 4096
 """Texts whose address is kept: the same few are parsed for each Application that names them."""
@@ -66,6 +66,10 @@ class RepositoryUrl(msgspec.Struct, frozen=True, order=True):
             return _parsed(text)
         except AddressError as error:
             raise RepositoryUrlError(f"{_shown(text)!r} {error}") from None
+
+    @property
+    def is_ssh(self) -> bool:
+        return self.origin.scheme == _SSH
 
     @property
     def without_suffix(self) -> RepositoryUrl:

@@ -2,8 +2,9 @@
 
 A Secret labelled `repository` names one URL; one labelled `repo-creds` names a prefix, and lends
 its user to repositories that have none of their own: those of the same scheme, host and port, below
-a path that ends at a slash. What a Secret says beyond HTTPS users and tokens is listed in
-`ignored`, so that someone can say so.
+a path that ends at a slash. Which login counts is decided by the scheme of the Secret's own URL: a
+key for SSH, a user or token for HTTPS. What a Secret says beyond these is listed in `ignored`, so
+that someone can say so.
 
 Pure: the caller watches the Secrets and hands in their decoded strings. No value here shows a
 password in its `repr`.
@@ -17,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from agent.git.ssh_key import key_problem, normalised_key
 from bus.repository_url import RepositoryUrl, RepositoryUrlError
 
 SECRET_TYPE = "argocd.argoproj.io/secret-type"  # noqa: S105  a label's name
@@ -32,6 +34,7 @@ _NOT_ACTED_ON = (
     "enableLfs",
     "depth",
 )
+_INSECURE = ("insecure", "insecureIgnoreHostKey")
 _TRUE = ("1", "t", "true")
 _FALSE = ("", "0", "f", "false")
 
@@ -70,6 +73,8 @@ class GitCredential:
     certificate: str = field(default="", repr=False)
     """With which we introduce ourselves to the server's TLS, in PEM; `key` is its private key."""
     key: str = field(default="", repr=False)
+    ssh_key: str = field(default="", repr=False)
+    """The private key of SSH; nothing else is a login there."""
     ignored: tuple[str, ...] = ()
     """Fields of the Secret that this version does not act on."""
     problem: str = ""
@@ -77,7 +82,7 @@ class GitCredential:
 
     @property
     def anonymous(self) -> bool:
-        return not (self.username or self.password or self.bearer_token)
+        return not (self.username or self.password or self.bearer_token or self.ssh_key)
 
     @property
     def authorization(self) -> str:
@@ -175,29 +180,63 @@ def problem_of(secret: Secret) -> str:
 
 def _read(secret: Secret) -> GitCredential:
     data = secret.data
-    insecure = data.get("insecure", "").strip().lower()
-    return GitCredential(
+    common = GitCredential(
         secret=str(secret),
         secrets=(str(secret),),
         project=data.get("project", ""),
+        insecure=any(_truth(data, name) for name in _INSECURE),
+        ignored=tuple(name for name in _NOT_ACTED_ON if data.get(name)),
+    )
+    if _is_ssh(data):
+        key = normalised_key(data.get("sshPrivateKey", ""))
+        return replace(common, ssh_key=key, problem=_switch_problem(data) or _ssh_problem(data))
+    return replace(
+        common,
         username=data.get("username", ""),
         password=data.get("password", ""),
         bearer_token=data.get("bearerToken", ""),
-        insecure=insecure in _TRUE,
         proxy=data.get("proxy", ""),
         no_proxy=data.get("noProxy", ""),
         certificate=data.get("tlsClientCertData", ""),
         key=data.get("tlsClientCertKey", ""),
-        ignored=tuple(name for name in _NOT_ACTED_ON if data.get(name)),
-        problem=_problem(data, insecure),
+        problem=_switch_problem(data) or _https_problem(data),
     )
 
 
-def _problem(data: Mapping[str, str], insecure: str) -> str:
+def _is_ssh(data: Mapping[str, str]) -> bool:
+    try:
+        return RepositoryUrl.parse(data.get("url", "")).is_ssh
+    except RepositoryUrlError:
+        return False
+
+
+def _truth(data: Mapping[str, str], name: str) -> bool:
+    return data.get(name, "").strip().lower() in _TRUE
+
+
+def _switch_problem(data: Mapping[str, str]) -> str:
+    for name in _INSECURE:
+        if data.get(name, "").strip().lower() not in (*_TRUE, *_FALSE):
+            return f"its field {name} is neither true nor false"
+    return ""
+
+
+def _ssh_problem(data: Mapping[str, str]) -> str:
     if data.get("sshPrivateKey"):
-        return "it holds an SSH key, and this version speaks HTTPS only; use username and password"
-    if insecure not in (*_TRUE, *_FALSE):
-        return "its field insecure is neither true nor false"
+        if data.get("proxy"):
+            return "its proxy is for HTTPS, and SSH goes through none yet; remove the field proxy"
+        return key_problem(data["sshPrivateKey"])
+    if data.get("password") or data.get("bearerToken"):
+        return "its URL is one of SSH, where no password counts; store a key as sshPrivateKey"
+    return ""
+
+
+def _https_problem(data: Mapping[str, str]) -> str:
+    if data.get("sshPrivateKey") and not (data.get("password") or data.get("bearerToken")):
+        return (
+            "it holds an SSH key, which opens no https URL; write the URL as ssh://git@host/path, "
+            "or store username and password"
+        )
     if bool(data.get("tlsClientCertData")) != bool(data.get("tlsClientCertKey")):
         return "of tlsClientCertData and tlsClientCertKey it holds one; a client needs both"
     stored = "".join(data.get(name, "") for name in ("username", "password", "bearerToken"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from agent.git.ssh_failures import ssh_failure
 from agent.git.transport import Remote
 from bus.status import Reason
 from handlers.ports import RepositoryError
@@ -18,6 +19,7 @@ _FREE_SPACE = (
     "it a larger volume; it is tried again"
 )
 CERTIFICATES = "argocd-tls-certs-cm"
+_NO_KEY = "Store a key that the host knows as sshPrivateKey in the Secret of the repository"
 _CHANGING = re.compile(r" after \d+ ms| CAfile: \S+ CRLfile: \S+| from /dev/fd/\d+")
 """The same cause must read the same each time, or every try is news to the Application."""
 _USER_IN_URL = re.compile(r"(?<=://)[^/@\s]+@")
@@ -43,7 +45,7 @@ _REMEDIES = (
     (_REFUSED, "Check user name and password or token of the Secret, and its rights"),
     (_REDIRECTED, "The server sends elsewhere, which is not followed: write that address as URL"),
     (_ABSENT, "Check the URL, and that these credentials may read it"),
-    (("not allowed",), "This version reads repositories over https (or http) only: change the URL"),
+    (("not allowed",), "Repositories are read over https, http and ssh only: change the URL"),
 )
 """By the words that Git says; the first that fits."""
 
@@ -62,6 +64,12 @@ def failure(remote: Remote, complaint: str) -> RepositoryError:
     lowered = complaint.lower()
     if line := _disk_full(complaint):
         return _error(Reason.DISK_FULL, remote, _plain(line), _FREE_SPACE)
+    if remote.url.is_ssh and (found := ssh_failure(remote.host, complaint)):
+        has_key = remote.credential is not None and bool(remote.credential.ssh_key)
+        remedy = found.remedy if has_key or not found.is_refusal else _NO_KEY
+        refused = found.is_refusal
+        reason = Reason.CREDENTIALS_REFUSED if refused else Reason.REPOSITORY_UNREACHABLE
+        return _error(reason, remote, found.cause, remedy)
     refused = any(word in lowered for word in _REFUSED)
     reason = Reason.CREDENTIALS_REFUSED if refused else Reason.REPOSITORY_UNREACHABLE
     return _error(reason, remote, _cause(remote, complaint), _remedy(remote, lowered))

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
 import pygit2
 import structlog
@@ -45,6 +44,28 @@ class MirrorSettings:
     """Below the refresh room's own time limit, so that a slow server is told and not just cut."""
 
 
+class ServerTrust(Protocol):
+    """What servers are believed by."""
+
+    def authority(self, url: str) -> str:
+        """Return the certificates for a URL, in PEM; empty: the authorities of this machine."""
+        ...
+
+    def known_hosts(self) -> str:
+        """Hosts of SSH and their keys, in the lines that OpenSSH knows them by."""
+        ...
+
+
+class _MachineTrust:
+    """The authorities of this machine, and no host of SSH."""
+
+    def authority(self, _url: str) -> str:
+        return ""
+
+    def known_hosts(self) -> str:
+        return ""
+
+
 class Mirrors:
     """Implements handlers.ports.Git and Commits; `async with` closes the mirrors."""
 
@@ -52,14 +73,13 @@ class Mirrors:
         self,
         settings: MirrorSettings,
         credentials: CredentialSource,
-        authority: Callable[[str], str] = lambda _: "",
+        trust: ServerTrust | None = None,
         outcomes: FetchOutcomes | None = None,
     ) -> None:
-        """`authority`: URL -> the certificates in PEM by which its server is trusted."""
         self.outcomes = outcomes or FetchOutcomes(SystemClock())
         self._settings = settings
         self._credentials = credentials
-        self._authority = authority
+        self._trust = trust or _MachineTrust()
         self._mirrors: dict[RepositoryAccess, Mirror] = {}
         self._opening = asyncio.Lock()
         self._reported: set[str] = set()
@@ -182,7 +202,12 @@ class Mirrors:
 
     def _remote(self, repository: RepositoryAccess, credential: GitCredential | None) -> Remote:
         url = repository.url
-        remote = Remote(url=url, credential=credential, authority=self._authority(str(url)))
+        remote = Remote(
+            url=url,
+            credential=credential,
+            authority=self._trust.authority(str(url)),
+            known_hosts=self._trust.known_hosts(),
+        )
         if credential and credential.problem:
             raise unusable(remote, credential.problem)
         if credential and credential.ignored and credential.secret not in self._reported:

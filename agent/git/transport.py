@@ -17,9 +17,11 @@ from dataclasses import dataclass, replace
 
 from agent.git.credentials import GitCredential
 from agent.git.refs import BRANCHES, HEAD, TAGS
+from agent.git.ssh import ssh_command
 from bus.repository_url import RepositoryUrl
 
-PROTOCOLS = "http:https"
+_PROTOCOLS = {"ssh": "ssh", "http": "http:https", "https": "http:https"}
+"""What Git may speak, by the scheme of the URL."""
 ALL_REFS = (f"+{BRANCHES}*:{BRANCHES}*", f"+{TAGS}*:{TAGS}*")
 HEAD_REF = f"+HEAD:{HEAD}"
 
@@ -43,27 +45,31 @@ class CredentialFiles:
     authority: str = ""
     certificate: str = ""
     key: str = ""
+    ssh_key: str = ""
+    known_hosts: str = ""
     files: tuple[int, ...] = ()
 
 
 @contextmanager
-def credential_files(
-    *, authority: str = "", certificate: str = "", key: str = ""
-) -> Iterator[CredentialFiles]:
-    """Of texts in PEM."""
+def credential_files(texts: Mapping[str, str]) -> Iterator[CredentialFiles]:
+    """Open texts by the name of their field; an empty one gets no file."""
     with ExitStack() as stack:
-        texts = {"authority": authority, "certificate": certificate, "key": key}
         opened = {
             name: stack.enter_context(_in_memory(text)) for name, text in texts.items() if text
         }
-        paths = {name: f"/dev/fd/{file}" for name, file in opened.items()}
+        paths = {name: _path(name, file) for name, file in opened.items()}
         yield CredentialFiles(files=tuple(opened.values()), **paths)
+
+
+def _path(name: str, file: int) -> str:
+    return f"/proc/{os.getpid()}/fd/{file}" if name in _FOR_SSH else f"/dev/fd/{file}"
 
 
 @contextmanager
 def _in_memory(text: str) -> Iterator[int]:
     file = os.memfd_create("paper")
     try:
+        os.fchmod(file, 0o600)
         with open(file, "wb", closefd=False) as stream:
             stream.write(text.encode())
         yield file
@@ -72,6 +78,8 @@ def _in_memory(text: str) -> Iterator[int]:
 
 
 _NO_FILES = CredentialFiles()
+_FOR_SSH = frozenset({"ssh_key", "known_hosts"})
+"""SSH closes the files that it inherits, and finds these by the number of this process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +90,8 @@ class Remote:
     credential: GitCredential | None = None
     authority: str = ""
     """Certificates in PEM that the server is trusted by; empty: those of this machine."""
+    known_hosts: str = ""
+    """Lines of known_hosts(5), by which a host of SSH is believed."""
 
     @property
     def host(self) -> str:
@@ -100,8 +110,15 @@ def fetch_arguments(folder: str, remote: Remote, refspecs: tuple[str, ...]) -> t
 
 def credential_files_of(remote: Remote) -> AbstractContextManager[CredentialFiles]:
     credential = remote.credential or GitCredential()
+    if remote.url.is_ssh:
+        known = "" if credential.insecure else remote.known_hosts
+        return credential_files({"ssh_key": credential.ssh_key, "known_hosts": known})
     return credential_files(
-        authority=remote.authority, certificate=credential.certificate, key=credential.key
+        {
+            "authority": remote.authority,
+            "certificate": credential.certificate,
+            "key": credential.key,
+        }
     )
 
 
@@ -121,9 +138,14 @@ def fetch_environment(
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": "/dev/null",
-        "GIT_ALLOW_PROTOCOL": PROTOCOLS,
+        "GIT_ALLOW_PROTOCOL": _PROTOCOLS.get(remote.url.origin.scheme, "none"),
         "GIT_CONFIG_COUNT": str(len(configuration)),
     }
+    if remote.url.is_ssh:
+        environment["GIT_SSH_VARIANT"] = "ssh"
+        environment["GIT_SSH_COMMAND"] = ssh_command(
+            key=shown.ssh_key, known_hosts=shown.known_hosts, insecure=credential.insecure
+        )
     if shown.authority:
         environment["GIT_SSL_CAINFO"] = shown.authority
     if credential.no_proxy:
@@ -153,6 +175,8 @@ def _of_server(
     remote: Remote, credential: GitCredential, shown: CredentialFiles
 ) -> list[tuple[str, str]]:
     """What holds for requests to this repository's address and for no others."""
+    if remote.url.is_ssh:
+        return []
     header = credential.authorization
     settings = {
         "extraHeader": f"Authorization: {header}" if header else "",

@@ -1,22 +1,19 @@
-"""The ConfigMaps that configure the agent: certificates, Argo CD's settings, the owner's policy.
+"""The ConfigMaps that configure the agent: Argo CD's settings, and the policy of the owner.
 
 Each value holds the current content, and calls its subscribers when that has changed. Where a
-ConfigMap may not be read, the log says so, and the default holds: only the authorities of this
-machine, Argo CD's defaults, and of the service nothing but reads.
+ConfigMap may not be read, the log says so, and the default holds: Argo CD's own, and of the service
+nothing but reads.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from urllib.parse import urlsplit
 
 import msgspec
 import structlog
 
-from agent.git.failures import CERTIFICATES
 from agent.store.named_config_map import Data, NamedConfigMap
 from agent.subscribers import Subscribers
 from handlers.application.argo_parameters import PARAMETERS, unreadable_config_map
@@ -28,35 +25,6 @@ from handlers.control_plane.policy import ControlPlanePolicy, read_policy
 log = structlog.get_logger()
 
 _UNREADABLE = ControlPlanePolicy(read_only=True, problem="the agent may not read ConfigMaps here")
-
-
-@dataclass(slots=True)
-class Certificates:
-    """Follows Argo CD's ConfigMap `argocd-tls-certs-cm`, which Git servers are trusted by.
-
-    One key for each host, without its port, holding certificates in PEM: such a server's
-    certificate is trusted only if one of them has signed it.
-    """
-
-    by_host: Mapping[str, str] = field(default_factory=dict)
-    """The current certificates."""
-    config_map: NamedConfigMap = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.config_map = NamedConfigMap(
-            name=CERTIFICATES, on_data=self._read, on_refused=_certificates_refused
-        )
-
-    def for_url(self, url: str) -> str:
-        """Return the certificates for a URL, in PEM; empty means this machine's authorities."""
-        return self.by_host.get(urlsplit(url).hostname or "", "")
-
-    def _read(self, data: Data | None) -> None:
-        self.by_host = {host.lower(): pem for host, pem in (data or {}).items() if pem}
-
-
-def _certificates_refused(why: str) -> None:
-    log.warning("certificates of Git servers cannot be read", name=CERTIFICATES, reason=why)
 
 
 @dataclass(slots=True)

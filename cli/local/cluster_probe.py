@@ -10,15 +10,14 @@ from pathlib import Path
 import msgspec
 
 from agent.git.credentials import SecretCredentials
-from agent.git.failures import CERTIFICATES
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.kube.client import KubeClient, kube_client
 from agent.kube.connection_config import KubeConfigError, connect
 from agent.kube.rights import Right, missing, who_am_i
 from agent.settings import Settings
 from agent.store.argo_secrets import ArgoSecrets
-from agent.store.config_maps import Certificates
 from agent.store.feeds import REMEDY
+from agent.store.git_server_trust import GitServerTrust
 from agent.store.named_config_map import data_of
 from bus.redaction import without_user_info
 from cli.local.probes import SECONDS, Finding
@@ -90,17 +89,18 @@ async def _repositories(client: KubeClient, settings: Settings) -> list[Finding]
         mirrors = Mirrors(
             MirrorSettings(folder=Path(folder), fetch_seconds=60.0),
             SecretCredentials(secrets.all),
-            (await _certificates(client, home)).for_url,
+            await _git_trust(client, home),
         )
         async with mirrors:
             return [await _repository(*one, mirrors) for one in sources[:MOST_REPOSITORIES]]
 
 
-async def _certificates(client: KubeClient, home: str) -> Certificates:
-    """Read the certificates; None where they are missing or may not be read."""
-    found = Certificates()
-    with suppress(ApplyRefusedError):
-        found.config_map.put(await client.get(f"/api/v1/{home}/configmaps/{CERTIFICATES}"))
+async def _git_trust(client: KubeClient, home: str) -> GitServerTrust:
+    """Read by what Git servers are believed; what is missing or may not be read is empty."""
+    found = GitServerTrust()
+    for config_map in found.config_maps:
+        with suppress(ApplyRefusedError):
+            config_map.put(await client.get(f"/api/v1/{home}/configmaps/{config_map.name}"))
     return found
 
 

@@ -13,6 +13,8 @@ from itertools import islice
 
 import structlog
 
+from agent.git.failures import CERTIFICATES
+from agent.git.ssh_failures import KNOWN_HOSTS
 from agent.kube.client import KubeClient
 from agent.store.named_config_map import Data, NamedConfigMap
 from bus.link.kinds import CERTIFICATE, KEY
@@ -22,7 +24,6 @@ from handlers.trust.trusted import MOST, Reader, Trusted
 
 log = structlog.get_logger()
 
-CERTIFICATES, HOSTS = "argocd-tls-certs-cm", "argocd-ssh-known-hosts-cm"
 KEYS = "argocd-gpg-keys-cm"
 
 
@@ -109,7 +110,7 @@ def trust_of(namespace: str, changed: Callable[[str, str], None]) -> TrustWatch:
     return TrustWatch(
         (
             sink(CERTIFICATES, CERTIFICATE.name, tls_certificates),
-            sink(HOSTS, CERTIFICATE.name, known_hosts),
+            sink(KNOWN_HOSTS, CERTIFICATE.name, known_hosts),
             sink(KEYS, KEY.name, gnupg_keys),
         )
     )

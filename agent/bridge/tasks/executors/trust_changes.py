@@ -14,8 +14,10 @@ from urllib.parse import urlsplit
 import msgspec
 import orjson
 
-from agent.bridge.reporting.trust_watch import CERTIFICATES, HOSTS, KEYS
+from agent.bridge.reporting.trust_watch import KEYS
 from agent.bridge.tasks.task_context import TaskFailedError
+from agent.git.failures import CERTIFICATES
+from agent.git.ssh_failures import KNOWN_HOSTS
 from agent.kube.client import KubeClient
 from agent.kube.errors import ConflictError, NotFoundError
 from bus.link import PutArguments
@@ -86,7 +88,7 @@ def _put_change(args: PutArguments) -> tuple[str, Change]:
             raise TaskFailedError("unsupported", f"this version puts no {args.kind}")
         if args.type == "ssh":
             with_lines("", args.text)
-            return HOSTS, _adding_lines(args.text)
+            return KNOWN_HOSTS, _adding_lines(args.text)
         certificates_in(args.text)
         return CERTIFICATES, _entry(_server_name(args), args.text)
     except ValueError as error:
@@ -99,7 +101,7 @@ def _delete_change(kind: str, name: str) -> tuple[str, Change]:
     if kind != CERTIFICATE.name:
         raise TaskFailedError("unsupported", f"this version deletes no {kind}")
     if name.startswith("ssh:"):
-        return HOSTS, _removing_host(name)
+        return KNOWN_HOSTS, _removing_host(name)
     return CERTIFICATES, _entry(name.removeprefix("https:"), None)
 
 

@@ -9,8 +9,10 @@ import pytest
 
 from agent.bridge.reporting.object_states import ObjectStates
 from agent.bridge.reporting.state_sources import trust_source
-from agent.bridge.reporting.trust_watch import CERTIFICATES, HOSTS, KEYS, TrustWatch, trust_of
+from agent.bridge.reporting.trust_watch import KEYS, TrustWatch, trust_of
 from agent.clock import SystemClock
+from agent.git.failures import CERTIFICATES
+from agent.git.ssh_failures import KNOWN_HOSTS
 from agent.kube.watch import WatchState
 from agent.store.named_config_map import NamedConfigMap
 from bus.link.kinds import CERTIFICATE, KEY
@@ -70,15 +72,15 @@ def test_what_changes_is_told_and_what_does_not_is_not(cluster: Cluster) -> None
 
 @pytest.mark.parametrize("how", ["deleted", "not in the next list", "emptied"])
 def test_what_is_gone_leaves_a_tombstone(cluster: Cluster, how: str) -> None:
-    cluster.listed(HOSTS, {"ssh_known_hosts": f"git.example {SSH_KEY}"})
+    cluster.listed(KNOWN_HOSTS, {"ssh_known_hosts": f"git.example {SSH_KEY}"})
     (one,) = cluster.reported()
     assert not cluster.states.item(*one).deleted
     if how == "deleted":
-        cluster.sink(HOSTS).remove(config_map(HOSTS, {}))
+        cluster.sink(KNOWN_HOSTS).remove(config_map(KNOWN_HOSTS, {}))
     elif how == "emptied":
-        cluster.sink(HOSTS).put(config_map(HOSTS, {}))
+        cluster.sink(KNOWN_HOSTS).put(config_map(KNOWN_HOSTS, {}))
     else:
-        cluster.listed(HOSTS)
+        cluster.listed(KNOWN_HOSTS)
     assert cluster.reported() == [one]
     assert cluster.states.item(*one).deleted
 
@@ -86,7 +88,7 @@ def test_what_is_gone_leaves_a_tombstone(cluster: Cluster, how: str) -> None:
 async def test_a_kind_is_compared_once_all_of_its_maps_are_known(cluster: Cluster) -> None:
     cluster.listed(CERTIFICATES)
     assert CERTIFICATE.name not in cluster.states.kinds
-    cluster.listed(HOSTS, {"ssh_known_hosts": f"git.example {SSH_KEY}"})
+    cluster.listed(KNOWN_HOSTS, {"ssh_known_hosts": f"git.example {SSH_KEY}"})
     assert CERTIFICATE.name in cluster.states.kinds
     assert KEY.name not in cluster.states.kinds
     assert len(await cluster.states.members(CERTIFICATE.name)) == 1

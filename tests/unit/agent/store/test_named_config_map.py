@@ -6,8 +6,10 @@ import msgspec
 from structlog.testing import capture_logs
 
 from agent.git.failures import CERTIFICATES
+from agent.git.ssh_failures import KNOWN_HOSTS
 from agent.kube.watch import WatchState
-from agent.store.config_maps import ArgoSettingsWatch, Certificates, PolicyWatch
+from agent.store.config_maps import ArgoSettingsWatch, PolicyWatch
+from agent.store.git_server_trust import GitServerTrust
 from agent.store.named_config_map import Data, NamedConfigMap
 from handlers.application.argo_parameters import PARAMETERS
 from handlers.application.argo_settings import CONFIG_MAP
@@ -57,11 +59,14 @@ def test_a_policy_that_may_not_be_read_allows_no_writing() -> None:
 
 
 def test_certificates_are_found_by_host_and_forgotten_with_the_config_map() -> None:
-    certificates = Certificates()
-    listed(certificates.config_map, raw(CERTIFICATES, **{"Git.example.org": "PEM"}))
-    assert certificates.for_url("https://git.example.org:8443/x") == "PEM"
-    certificates.config_map.remove(raw(CERTIFICATES))
-    assert certificates.for_url("https://git.example.org:8443/x") == ""
+    trust = GitServerTrust()
+    certificates, known_hosts = trust.config_maps
+    listed(certificates, raw(CERTIFICATES, **{"Git.example.org": "PEM"}))
+    assert trust.authority("https://git.example.org:8443/x") == "PEM"
+    certificates.remove(raw(CERTIFICATES))
+    assert trust.authority("https://git.example.org:8443/x") == ""
+    listed(known_hosts, raw(KNOWN_HOSTS, ssh_known_hosts="git.example ssh-ed25519 AAAA"))
+    assert trust.known_hosts() == "git.example ssh-ed25519 AAAA"
 
 
 def test_settings_hold_of_both_config_maps_and_each_is_warned_of_once() -> None:

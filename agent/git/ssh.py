@@ -1,0 +1,44 @@
+"""The command line of SSH for a fetch: one key, the known hosts of the agent, nothing of a user.
+
+No configuration file, no agent of keys, no password, no forwarding. A host is believed by the
+lines of `argocd-ssh-known-hosts-cm` alone, unless the Secret says `insecure`.
+
+SSH closes every file that it inherits, so key and known hosts, which live in the memory of this
+process, are named by `/proc/PID/fd/N`: only processes of the same user can open that.
+"""
+
+from __future__ import annotations
+
+import shlex
+
+_CONNECT_SECONDS = 15
+_ALIVE_SECONDS = 15
+_ALIVE_TRIES = 4
+_NOTHING = "/dev/null"
+
+
+def ssh_command(*, key: str, known_hosts: str, insecure: bool) -> str:
+    """`GIT_SSH_COMMAND`, of paths that may be empty."""
+    options = {
+        "BatchMode": "yes",
+        "CheckHostIP": "no",
+        "ClearAllForwardings": "yes",
+        "ConnectTimeout": str(_CONNECT_SECONDS),
+        "ControlMaster": "no",
+        "ControlPath": "none",
+        "GlobalKnownHostsFile": _NOTHING,
+        "IdentitiesOnly": "yes",
+        "IdentityAgent": "none",
+        "IdentityFile": key or "none",
+        "PermitLocalCommand": "no",
+        "PreferredAuthentications": "publickey",
+        "ServerAliveCountMax": str(_ALIVE_TRIES),
+        "ServerAliveInterval": str(_ALIVE_SECONDS),
+        "StrictHostKeyChecking": "no" if insecure else "yes",
+        "UpdateHostKeys": "no",
+        "UserKnownHostsFile": _NOTHING if insecure else known_hosts or _NOTHING,
+    }
+    words = ["ssh", "-F", _NOTHING]
+    for name, value in options.items():
+        words += ["-o", f"{name}={value}"]
+    return shlex.join(words)

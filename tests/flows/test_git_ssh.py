@@ -1,0 +1,214 @@
+"""Git over SSH, from OpenSSH's own server: keys, host keys, and what is said where one is wrong."""
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import PrivateFormat
+
+from agent.git.credentials import SECRET_TYPE, Secret, SecretCredentials
+from agent.git.mirrors import Mirrors, MirrorSettings
+from bus.identity import Revision
+from bus.status import Reason
+from handlers.ports import RepositoryError
+from playground.githost import GitHost, HostedRepository
+from playground.sshhost import SshHost, SshKey, ssh_host
+
+pytestmark = pytest.mark.usefixtures("own_servers")
+
+PASSWORD = "correct-horse-battery"
+
+
+@dataclass(slots=True)
+class Scene:
+    """One repository behind SSH, and Mirrors that know what the test puts here."""
+
+    host: SshHost
+    repository: HostedRepository
+    git: Mirrors
+    folder: Path
+    secrets: list[Secret] = field(default_factory=list)
+    lines: str = ""
+
+    @property
+    def url(self) -> str:
+        return self.host.url(self.repository.name)
+
+    def secret(self, kind: str = "repository", url: str = "", **fields: str) -> None:
+        self.secrets.append(
+            Secret(
+                namespace="argocd",
+                name=f"{kind}-{len(self.secrets)}",
+                labels={SECRET_TYPE: kind},
+                data={"url": url or self.url, **fields},
+            )
+        )
+
+    async def head(self) -> Revision:
+        return await self.git.resolve(self.git.access(self.url), "main")
+
+    async def refusal(self) -> RepositoryError:
+        with pytest.raises(RepositoryError) as caught:
+            await self.git.fetch(self.git.access(self.url))
+        return caught.value
+
+
+class Trust:
+    def __init__(self) -> None:
+        self.scene: Scene
+
+    def authority(self, _url: str) -> str:
+        return ""
+
+    def known_hosts(self) -> str:
+        return self.scene.lines
+
+
+@pytest.fixture
+async def scene(tmp_path: Path, git_host: GitHost) -> AsyncIterator[Scene]:
+    trust, secrets = Trust(), list[Secret]()
+    async with ssh_host(tmp_path / "ssh", git_host.folder) as host:
+        repository = git_host.create(f"ssh-{tmp_path.name}")
+        settings = MirrorSettings(folder=tmp_path / "mirrors")
+        async with Mirrors(settings, SecretCredentials(lambda: secrets), trust) as git:
+            found = Scene(host, repository, git, tmp_path / "mirrors", secrets, host.known_hosts)
+            trust.scene = found
+            yield found
+
+
+KEYS = {
+    "ed25519": (ed25519.Ed25519PrivateKey.generate(), PrivateFormat.OpenSSH),
+    "ecdsa": (ec.generate_private_key(ec.SECP256R1()), PrivateFormat.TraditionalOpenSSL),
+    "rsa": (rsa.generate_private_key(65537, 2048), PrivateFormat.TraditionalOpenSSL),
+    "rsa in PKCS 8": (rsa.generate_private_key(65537, 2048), PrivateFormat.PKCS8),
+}
+
+
+async def test_keys_of_every_type_open_the_repository_and_stay_off_the_disk(scene: Scene) -> None:
+    for number, (name, (private, form)) in enumerate(KEYS.items()):
+        key = SshKey(private)
+        scene.host.authorize(key)
+        written = key.private(form).strip().replace("\n", "\r\n" if number else "\n")
+        scene.secrets.clear()
+        scene.secret(sshPrivateKey=written, project=name.replace(" ", "-"))
+        commit = scene.repository.commit({"a.yaml": name.encode()})
+        access = scene.git.access(scene.url, name.replace(" ", "-"))
+        assert await scene.git.resolve(access, "main") == commit, name
+        secret_line = key.private(form).splitlines()[2].encode()
+        assert secret_line not in everything_below(scene.folder)
+
+
+async def test_a_prefix_lends_its_key_and_a_password_is_never_offered(scene: Scene) -> None:
+    key = SshKey()
+    scene.host.authorize(key)
+    commit = scene.repository.commit({"a": b"1"})
+    prefix = re.sub(r"/[^/]+$", "", scene.url)
+    scene.secret("repo-creds", prefix, sshPrivateKey=key.private())
+    scene.secret("repository")
+    assert await scene.head() == commit
+    scene.secrets.clear()
+    scene.secret(password=PASSWORD)
+    error = await scene.refusal()
+    assert "its URL is one of SSH, where no password counts" in error.message
+    assert PASSWORD not in error.message
+
+
+async def test_a_host_is_believed_by_its_line_alone(scene: Scene) -> None:
+    key = SshKey()
+    scene.host.authorize(key)
+    scene.secret(sshPrivateKey=key.private())
+    commit = scene.repository.commit({"a": b"1"})
+
+    scene.lines = ""
+    error = await scene.refusal()
+    assert "argocd-ssh-known-hosts-cm" in error.message
+    assert f"[127.0.0.1]:{scene.host.port}" in error.message
+    assert error.reason is Reason.REPOSITORY_UNREACHABLE
+
+    scene.lines = f"# ours\n{scene.host.known_hosts}"
+    assert await scene.head() == commit
+
+    await scene.host.replace()
+    error = await scene.refusal()
+    assert "the host key of 127.0.0.1 has changed: it shows the ED25519 key SHA256:" in (
+        error.message
+    )
+    assert "replace line 2 of ssh_known_hosts" in error.message
+
+    scene.lines = f"@revoked {scene.host.known_hosts}"
+    assert "revokes" in (await scene.refusal()).message
+
+    scene.lines = ""
+    scene.secrets.clear()
+    scene.secret(sshPrivateKey=key.private(), insecure="true")
+    later = scene.repository.commit({"a": b"2"})
+    await scene.git.fetch(scene.git.access(scene.url))
+    assert await scene.head() == later
+
+
+async def test_what_a_key_lacks_is_said(scene: Scene, tmp_path: Path) -> None:
+    scene.host.authorize(SshKey())
+    error = await scene.refusal()
+    assert error.reason is Reason.CREDENTIALS_REFUSED
+    assert "Store a key that the host knows as sshPrivateKey" in error.message
+
+    stranger = SshKey()
+    cases = {
+        stranger.private(): "the host refused this key",
+        await stranger.encrypted(tmp_path, "swordfish"): "encrypted with a passphrase",
+        "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n": (
+            "encrypted with a passphrase"
+        ),
+        stranger.public: "is a public key; store the private one",
+        "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n": (
+            "SSH cannot read the key"
+        ),
+        "nonsense": "is no private key in PEM",
+    }
+    for key, said in cases.items():
+        scene.secrets.clear()
+        scene.secret(sshPrivateKey=key)
+        error = await scene.refusal()
+        assert said in error.message
+        assert error.reason is Reason.CREDENTIALS_REFUSED
+        assert key.strip() not in error.message
+
+
+async def test_a_repository_that_is_not_there_is_said(scene: Scene) -> None:
+    key = SshKey()
+    scene.host.authorize(key)
+    scene.secret("repo-creds", re.sub(r"/[^/]+$", "", scene.url), sshPrivateKey=key.private())
+    with pytest.raises(RepositoryError, match="the host shows no repository there"):
+        await scene.git.fetch(scene.git.access(scene.host.url("absent")))
+
+
+async def test_a_host_that_is_away_is_said_in_the_words_of_ssh(scene: Scene) -> None:
+    await scene.host.child.stop()
+    error = await scene.refusal()
+    assert "connect to host 127.0.0.1" in error.message
+    assert "Check that the host is up" in error.message
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ssh://-oProxyCommand=touch$IFS/tmp/x/app.git",
+        "ssh://-oProxyCommand@host/app.git",
+        "ext::sh -c touch% /tmp/x",
+        "file:///etc",
+        "fd::17/app",
+    ],
+)
+async def test_a_url_that_is_an_option_or_another_transport_is_refused(
+    scene: Scene, url: str
+) -> None:
+    with pytest.raises(RepositoryError) as caught:
+        await scene.git.fetch(scene.git.access(url))
+    assert caught.value.reason is Reason.INVALID_SPEC
+
+
+def everything_below(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
