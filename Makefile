@@ -34,7 +34,7 @@ BESIDE = beside() { $(MAKE) --no-print-directory --keep-going $(1) > $(BESIDE_LO
 SOAKED := tests/service tests/flows tests/faults tests/browser tests/unit
 
 .DEFAULT_GOAL := help
-.PHONY: help setup parts web demo demo-info browser kubectl image-tools images check check-code test test-sandbox test-dashboard soak pictures bench golden lint fmt docs docs-site fixtures lock clean
+.PHONY: help setup parts web demo demo-info browser kubectl ssh-server image-tools images check check-code test test-sandbox test-dashboard soak pictures bench golden lint fmt docs docs-site fixtures lock clean
 
 help:
 	@echo "make demo       agent and service on real parts, live in this terminal (Ctrl-C ends it; SCENE=clusters)"
@@ -96,6 +96,13 @@ kubectl:
 		$(STAGE) "looking for Debian's kubectl, for the test of the tutorial" 15 -- apt-get update -qq && \
 		DEBIAN_FRONTEND=noninteractive $(STAGE) "installing kubectl" 15 -- apt-get install -qq -y --no-install-recommends kubernetes-client; }
 
+# Repositories are read over SSH from OpenSSH's own server; it is started by tests alone, on loopback.
+ssh-server:
+	@command -v sshd >/dev/null || test -x /usr/sbin/sshd || { \
+		test "$$(id -u)" = 0 && command -v apt-get >/dev/null || { echo "install sshd: apt-get install openssh-server"; exit 1; }; \
+		$(STAGE) "looking for Debian's OpenSSH, for the tests of repositories" 15 -- apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive $(STAGE) "installing openssh-server" 15 -- apt-get install -qq -y --no-install-recommends openssh-server; }
+
 # What builds and starts the images where there is no engine; Debian's packages, so no registry of images.
 image-tools:
 	@command -v buildah >/dev/null && command -v mmdebstrap >/dev/null && command -v bwrap >/dev/null || { \
@@ -123,7 +130,7 @@ ifdef FILE
 test: parts
 	@$(PYTEST) --durations 10 $(FILE)
 else
-test: parts browser kubectl image-tools
+test: parts browser kubectl ssh-server image-tools
 	@echo "testing everything on real servers, in $(WORKERS) processes; beside it lint, and the tests in Go and TypeScript"
 	@$(call BESIDE,lint test-sandbox test-dashboard,$(PYTEST) $(PARALLEL) --durations 10 tests)
 endif

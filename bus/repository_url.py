@@ -24,7 +24,9 @@ import msgspec
 from bus.address import AddressError, Origin, canonical_path, split_address
 
 _SUFFIX = ".git"
-_SCP = re.compile(r"(?:(?P<user>[^@:/\[\]]+)@)?(?P<host>\[[^\]/]+\]|[^@:/\[\]]+):(?P<path>(?!:)[^@]*)")
+_SCP = re.compile(
+    r"(?:(?P<user>[^@:/\[\]]+)@)?(?P<host>\[[^\]/]+\]|[^@:/\[\]]+):(?P<path>(?!:)[^@]*)"
+)
 _SSH_USER = re.compile(r"[A-Za-z0-9._$][A-Za-z0-9._$-]{0,63}")
 _SSH = "ssh"
 _REMEMBERED = 4096

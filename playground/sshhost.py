@@ -8,8 +8,9 @@ import asyncio
 import getpass
 import os
 import shutil
+import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from cryptography.hazmat.primitives import serialization
@@ -80,9 +81,22 @@ class SshHost:
         lines = "".join(f"{_SHELL} {key.public}\n" for key in keys)
         (self._folder / "authorized_keys").write_text(lines)
 
+    @property
+    def connections(self) -> int:
+        """How many connections are open now."""
+        return len(_children(self.child.pid))
+
+    async def down(self) -> None:
+        """Stop the server, and cut the connections, whose processes would outlive it."""
+        connections = _descendants(self.child.pid)
+        await self.child.stop()
+        for pid in connections:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
     async def replace(self) -> None:
         """As another machine that answers at this address: its host key is another."""
-        await self.child.stop()
+        await self.down()
         self._host_key = SshKey()
         self.write()
         await self.child.start()
@@ -93,6 +107,7 @@ class SshHost:
         key = self._folder / "host_key"
         key.write_text(self._host_key.private())
         key.chmod(0o600)
+        # With a home of its own the user's shell reads no start-up file.
         options = {
             "AcceptEnv": "GIT_PROTOCOL",
             "AuthorizedKeysFile": self._folder / "authorized_keys",
@@ -102,6 +117,7 @@ class SshHost:
             "PasswordAuthentication": "no",
             "PermitRootLogin": "prohibit-password",
             "PidFile": "none",
+            "SetEnv": f"HOME={self._folder}",
             "StrictModes": "no",
             "UsePAM": "no",
         }
@@ -124,4 +140,21 @@ async def ssh_host(folder: Path, repositories: Path) -> AsyncIterator[SshHost]:
     program = ChildProgram(name="sshd", command=command, folder=folder)
     async with ChildProcess(program, answers_tcp(host.port)) as child:
         host.child = child
-        yield host
+        try:
+            yield host
+        finally:
+            await host.down()
+
+
+def _descendants(pid: int | None) -> list[int]:
+    """The processes below one, as they are now."""
+    children = _children(pid)
+    return [*children, *(one for child in children for one in _descendants(child))]
+
+
+def _children(pid: int | None) -> list[int]:
+    try:
+        text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except OSError:
+        return []
+    return [int(word) for word in text.split()]

@@ -13,7 +13,7 @@ import shutil
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Self
 
 import pygit2
 import structlog
@@ -24,6 +24,8 @@ from agent.git.failures import not_made, unusable
 from agent.git.fetch_outcomes import FetchOutcomes
 from agent.git.mirror import Mirror, mark_of, open_mirror
 from agent.git.refs import is_commit, is_range
+from agent.git.server_trust import MachineTrust, ServerTrust
+from agent.git.ssh_connections import SshConnections
 from agent.git.transport import Remote
 from bus.events import Commit
 from bus.identity import Revision, token_of
@@ -44,28 +46,6 @@ class MirrorSettings:
     """Below the refresh room's own time limit, so that a slow server is told and not just cut."""
 
 
-class ServerTrust(Protocol):
-    """What servers are believed by."""
-
-    def authority(self, url: str) -> str:
-        """Return the certificates for a URL, in PEM; empty: the authorities of this machine."""
-        ...
-
-    def known_hosts(self) -> str:
-        """Hosts of SSH and their keys, in the lines that OpenSSH knows them by."""
-        ...
-
-
-class _MachineTrust:
-    """The authorities of this machine, and no host of SSH."""
-
-    def authority(self, _url: str) -> str:
-        return ""
-
-    def known_hosts(self) -> str:
-        return ""
-
-
 class Mirrors:
     """Implements handlers.ports.Git and Commits; `async with` closes the mirrors."""
 
@@ -79,19 +59,22 @@ class Mirrors:
         self.outcomes = outcomes or FetchOutcomes(SystemClock())
         self._settings = settings
         self._credentials = credentials
-        self._trust = trust or _MachineTrust()
+        self._trust = trust or MachineTrust()
+        self._ssh = SshConnections(settings.folder / "ssh")
         self._mirrors: dict[RepositoryAccess, Mirror] = {}
         self._opening = asyncio.Lock()
         self._reported: set[str] = set()
 
     async def __aenter__(self) -> Self:
         await asyncio.to_thread(_discard_unmarked, self._settings.folder)
+        await asyncio.to_thread(self._ssh.open)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         for mirror in self._mirrors.values():
             mirror.close()
         self._mirrors.clear()
+        await self._ssh.close()
 
     def access(self, url: str, project: str = "") -> RepositoryAccess:
         """Raises RepositoryError where `url` names no repository for certain."""
@@ -202,11 +185,13 @@ class Mirrors:
 
     def _remote(self, repository: RepositoryAccess, credential: GitCredential | None) -> Remote:
         url = repository.url
+        known = self._trust.known_hosts() if url.is_ssh else ""
         remote = Remote(
             url=url,
             credential=credential,
             authority=self._trust.authority(str(url)),
-            known_hosts=self._trust.known_hosts(),
+            known_hosts=known,
+            socket=self._ssh.socket(url, credential, known) if url.is_ssh else "",
         )
         if credential and credential.problem:
             raise unusable(remote, credential.problem)

@@ -12,20 +12,23 @@ from __future__ import annotations
 import shlex
 
 _CONNECT_SECONDS = 15
-_ALIVE_SECONDS = 15
-_ALIVE_TRIES = 4
+_ALIVE_SECONDS = 10
+_ALIVE_TRIES = 3
+_KEPT_SECONDS = 300
+"""Without a fetch, after which a shared connection ends."""
 _NOTHING = "/dev/null"
 
 
-def ssh_command(*, key: str, known_hosts: str, insecure: bool) -> str:
-    """`GIT_SSH_COMMAND`, of paths that may be empty."""
+def ssh_command(*, key: str, known_hosts: str, insecure: bool, socket: str = "") -> str:
+    """`GIT_SSH_COMMAND`, of paths that may be empty; `socket`: of a connection to share."""
     options = {
         "BatchMode": "yes",
         "CheckHostIP": "no",
         "ClearAllForwardings": "yes",
         "ConnectTimeout": str(_CONNECT_SECONDS),
-        "ControlMaster": "no",
-        "ControlPath": "none",
+        "ControlMaster": "auto" if socket else "no",
+        "ControlPath": socket or "none",
+        "ControlPersist": str(_KEPT_SECONDS) if socket else "no",
         "GlobalKnownHostsFile": _NOTHING,
         "IdentitiesOnly": "yes",
         "IdentityAgent": "none",

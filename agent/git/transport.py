@@ -92,6 +92,8 @@ class Remote:
     """Certificates in PEM that the server is trusted by; empty: those of this machine."""
     known_hosts: str = ""
     """Lines of known_hosts(5), by which a host of SSH is believed."""
+    socket: str = ""
+    """Of the connection of SSH that fetches with this login share; empty: none."""
 
     @property
     def host(self) -> str:
@@ -144,7 +146,10 @@ def fetch_environment(
     if remote.url.is_ssh:
         environment["GIT_SSH_VARIANT"] = "ssh"
         environment["GIT_SSH_COMMAND"] = ssh_command(
-            key=shown.ssh_key, known_hosts=shown.known_hosts, insecure=credential.insecure
+            key=shown.ssh_key,
+            known_hosts=shown.known_hosts,
+            insecure=credential.insecure,
+            socket=remote.socket,
         )
     if shown.authority:
         environment["GIT_SSL_CAINFO"] = shown.authority

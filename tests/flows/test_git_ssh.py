@@ -1,9 +1,10 @@
 """Git over SSH, from OpenSSH's own server: keys, host keys, and what is said where one is wrong."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
@@ -16,9 +17,12 @@ from bus.status import Reason
 from handlers.ports import RepositoryError
 from playground.githost import GitHost, HostedRepository
 from playground.sshhost import SshHost, SshKey, ssh_host
+from tests.flows.agent_fixture import AgentFixture, conditions, config_map, is_synced
+from tests.support import eventually
 
 pytestmark = pytest.mark.usefixtures("own_servers")
 
+HEALING = {"automated": {"prune": True, "selfHeal": True}}
 PASSWORD = "correct-horse-battery"
 
 
@@ -185,8 +189,26 @@ async def test_a_repository_that_is_not_there_is_said(scene: Scene) -> None:
         await scene.git.fetch(scene.git.access(scene.host.url("absent")))
 
 
+async def test_fetches_share_a_connection_that_ends_with_the_agent(scene: Scene) -> None:
+    key, other = SshKey(), SshKey()
+    scene.host.authorize(key)
+    scene.secret(sshPrivateKey=key.private(), project="one")
+    scene.secret(sshPrivateKey=other.private(), project="two")
+    for number in range(3):
+        commit = scene.repository.commit({"a": str(number).encode()})
+        access = scene.git.access(scene.url, "one")
+        await scene.git.fetch(access)
+        assert await scene.git.resolve(access, "main") == commit
+    assert scene.host.connections == 1
+    # The open connection of one project is no way in for another.
+    with pytest.raises(RepositoryError, match="the host refused this key"):
+        await scene.git.fetch(scene.git.access(scene.url, "two"))
+    await scene.git.__aexit__()
+    await eventually(lambda: scene.host.connections == 0)
+
+
 async def test_a_host_that_is_away_is_said_in_the_words_of_ssh(scene: Scene) -> None:
-    await scene.host.child.stop()
+    await scene.host.down()
     error = await scene.refusal()
     assert "connect to host 127.0.0.1" in error.message
     assert "Check that the host is up" in error.message
@@ -208,6 +230,53 @@ async def test_a_url_that_is_an_option_or_another_transport_is_refused(
     with pytest.raises(RepositoryError) as caught:
         await scene.git.fetch(scene.git.access(url))
     assert caught.value.reason is Reason.INVALID_SPEC
+
+
+async def test_a_push_over_ssh_is_synced_and_a_host_that_nobody_knows_is_named(
+    stopped_agent: AgentFixture, git_host: GitHost, tmp_path: Path
+) -> None:
+    """The Secret and the ConfigMap as Argo CD has them, written while the agent runs."""
+    agent, key = stopped_agent, SshKey()
+    async with ssh_host(tmp_path / "ssh", git_host.folder) as host, agent.running():
+        host.authorize(key)
+        url = host.url(agent.repository.name)
+        first = agent.commit({"web/a.yaml": config_map("a", key="1")})
+        await agent.api.create(
+            f"/api/v1/namespaces/{agent.namespace}/secrets",
+            {
+                "apiVersion": "v1",
+                "kind": "Secret",
+                "metadata": {
+                    "name": "shop-repository",
+                    "labels": {"argocd.argoproj.io/secret-type": "repository"},
+                },
+                "stringData": {"url": url, "sshPrivateKey": key.private()},
+            },
+        )
+        await agent.apply_app("web", "web", source={"repoURL": url}, syncPolicy=HEALING)
+        app = await agent.until(lambda one: "ComparisonError" in conditions(one), app="web")
+        assert "argocd-ssh-known-hosts-cm" in conditions(app)["ComparisonError"]
+
+        body = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "argocd-ssh-known-hosts-cm"},
+            "data": {"ssh_known_hosts": host.known_hosts},
+        }
+        path = f"/api/v1/namespaces/{agent.namespace}/configmaps/argocd-ssh-known-hosts-cm"
+        await agent.api.apply(path, body)
+        assert await synced_to(agent, first) == {}
+        second = agent.commit({"web/a.yaml": config_map("a", key="2")})
+        assert await synced_to(agent, second) == {}
+
+
+async def synced_to(agent: AgentFixture, sha: str) -> Mapping[str, str]:
+    """The conditions of the Application once it is synced to this commit."""
+
+    def is_there(app: Mapping[str, Any]) -> bool:
+        return is_synced(app) and app["status"]["sync"]["revision"] == sha
+
+    return conditions(await agent.until(is_there, app="web"))
 
 
 def everything_below(folder: Path) -> bytes:

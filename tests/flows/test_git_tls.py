@@ -123,9 +123,9 @@ async def test_an_unknown_authority_is_named_with_the_config_map_to_fill_and_fil
         fact = await a_fact(agent.parts.bus, RenderFailed, message=error)
         assert fact.reason is Reason.REPOSITORY_UNREACHABLE
         await private_host.trust(private_host.authority)
-        certificates = agent.parts.certificates
+        trust = agent.parts.git_trust
         certificate = private_host.authority.certificate_file.read_text()
-        await eventually(lambda: certificates.for_url(agent.repository.url) == certificate)
+        await eventually(lambda: trust.authority(agent.repository.url) == certificate)
         await agent.patch_app("web", REFRESH)
         await private_host.until_synced_to(sha)
 
