@@ -18,7 +18,7 @@ _SHOWN = re.compile(
 )
 _OFFENDING = re.compile(r"Offending \S+ key in \S+:(\d+)")
 _UNKNOWN = re.compile(r"No (?:matching )?(\S{1,40}) host key is known for (\S{1,300}) and")
-_SAID = re.compile(r"^ssh: (.{1,200}?)\.?\s*$", re.MULTILINE)
+_OWN_WORDS = re.compile(r"^ssh: (.{1,200}?)\.?\s*$", re.MULTILINE)
 _UNVERIFIED = "Host key verification failed"
 
 
@@ -81,11 +81,11 @@ def ssh_failure(host: str, complaint: str) -> SshFailure | None:
 
 def _unreachable(complaint: str) -> SshFailure | None:
     """In SSH's own words: Git's say only that it could not read."""
-    said = _SAID.search(complaint)
-    if said is None:
+    found = _OWN_WORDS.search(complaint)
+    if found is None:
         return None
     return SshFailure(
-        said[1], "Check that the host is up and can be reached from here; it is tried again"
+        found[1], "Check that the host is up and can be reached from here; it is tried again"
     )
 
 
@@ -95,7 +95,7 @@ def _of_host_key(host: str, complaint: str) -> SshFailure | None:
     if _REVOKED in complaint:
         return SshFailure(
             f"{host} shows a host key that {_PLACE} revokes",
-            "Do not go on before the owner of the host has said why it is used again",
+            "Do not go on before the owner of the host has explained why it is used again",
         )
     if _CHANGED in complaint:
         line = _OFFENDING.search(complaint)

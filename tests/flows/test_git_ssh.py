@@ -172,11 +172,11 @@ async def test_what_a_key_lacks_is_said(scene: Scene, tmp_path: Path) -> None:
         ),
         "nonsense": "is no private key in PEM",
     }
-    for key, said in cases.items():
+    for key, expected in cases.items():
         scene.secrets.clear()
         scene.secret(sshPrivateKey=key)
         error = await scene.refusal()
-        assert said in error.message
+        assert expected in error.message
         assert error.reason is Reason.CREDENTIALS_REFUSED
         assert key.strip() not in error.message
 

@@ -30,13 +30,13 @@ def options(command: str) -> dict[str, str]:
 def test_nothing_of_a_user_or_the_machine_is_asked() -> None:
     command = ssh_command(key="/k", known_hosts="/h", insecure=False)
     assert shlex.split(command)[:3] == ["ssh", "-F", "/dev/null"]
-    said = options(command)
-    assert said["IdentityFile"] == "/k"
-    assert said["UserKnownHostsFile"] == "/h"
-    assert said["StrictHostKeyChecking"] == "yes"
-    assert (said["BatchMode"], said["IdentityAgent"]) == ("yes", "none")
-    assert said["GlobalKnownHostsFile"] == "/dev/null"
-    assert said["ControlMaster"] == "no"
+    chosen = options(command)
+    assert chosen["IdentityFile"] == "/k"
+    assert chosen["UserKnownHostsFile"] == "/h"
+    assert chosen["StrictHostKeyChecking"] == "yes"
+    assert (chosen["BatchMode"], chosen["IdentityAgent"]) == ("yes", "none")
+    assert chosen["GlobalKnownHostsFile"] == "/dev/null"
+    assert chosen["ControlMaster"] == "no"
 
 
 def test_without_known_hosts_nobody_is_believed_unless_the_secret_says_so() -> None:
@@ -69,7 +69,7 @@ def test_the_scheme_of_the_secret_decides_which_login_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "expected"),
     [
         ({"url": "https://git.example/a", "sshPrivateKey": PEM}, "opens no https URL"),
         ({"url": "ssh://git@git.example/a", "password": "pw"}, "no password counts"),
@@ -82,15 +82,15 @@ def test_the_scheme_of_the_secret_decides_which_login_counts() -> None:
         ({"url": "ssh://git@git.example/a"}, ""),
     ],
 )
-def test_a_secret_that_cannot_be_meant_so_says_why(data: dict[str, str], said: str) -> None:
+def test_a_secret_that_cannot_be_meant_so_says_why(data: dict[str, str], expected: str) -> None:
     problem = problem_of(secret(**data))
-    assert said in problem
-    assert bool(said) == bool(problem)
+    assert expected in problem
+    assert bool(expected) == bool(problem)
     assert "AAAA" not in problem
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("ssh-ed25519 AAAA kim@laptop", "is a public key"),
         ("PuTTY-User-Key-File-3: ssh-ed25519", "puttygen"),
@@ -103,10 +103,10 @@ def test_a_secret_that_cannot_be_meant_so_says_why(data: dict[str, str], said: s
         (PEM.replace("\n", "\r\n"), ""),
     ],
 )
-def test_what_is_no_usable_key_is_said_without_quoting_it(text: str, said: str) -> None:
+def test_what_is_no_usable_key_is_said_without_quoting_it(text: str, expected: str) -> None:
     problem = key_problem(text)
-    assert said in problem
-    assert bool(said) == bool(problem)
+    assert expected in problem
+    assert bool(expected) == bool(problem)
     assert "AAAA" not in problem
 
 
