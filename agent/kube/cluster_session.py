@@ -72,7 +72,7 @@ class ClusterSession:
         self.since: datetime = _CLOCK.now()
         """When the state was reached."""
         self.contact_at: datetime | None = None
-        """When the API server answered last."""
+        """When the cluster could be used last, as far as it has been probed."""
         self._sources = sources
         self._contact: SessionContact | None = None
         self._suspicion = asyncio.Event()
@@ -201,7 +201,6 @@ class ClusterSession:
             except (ApplyRefusedError, ClusterUnreachableError) as error:
                 self._fail(str(error))
             else:
-                self.contact_at = _CLOCK.now()
                 self._gate.open()
                 self._judge(live, late=loop.time() - began > _LISTED_WITHIN)
             await self._until_next_probe()
@@ -217,6 +216,7 @@ class ClusterSession:
                 "rights to get, list and watch"
             )
         else:
+            self.contact_at = _CLOCK.now()
             self._become(SessionState.SUCCESSFUL, "")
             self._pause = _FIRST_PAUSE
 

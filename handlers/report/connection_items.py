@@ -31,6 +31,8 @@ class ConnectionState(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     message: str = ""
     attempted_at: str = ""
+    contact_at: str = ""
+    """When a cluster that fails could be used last."""
     server_version: str = ""
     """Of a cluster; empty where it is not known."""
     objects: int = 0
@@ -85,7 +87,8 @@ def connection_item(found: ConnectionItem, stamp: ItemStamp, redaction: Redactio
 
 def _state(state: ConnectionState, redaction: Redaction) -> dict[str, str]:
     state_fields = {"status": state.status, "message": redaction.text(state.message)}
-    return {**state_fields, "attemptedAt": state.attempted_at}
+    contact = {"contactAt": state.contact_at} if state.contact_at else {}
+    return {**state_fields, "attemptedAt": state.attempted_at, **contact}
 
 
 def _cluster_info(state: ConnectionState) -> dict[str, Any]:

@@ -17,6 +17,7 @@ COMMAND_LINE = "cli/remote/service_types.py"
 _READ_BY_COMMAND_LINE = (
     "AgentSummary",
     "AppProjectDetail",
+    "ConnectionSummary",
     "ApplicationDetail",
     "AuditRecord",
     "AuditVerification",

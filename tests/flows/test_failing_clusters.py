@@ -135,7 +135,11 @@ async def test_a_user_without_rights_is_reported_of_and_works_when_it_has_them(
 
 
 async def test_the_state_of_a_cluster_is_reported_with_its_version_and_applications(
-    stopped_agent: AgentFixture, second: SecondCluster, database_url: str, tmp_path: Path
+    stopped_agent: AgentFixture,
+    second: SecondCluster,
+    elsewhere: BreakableControlPlane,
+    database_url: str,
+    tmp_path: Path,
 ) -> None:
     async with open_linked_agent(stopped_agent, database_url, tmp_path) as linked_agent:
         agent = linked_agent.agent
@@ -164,6 +168,16 @@ async def test_the_state_of_a_cluster_is_reported_with_its_version_and_applicati
             return version and found["applications"] == 1 and found["objects"] > 0
 
         await eventually(is_described, within=120, what="version, objects and applications")
+        with stopped(elsewhere):
+            await eventually(
+                lambda: is_reported("Failed", "did not answer"), within=120, what="a dead cluster"
+            )
+            (failed,) = [
+                it for it in await linked_agent.admin.items("/clusters") if it["name"] == "prod"
+            ]
+            assert failed["contactAt"]
+            assert failed["contactAt"] <= failed["attemptedAt"]
+        await eventually(lambda: is_reported("Successful", ""), within=120, what="its return")
         await register(agent, "prod", token_config(second.cluster, "expired"), **identity)
         await eventually(
             lambda: is_reported("Failed", "Unauthorized"), within=120, what="a refused token"

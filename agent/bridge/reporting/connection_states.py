@@ -9,6 +9,7 @@ from typing import TypedDict
 from agent.git.credentials import SECRET_TYPE, Secret, problem_of
 from agent.git.fetch_outcomes import FetchOutcomes
 from agent.kube.cluster_secret import identity_of
+from agent.kube.cluster_session import ClusterSession
 from agent.kube.clusters import ClusterSessions, Session
 from agent.kube.live import LiveCluster
 from agent.kube.session_state import SessionState
@@ -62,11 +63,21 @@ class ConnectionStates:
             status=_WORDS[session.state],
             message=session.message,
             attempted_at=session.since.isoformat(timespec="seconds"),
+            contact_at=_last_contact(session),
             **_facts(session.live if session.is_open else None, applications),
         )
 
     def _applications(self, session: Session) -> int:
         return len(self.clusters.users_of(session))
+
+
+def _last_contact(session: ClusterSession) -> str:
+    """When a cluster that fails could be used last: a time that stays until it is used again.
+
+    One that moved with each probe would have to be reported with each probe.
+    """
+    failed = session.state is SessionState.FAILED
+    return session.contact_at.isoformat(timespec="seconds") if failed and session.contact_at else ""
 
 
 class _Facts(TypedDict):

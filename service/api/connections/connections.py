@@ -147,6 +147,7 @@ def _connection(row: ReportedObjectRow) -> ConnectionSummary:
         status=_first(state, "status") or ("Failed" if spec.get("problem") else ""),
         message=_first(state, "message") or _first(spec, "problem"),
         attempted_at=_first(state, "attemptedAt"),
+        contact_at=_first(state, "contactAt"),
         server_version=_first(info, "serverVersion"),
         objects=_count(_mapping(info.get("cacheInfo")), "resourcesCount"),
         applications=_count(info, "applicationsCount"),

@@ -98,6 +98,8 @@ class ConnectionSummary(ResponseModel, frozen=True, kw_only=True):
     message: str
     attempted_at: str
     """When it was last used, where that is known; of a cluster, since when it has its status."""
+    contact_at: str
+    """When a cluster that fails could be used last; empty where it can, or never could."""
     server_version: str
     """Of a cluster's API server; empty where it is not known."""
     objects: int

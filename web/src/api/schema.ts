@@ -366,6 +366,7 @@ export interface ConnectionSummary {
   status: string;
   message: string;
   attemptedAt: string;
+  contactAt: string;
   serverVersion: string;
   objects: number;
   applications: number;
