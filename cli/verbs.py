@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from cli.lazy import LazyGroup, LazyVerb
-
-
-def _remote(module: str, command: str, summary: str) -> LazyVerb:
-    """Make a verb that uses the service of the current login."""
-    return LazyVerb(module=f"cli.remote.{module}", command=command, summary=summary)
-
-
-EPOCHS = LazyGroup(
-    name="gitops agent epochs",
-    summary="Decide about clusters that do not resemble what is known of them.",
-    verbs={
-        "accept": _remote(
-            "agent_epochs", "accept", "Accept the cluster: it replaces what was known."
-        ),
-        "reject": _remote("agent_epochs", "reject", "Reject the cluster: what was known stays."),
-    },
-)
-
-DELETIONS = LazyGroup(
-    name="gitops agent deletions",
-    summary="Decide about deletions that were held because they were many at once.",
-    verbs={"accept": _remote("agent_care", "accept", "Accept the held deletions.")},
+from cli.service_verbs import (
+    APP,
+    AUDIT,
+    CLUSTER,
+    CONTEXT,
+    DELETIONS,
+    DRIFT,
+    EPOCHS,
+    PROJECT,
+    REPOSITORY,
+    TASK,
+    remote,
 )
 
 AGENT = LazyGroup(
@@ -43,123 +33,14 @@ AGENT = LazyGroup(
         "settings": LazyVerb(
             module="cli.local.settings", summary="Show the settings in force, secrets masked."
         ),
-        "list": _remote("agents", "list", "List the service's agents, those that are away first."),
-        "get": _remote("agent_get", "get", "Show one agent: its link, components and permissions."),
-        "create": _remote("agents", "create", "Create an agent and its one-time token."),
-        "manifest": _remote("agents", "manifest", "Print the manifests that install an agent."),
-        "revoke": _remote("agents", "revoke", "Cut an agent's link now."),
-        "rebuild": _remote("agent_care", "rebuild", "Ask an agent for everything again."),
+        "list": remote("agents", "list", "List the service's agents, those that are away first."),
+        "get": remote("agent_get", "get", "Show one agent: its link, components and permissions."),
+        "create": remote("agents", "create", "Create an agent and its one-time token."),
+        "manifest": remote("agents", "manifest", "Print the manifests that install an agent."),
+        "revoke": remote("agents", "revoke", "Cut an agent's link now."),
+        "rebuild": remote("agent_care", "rebuild", "Ask an agent for everything again."),
         "epochs": EPOCHS,
         "deletions": DELETIONS,
-    },
-)
-
-APP_ACTIONS = LazyGroup(
-    name="gitops app actions",
-    summary="List and run the actions of one live object.",
-    verbs={
-        "list": _remote("app_live", "list", "List the actions of one live object."),
-        "run": _remote("app_live", "run", "Run an action on one live object."),
-    },
-)
-
-APP_OBJECT = LazyGroup(
-    name="gitops app object",
-    summary="Change or delete one live object of an application.",
-    verbs={
-        "edit": _remote("app_live", "edit", "Change one live object by a JSON merge patch."),
-        "delete": _remote("app_live", "delete", "Delete one live object."),
-    },
-)
-
-APP = LazyGroup(
-    name="gitops app",
-    summary="Look at applications by way of the service, and act on them.",
-    verbs={
-        "list": _remote("app_list", "list", "List applications, those that need a person first."),
-        "get": _remote(
-            "app_get", "get", "Show one application: what runs, what is wrong, its objects."
-        ),
-        "tree": _remote(
-            "app_objects", "tree", "Show the objects and what they own, down to the last pod."
-        ),
-        "resources": _remote(
-            "app_objects", "resources", "List the objects that an application manages."
-        ),
-        "manifests": _remote("app_manifests", "manifests", "Print the manifests that Git wants."),
-        "logs": _remote("app_logs", "logs", "Print the logs of the pods."),
-        "diff": _remote(
-            "app_objects", "diff", "Compare desired with live; exit code 1 if they differ."
-        ),
-        "history": _remote("app_rollback", "history", "List what was deployed."),
-        "create": _remote("app_write", "create", "Create the Applications of a file."),
-        "apply": _remote("app_write", "apply", "Create or replace the Applications of a file."),
-        "delete": _remote("app_write", "delete", "Delete an application and what it deployed."),
-        "sync": _remote("app_sync", "sync", "Deploy the desired state now."),
-        "refresh": _remote("app_write", "refresh", "Look at the source again."),
-        "rollback": _remote("app_rollback", "rollback", "Sync to what was deployed before."),
-        "terminate": _remote("app_write", "terminate", "End the operation that runs."),
-        "confirm-deletion": _remote(
-            "app_write", "confirm-deletion", "Approve the deletions that wait for a person."
-        ),
-        "actions": APP_ACTIONS,
-        "object": APP_OBJECT,
-        "wait": _remote("app_wait", "wait", "Wait until an application is Synced and Healthy."),
-    },
-)
-
-PROJECT = LazyGroup(
-    name="gitops project",
-    summary="Manage AppProjects: what may be deployed, from where, to where.",
-    verbs={
-        "list": _remote(
-            "projects", "list", "List projects, with the number of their applications."
-        ),
-        "get": _remote("projects", "get", "Show one project with its rules."),
-        "create": _remote("projects", "create", "Create the AppProjects of a file."),
-        "apply": _remote("projects", "apply", "Create or replace the AppProjects of a file."),
-        "delete": _remote("projects", "delete", "Delete a project without applications."),
-    },
-)
-
-TASK = LazyGroup(
-    name="gitops task",
-    summary="Look at tasks of agents, and cancel them.",
-    verbs={
-        "list": _remote("tasks", "list", "List the newest tasks."),
-        "get": _remote("tasks", "get", "Show one task with its result."),
-        "cancel": _remote("tasks", "cancel", "Cancel a task."),
-    },
-)
-
-AUDIT = LazyGroup(
-    name="gitops audit",
-    summary="Read the audit log, and prove that nobody changed it.",
-    verbs={
-        "list": _remote("audit", "list", "List the newest records."),
-        "export": _remote("audit", "export", "Print all records as lines of JSON."),
-        "verify": _remote(
-            "audit", "verify", "Verify the chain of records; exit code 1 if it is broken."
-        ),
-    },
-)
-
-DRIFT = LazyGroup(
-    name="gitops drift",
-    summary="Read the drift ledger.",
-    verbs={
-        "list": _remote(
-            "drifts", "list", "List what differed, since when, by whom, and how it ended."
-        )
-    },
-)
-
-CONTEXT = LazyGroup(
-    name="gitops context",
-    summary="Choose between the logins of this machine.",
-    verbs={
-        "list": _remote("context", "list", "List the logins; the current one is marked."),
-        "use": _remote("context", "use", "Use this login from now on."),
     },
 )
 
@@ -242,11 +123,13 @@ GITOPS = LazyGroup(
         ),
         "agent": AGENT,
         "service": SERVICE,
-        "login": _remote("login", "login", "Log in to a service."),
-        "logout": _remote("login", "logout", "Log out."),
+        "login": remote("login", "login", "Log in to a service."),
+        "logout": remote("login", "logout", "Log out."),
         "context": CONTEXT,
         "app": APP,
         "project": PROJECT,
+        "cluster": CLUSTER,
+        "repo": REPOSITORY,
         "task": TASK,
         "drift": DRIFT,
         "audit": AUDIT,

@@ -16,7 +16,12 @@ from cli.output import Exit
 from cli.remote import answers
 from cli.remote.errors import ServiceError, ServiceNotFoundError
 from cli.remote.service_client import ServiceClient
-from cli.remote.service_types import AgentSummary, ApplicationDetail, AppProjectDetail
+from cli.remote.service_types import (
+    AgentSummary,
+    ApplicationDetail,
+    AppProjectDetail,
+    ConnectionSummary,
+)
 
 T = TypeVar("T")
 N = TypeVar("N", ApplicationDetail, AppProjectDetail)
@@ -25,6 +30,8 @@ _LISTED = {
     "applications": "gitops app list",
     "agents": "gitops agent list",
     "appprojects": "gitops project list",
+    "clusters": "gitops cluster list",
+    "repositories": "gitops repo list",
 }
 """What shows those that there are."""
 
@@ -62,6 +69,19 @@ async def agent(client: ServiceClient, reference: str) -> AgentSummary:
     if not exact:
         return answers.read(await _by_id(client, "agents", reference), AgentSummary)
     return _only(exact, "agents", reference, [it.id for it in exact])
+
+
+async def connection(client: ServiceClient, noun: str, reference: str) -> ConnectionSummary:
+    """Find a cluster or repository by NAME, AGENT/NAME, address or id."""
+    found = [answers.read(it, ConnectionSummary) async for it in client.pages(f"/{noun}")]
+    address = reference.rstrip("/")
+    exact = [
+        it
+        for it in found
+        if reference in (it.name, f"{it.agent.name}/{it.name}", it.id)
+        or address == it.url.rstrip("/")
+    ]
+    return _only(exact, noun, reference, [f"{it.agent.name}/{it.name}" for it in exact])
 
 
 async def one_agent(client: ServiceClient, reference: str) -> AgentSummary:
@@ -106,7 +126,8 @@ def _only(found: Sequence[T], noun: str, reference: str, names: Sequence[str]) -
 
 
 def _nothing(noun: str, reference: str) -> ServiceNotFoundError:
-    text = f"there is no {noun[:-1]} {reference}, or you have no permission to see it"
+    word = "repository" if noun == "repositories" else noun[:-1]
+    text = f"there is no {word} {reference}, or you have no permission to see it"
     listed = _LISTED.get(noun)
     return ServiceNotFoundError(f"{text}. See: {listed}" if listed else text, Exit.BAD_INPUT)
 

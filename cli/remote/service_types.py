@@ -236,6 +236,29 @@ class AuditVerification(ServiceAnswer, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class ConnectionSummary(ServiceAnswer, frozen=True, kw_only=True):
+    """`subType` to `expiresAt` are of certificates, known hosts and keys; empty where unknown."""
+
+    id: str
+    agent: ReportingAgent = ReportingAgent()
+    name: str
+    url: str = ""
+    type: str = ""
+    sub_type: str = ""
+    fingerprint: str = ""
+    info: str = ""
+    expires_at: str = ""
+    project: str = ""
+    status: str = ""
+    message: str = ""
+    attempted_at: str = ""
+    contact_at: str = ""
+    server_version: str = ""
+    objects: int = 0
+    applications: int = 0
+    as_of: str = ""
+
+
 class DeploymentEntry(ServiceAnswer, frozen=True, kw_only=True):
     id: int
     revision: str = ""

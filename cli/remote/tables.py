@@ -39,11 +39,13 @@ _MARKS = {
     "expired": ("◆", "red"),
     "cancelled": ("○", "yellow"),
     "unknown": ("?", "yellow"),
+    "Successful": ("●", "green"),
+    "Failed": ("◆", "red"),
     "allowed": ("✓", "green"),
     "denied": ("✗", "red"),
 }
 _WORST = (
-    ("Degraded", "lost", "failed"),
+    ("Degraded", "lost", "failed", "Failed"),
     ("Missing", "revoked", "expired"),
     ("Unknown", "disconnected", "unknown"),
     ("OutOfSync", "stale", "cancelled"),

@@ -45,7 +45,8 @@ def _repair_and_drift(demo: RunningDemo) -> tuple[str, ...]:
 def _two_clusters(demo: RunningDemo) -> tuple[str, ...]:
     there = f"kubectl --kubeconfig {demo.remote.kubernetes.kubeconfig} -n demo"
     return (
-        "Look at the application of the remote cluster, and at the Secret that leads there",
+        "Look at the clusters, the application of the remote one, and the Secret that leads there",
+        "  gitops cluster list",
         "  gitops app get shop",
         f"  kubectl -n argocd get secret cluster-{CLUSTER}",
         "",

@@ -27,4 +27,5 @@ async def test_one_agent_serves_both_clusters_of_the_scene(
         shown = await demo.run(demo.info("gitops app get shop"))
         assert "remote" in shown
         assert "Healthy" in shown
+        assert "Successful" in await demo.run(demo.info("gitops cluster list"))
         assert Path(demo.info("remote  ").split()[-1]).is_file()

@@ -17,6 +17,7 @@ import aiohttp
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from nacl.public import PrivateKey
 
 from bus.identity import new_id
 from bus.link import (
@@ -67,6 +68,7 @@ class HandshakeRefusedError(Exception):
 @dataclass(frozen=True, slots=True)
 class AgentKeyPair:
     private: Ed25519PrivateKey = field(default_factory=Ed25519PrivateKey.generate)
+    sealing: PrivateKey = field(default_factory=PrivateKey.generate)
 
     @property
     def public(self) -> str:
@@ -102,7 +104,7 @@ async def enrol(url: str, token: str, keys: AgentKeyPair, cluster: str = CLUSTER
     ask = Enrol(
         token=token,
         public_key=keys.public,
-        sealing_key=base64.b64encode(bytes(32)).decode(),
+        sealing_key=base64.b64encode(bytes(keys.sealing.public_key)).decode(),
         cluster_uid=cluster,
         version="1.0",
         proof=keys.sign("enrol", token),

@@ -29,7 +29,7 @@ from bus.link import (
 from cli.remote.contexts import SavedLogin, ServiceContext, ServiceContexts
 from service.auth.credentials import API_TOKEN, hash_of, new_secret
 from service.store import tables
-from tests.service.fake_agent import AgentConnection, FakeOutbox, application, connect
+from tests.service.fake_agent import AgentConnection, AgentKeyPair, FakeOutbox, application, connect
 from tests.service.service_fixture import RunningService, open_service, settings
 from tests.unit.cli.conftest import Gitops, Ran
 
@@ -102,6 +102,7 @@ class AnsweringAgent:
     results: dict[TaskKind, dict[str, Any]] = field(default_factory=dict)
     offered: list[Offer] = field(default_factory=list)
     silent: bool = False
+    keys: AgentKeyPair = field(default_factory=AgentKeyPair)
     logs: dict[str, tuple[tuple[Chunk | str, ...], str]] = field(default_factory=dict)
     acknowledged: asyncio.Queue[int] = field(default_factory=asyncio.Queue)
 
@@ -160,7 +161,7 @@ async def answering(
     identity, outbox = await running_service.enrolled(name), FakeOutbox()
     async with connect(identity) as link, asyncio.TaskGroup() as group:
         await link.hello(identity, outbox.epoch)
-        agent = AnsweringAgent(link, outbox)
+        agent = AnsweringAgent(link, outbox, keys=identity.keys)
         agent.results = {TaskKind(kind): outcome for kind, outcome in results.items()}
         running = group.create_task(agent.run(), name="agent")
         await agent.put(*(outbox.state(it) for it in bodies or (application("shop"),)))

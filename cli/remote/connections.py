@@ -1,0 +1,130 @@
+"""What `gitops cluster` and `gitops repo` share: connections of agents, and credentials for them.
+
+A credential is read from a file, never from the command line, and sealed to the agent's key before
+it leaves this machine: the service passes it on and cannot read it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from nacl.exceptions import CryptoError
+from nacl.public import PublicKey, SealedBox
+
+from cli import output
+from cli.remote import answers, command_runner, find, tables, task_client
+from cli.remote.confirmation import YesOption, confirm
+from cli.remote.errors import ServiceError
+from cli.remote.service_client import ServiceClient
+from cli.remote.service_types import ConnectionSummary
+
+_LARGEST = 64 * 1024
+_STANDARD_INPUT = "-"
+
+SecretOption = Annotated[
+    str,
+    typer.Option(
+        "--secret", help="A Secret of the agent's namespace that holds the credential already."
+    ),
+]
+ProjectOption = Annotated[
+    str, typer.Option("--project", help="Only for applications of this AppProject.")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionWords:
+    """A kind of connection: its `noun` in the REST API, and its `word`."""
+
+    noun: str
+    word: str
+
+    def change(self, participle: str) -> task_client.ChangeRequest:
+        return task_client.ChangeRequest(noun=self.word, participle=participle)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveOptions:
+    connection: Annotated[
+        str, typer.Argument(metavar="NAME", help="NAME, AGENT/NAME, its address or an id.")
+    ]
+    yes: YesOption = False
+    wait: task_client.WaitOption = False
+    timeout: command_runner.TimeoutOption = "5m"
+    context: command_runner.ContextOption = ""
+    as_json: command_runner.JsonOption = False
+
+
+async def listed(client: ServiceClient, noun: str) -> tuple[list[Any], list[ConnectionSummary]]:
+    """List the connections as they came, and as people read them, those that fail first."""
+    plain = [it async for it in client.pages(f"/{noun}")]
+    found = [answers.read(it, ConnectionSummary) for it in plain]
+    return plain, sorted(found, key=lambda it: (tables.badness(it.status), it.agent.name, it.name))
+
+
+async def remove(
+    client: ServiceClient, words: ConnectionWords, options: RemoveOptions
+) -> output.Exit:
+    found = await find.connection(client, words.noun, options.connection)
+    lost = "applications that use it can no longer be refreshed"
+    name = f"{found.agent.name}/{found.name}"
+    confirm(f"{words.word} {name} will be removed with its credential; {lost}", yes=options.yes)
+    task = await task_client.submit_task(client, find.path(words.noun, found.id), None, "DELETE")
+    return await task_client.wait_for_task(client, [task], options, words.change("removed"))
+
+
+async def credential(
+    client: ServiceClient, agent: str, secret: str, sealed: Mapping[str, str] | None
+) -> dict[str, Any]:
+    """Make the part of a request that names, or seals, the credential."""
+    if secret and sealed:
+        raise ServiceError("say where the credential is once: --secret or a file", _BAD)
+    if secret:
+        return {"secretRef": {"name": secret}}
+    if not sealed:
+        return {}
+    answer = await client.get(f"{find.path('agents', agent)}/sealing-key")
+    try:
+        key = PublicKey(base64.b64decode(answer["publicKey"]))
+    except (KeyError, TypeError, binascii.Error, ValueError, CryptoError) as e:
+        raise ServiceError("the agent has no key to seal a credential to: is it connected?") from e
+    box = SealedBox(key).encrypt(json.dumps(sealed).encode())
+    return {"sealed": base64.b64encode(box).decode()}
+
+
+def secret_of(option: str, file: str) -> str:
+    """Read a credential; raises ServiceError, which quotes nothing of it."""
+    try:
+        if file == _STANDARD_INPUT:
+            text = sys.stdin.read(_LARGEST + 1)
+        else:
+            with Path(file).open() as stream:
+                text = stream.read(_LARGEST + 1)
+    except (OSError, UnicodeDecodeError) as e:
+        why = getattr(e, "strerror", None) or "it is no text"
+        raise ServiceError(f"{option} {file}: {why}", _BAD) from e
+    if not text.strip() or len(text) > _LARGEST:
+        raise ServiceError(f"{option} {file}: expected 1 to {_LARGEST} characters", _BAD)
+    return text.strip()
+
+
+def pairs(found: ConnectionSummary, address: str) -> Sequence[tuple[str, tables.Cell]]:
+    """The facts that every connection has."""
+    return (
+        ("Name", f"{found.agent.name}/{found.name}"),
+        (address, found.url),
+        ("Project", found.project),
+        ("State", tables.status(found.status or "not used yet")),
+        ("", found.message),
+    )
+
+
+_BAD = output.Exit.BAD_INPUT
