@@ -22,6 +22,7 @@ import msgspec
 from bus.repository_url import RepositoryUrl
 
 SHARDS = 64
+SHARD_NAMES = tuple(f"{number:02x}" for number in range(SHARDS))
 
 Revision = NewType("Revision", str)
 """A commit id (40 hex digits) or, for charts, an exact version."""

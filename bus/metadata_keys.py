@@ -42,6 +42,8 @@ COMMANDS = MetadataKey(name="plumbline.dev/commands", former="gitops-house.io/co
 PENDING_FACTS = MetadataKey(name="plumbline.dev/pending-facts", former="gitops-house.io/said")
 DEPLOYED_TO = "plumbline.dev/deployed-to"
 """The cluster that an Application was deployed to: UID and server. It never had another name."""
+SHARDS_TABLE = "plumbline.dev/shards"
+"""On the agent's Lease: which replica holds which shard. It never had another name."""
 
 AGENT_RECORDS = frozenset({*COMMANDS.names, *PENDING_FACTS.names, DEPLOYED_TO})
 """Annotations in which the agent keeps records of an Application: nobody else edits them."""

@@ -29,6 +29,7 @@ from agent.kube.nesting import CUT, bounded, is_nested_too_deeply
 from agent.kube.sockets import Sockets
 from agent.kube.throttle import Limit, Throttle
 from agent.kube.transport import JSON, LARGEST_ANSWER, KubeRequest, Observer, Query, Transport
+from agent.kube.write_fence import WriteFence
 from handlers.application.application import read_metadata
 from handlers.ports import ClusterUnreachableError
 
@@ -67,6 +68,12 @@ class KubeClient:
     def acting_as(self, user: str) -> KubeClient:
         """Return a client over the same connection whose requests are those of another user."""
         other = KubeClient(self._transport.acting_as(user))
+        other._cluster_uid = self._cluster_uid
+        return other
+
+    def fenced(self, fence: WriteFence) -> KubeClient:
+        """Return a client over the same connection that writes while the fence is open."""
+        other = KubeClient(self._transport.fenced(fence))
         other._cluster_uid = self._cluster_uid
         return other
 

@@ -39,6 +39,7 @@ class LeaseMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     name: str
     namespace: str
     resource_version: str = ""
+    annotations: dict[str, str] = {}
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -22,6 +22,7 @@ from agent.kube.call_gate import CallGate
 from agent.kube.connection_config import KubeConfigError, KubeConnection
 from agent.kube.errors import read_status, refusal
 from agent.kube.throttle import Throttle
+from agent.kube.write_fence import WriteFence
 from bus.redaction import failure_text
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError
 
@@ -79,6 +80,8 @@ class Transport:
         self._observe = observe
         self.impersonated = ""
         """The user as whom requests are sent; empty for the one who is logged in."""
+        self.fence: WriteFence | None = None
+        """What may forbid writes, asked right before each; None: nothing does."""
 
     def acting_as(self, user: str) -> Transport:
         """Return a transport over the same connection that sends requests as another user.
@@ -87,6 +90,12 @@ class Transport:
         """
         other = copy(self)
         other.impersonated = user
+        return other
+
+    def fenced(self, fence: WriteFence) -> Transport:
+        """Return a transport over the same connection that writes while the fence is open."""
+        other = copy(self)
+        other.fence = fence
         return other
 
     @property
@@ -113,6 +122,8 @@ class Transport:
     async def _call(self, request: KubeRequest) -> bytes:
         for left in reversed(range(_TRIES)):
             async with self._throttle:
+                if self.fence is not None and request.method != "GET":
+                    self.fence.check(request.path)
                 code, body, pause = await self._once(request)
             if code < 400:
                 return body
