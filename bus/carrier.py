@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 from bus.envelope import Message
-from bus.events import Event
+from bus.events import Event, EventKind
 from bus.route import Route
 from bus.trace import Trace
 
@@ -96,3 +96,12 @@ class Carrier(Protocol):
     def publisher(self) -> Publisher: ...
 
     def inbox(self, route: Route, take: Take) -> Inbox: ...
+
+    async def shard_inboxes(
+        self, terms: Mapping[str, int], routes: Sequence[Route], take: Take
+    ) -> Mapping[str, Mapping[EventKind, Inbox]]:
+        """Make the inboxes of shards, by shard and kind of event: the events of all routes there.
+
+        Each shard has a term, a number that no other holder of it has had. What earlier holders
+        took and did not settle is delivered here, and nothing more to them.
+        """

@@ -9,6 +9,9 @@ next item continues begun work come first: of a thousand applications at once, t
 finished while the last have not begun. That starves no lane, because only begun work can be
 continued. How much may wait is bounded by the inboxes' credit.
 
+Where replicas divide the shards, `open` and `drain` take up shards and give them back: each has one
+inbox a stream, with the events of all routes.
+
 A delivery that was taken is kept alive at the server while it waits or is handled, so that slow
 work is not delivered twice. `run` owns every task; `stop` makes it drain: take no more, let the
 lanes finish until the deadline, then cancel and hand the rest back.
@@ -18,7 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -27,6 +30,7 @@ import structlog
 from bus.carrier import Carrier, Delivery, Inbox
 from bus.dispatch import Dispatch
 from bus.route import Route
+from bus.shard_inboxes import ShardInboxes, end_tasks
 from bus.taken_delivery import DecodedDelivery, PoisonDelivery, take
 
 
@@ -82,9 +86,9 @@ class Lanes(Generic[T]):
         while True:
             _, _, key = await self._ready.get()
             lane = self._lanes[key]
-            item = lane.pop(next(iter(lane)))
             try:
-                await handle(item)
+                if lane:  # else its items were removed while it waited for its turn
+                    await handle(lane.pop(next(iter(lane))))
             finally:
                 self._turn(key, lane)
 
@@ -92,12 +96,14 @@ class Lanes(Generic[T]):
         """Wait until no item waits and none is in work."""
         await self._idle.wait()
 
-    def clear(self) -> tuple[T, ...]:
-        """Remove and return all waiting items, e.g. at the end of a drain."""
-        waiting = tuple(item for lane in self._lanes.values() for item in lane.values())
+    def remove(self, is_removed: Callable[[T], bool]) -> tuple[T, ...]:
+        """Remove and return waiting items; what is in work is not among them."""
+        removed: list[T] = []
         for lane in self._lanes.values():
-            lane.clear()
-        return waiting
+            for slot, item in tuple(lane.items()):
+                if is_removed(item):
+                    removed.append(lane.pop(slot))
+        return tuple(removed)
 
     def _turn(self, key: str, lane: dict[Hashable, T]) -> None:
         if lane:
@@ -117,6 +123,15 @@ _SIGNS_OF_LIFE = 3
 """Signs of life that the server gets for each delivery within one `ack_wait`."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A delivery that is taken and not settled, with the inbox that gets its credit back."""
+
+    item: DecodedDelivery | PoisonDelivery
+    inbox: Inbox
+    shard: str
+
+
 @dataclass(slots=True, kw_only=True)
 class Dispatcher:
     """Made by `Bus.dispatcher`; its maker owns `run()` in a TaskGroup."""
@@ -126,11 +141,17 @@ class Dispatcher:
     dispatch: Dispatch
     concurrency: int
     drain_seconds: float
+    divided: bool = False
+    """Whether it takes only the shards that `open` names."""
     _lanes: Lanes[DecodedDelivery | PoisonDelivery] = field(default_factory=Lanes)
-    _held: dict[tuple[str, int], DecodedDelivery | PoisonDelivery] = field(default_factory=dict)
-    _inboxes: dict[str, Inbox] = field(default_factory=dict)
+    _held: dict[tuple[str, int], _Held] = field(default_factory=dict)
+    _inboxes: ShardInboxes = field(init=False)
     _ready: asyncio.Event = field(default_factory=asyncio.Event)
+    _settled: asyncio.Event = field(default_factory=asyncio.Event)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self._inboxes = ShardInboxes(carrier=self.carrier, routes=self.routes, take=self._take)
 
     @property
     def is_ready(self) -> bool:
@@ -154,14 +175,33 @@ class Dispatcher:
         try:
             async with asyncio.TaskGroup() as tasks:
                 working = self._start(tasks)
-                watching = [await self._open(tasks, route) for route in self.routes]
+                self._inboxes.tasks = tasks
+                if not self.divided:
+                    await self._inboxes.open_routes()
                 self._ready.set()
                 await self._stopping.wait()
-                await _end(watching)
                 await self._drain()
-                await _end(working)
+                await end_tasks(working)
         finally:
             await self._hand_back()
+
+    async def open(self, terms: Mapping[str, int]) -> None:
+        """Take the deliveries of shards, each with its term; raises CarrierError."""
+        await self._inboxes.open(terms)
+
+    async def drain(self, shards: Collection[str]) -> None:
+        """Give back shards: return when nothing of them is taken, waits or is in work any more.
+
+        What waits is handed back. A call of a handler is not cut off: its time limit bounds it.
+        """
+        await self._inboxes.drain(shards)
+        waiting = self._lanes.remove(lambda item: self._held[_key(item)].shard in shards)
+        for item in waiting:
+            del self._held[_key(item)]
+            await item.delivery.nak(0)
+        while any(held.shard in shards for held in self._held.values()):
+            self._settled.clear()
+            await self._settled.wait()
 
     def _start(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         workers = [
@@ -170,20 +210,12 @@ class Dispatcher:
         ]
         return [*workers, tasks.create_task(self._keep_alive(), name="bus-keep-alive")]
 
-    async def _open(self, tasks: asyncio.TaskGroup, route: Route) -> asyncio.Task[None]:
-        async def taken(delivery: Delivery) -> None:
-            await self._take(route, delivery)
-
-        inbox = self._inboxes[route.name] = self.carrier.inbox(route, taken)
-        await inbox.open()
-        return tasks.create_task(inbox.supervise(), name=f"inbox-{route.name}")
-
-    async def _take(self, route: Route, delivery: Delivery) -> None:
+    async def _take(self, route: Route, delivery: Delivery, inbox: Inbox, shard: str) -> None:
         item = take(route, delivery, self.dispatch.sender.command_key)
         if _key(item) in self._held:  # the server delivered it again, while the first still waits
-            await self._inboxes[route.name].release()
+            await inbox.release()
             return
-        self._held[_key(item)] = item
+        self._held[_key(item)] = _Held(item, inbox, shard)
         superseded = self._lanes.put(item)
         if superseded is not None:
             await self.dispatch.skip(superseded)
@@ -194,19 +226,19 @@ class Dispatcher:
         await self._release(item)
 
     async def _release(self, item: DecodedDelivery | PoisonDelivery) -> None:
-        del self._held[_key(item)]
-        await self._inboxes[item.route.name].release()
+        held = self._held.pop(_key(item))
+        self._settled.set()
+        await held.inbox.release()
 
     async def _keep_alive(self) -> None:
         while True:
             await asyncio.sleep(self.carrier.ack_wait / _SIGNS_OF_LIFE)
             held = tuple(self._held.values()) if self.carrier.is_connected else ()
-            for item in held:
-                await item.delivery.in_progress()
+            for one in held:
+                await one.item.delivery.in_progress()
 
     async def _drain(self) -> None:
-        for inbox in self._inboxes.values():
-            await inbox.drain()
+        await self._inboxes.drain_all()
         try:
             async with asyncio.timeout(self.drain_seconds):
                 await self._lanes.idle()
@@ -214,17 +246,9 @@ class Dispatcher:
             log.warning("work cut off by the drain's deadline", held=len(self._held))
 
     async def _hand_back(self) -> None:
-        for inbox in self._inboxes.values():
-            await inbox.close()
-        for item in self._held.values():
-            await item.delivery.nak(0)
-
-
-async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        await asyncio.wait(tasks)
+        await self._inboxes.close()
+        for one in self._held.values():
+            await one.item.delivery.nak(0)
 
 
 def _key(item: DecodedDelivery | PoisonDelivery) -> tuple[str, int]:

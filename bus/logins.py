@@ -20,7 +20,14 @@ from enum import StrEnum
 import msgspec
 
 from bus.subjects import AgentScope, Branch
-from bus.topology import REPORT_READER, BucketName, StreamName, bucket_stream, stream_names
+from bus.topology import (
+    REPORT_READER,
+    WORK_QUEUES,
+    BucketName,
+    StreamName,
+    bucket_stream,
+    stream_names,
+)
 
 _API = "$JS.API"
 AGENTS_ACCOUNT = "gitops-agents"
@@ -82,6 +89,8 @@ def _agent(scope: AgentScope) -> tuple[str, ...]:
             for verb in ("INFO", "CREATE", "UPDATE")
         ),
         *(one for stream in consumed for one in _consuming(stream.name_in(scope))),
+        # Not of facts, where the bridge has a consumer.
+        *(f"{_API}.CONSUMER.DELETE.{stream.name_in(scope)}.*" for stream in WORK_QUEUES),
         *_reading(StreamName.FACT.name_in(scope)),
         f"{_API}.STREAM.MSG.GET.{StreamName.DEAD.name_in(scope)}",
         *_bucket(scope, BucketName.SEEN),
@@ -130,6 +139,7 @@ def _consuming(stream: str, name: str = "") -> tuple[str, ...]:
         f"{_API}.CONSUMER.CREATE.{stream}",
         f"{_API}.CONSUMER.CREATE.{stream}.>",
         f"{_API}.CONSUMER.INFO.{stream}.*",
+        f"{_API}.CONSUMER.LIST.{stream}",
         f"{_API}.CONSUMER.MSG.NEXT.{stream}.*",
         f"$JS.ACK.{stream}.>",
     )

@@ -95,8 +95,17 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def subject_of(scope: AgentScope, event: Event) -> str:
-    token = event.key.token
-    return f"{_head(scope, type(event))}.{shard_of(token)}.{token}"
+    return f"{_head(scope, type(event))}.{event.shard}.{event.key.token}"
+
+
+def shard_filter(scope: AgentScope, event: type[Event], shard: str) -> str:
+    """Match every subject of one type of event in one shard."""
+    return f"{_head(scope, event)}.{shard}.*"
+
+
+def head_of(subject: str) -> str:
+    """Return the part of a subject that all events of its type share."""
+    return subject.rsplit(".", 2)[0]
 
 
 def filter_of(scope: AgentScope, event: type[Event]) -> str:

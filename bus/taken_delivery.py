@@ -38,9 +38,9 @@ class DecodedDelivery:
 
     @property
     def slot(self) -> Hashable:
-        """Asks of one subject are one piece of work; any other event is its own."""
+        """Asks of one key are one piece of work of their handler; any other event is its own."""
         merged = self.event.kind == EventKind.ASK
-        return (self.route.name, self.delivery.subject if merged else self.delivery.sequence)
+        return (self.route.name, str(self.event.key) if merged else self.delivery.sequence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ work is deleted when handled, facts stay for subscribers, dead letters wait for 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from bus.envelope import MAX_EVENT_BYTES
 from bus.events import EventKind
 from bus.route import Route
-from bus.subjects import AgentScope, Branch, escape, filter_of
+from bus.subjects import AgentScope, Branch, escape, filter_of, shard_filter
 
 HOUR = 3600.0
 DAY = 24 * HOUR
@@ -37,6 +38,10 @@ class StreamName(StrEnum):
 
     def name_in(self, scope: AgentScope) -> str:
         return scope.name(self)
+
+
+WORK_QUEUES = (StreamName.ASK, StreamName.COMMAND)
+"""Streams of which two consumers may have no subject in common."""
 
 
 class BucketName(StrEnum):
@@ -101,7 +106,9 @@ class ConsumerPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     stream: str
-    subject: str
+    subject: str = ""
+    subjects: tuple[str, ...] = ()
+    """Several, in the place of one."""
     ack_wait: float
     max_ack_pending: int = 10_000
     """Deliveries not settled, those that wait for a `Retry` included: a few hundred sources that
@@ -109,6 +116,10 @@ class ConsumerPlan(msgspec.Struct, frozen=True, kw_only=True):
     """
     only_new: bool
     """Whether a new consumer skips the messages that were stored before it."""
+    begins: int = 0
+    """The sequence at which a new consumer begins; 0: as `only_new` says."""
+    unused_for: float = 0.0
+    """Seconds after which the server deletes the consumer if nobody asks it; 0 is never."""
 
 
 class BucketPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,6 +223,38 @@ def consumer(scope: AgentScope, route: Route, *, ack_wait: float) -> ConsumerPla
         subject=filter_of(scope, route.event),
         ack_wait=ack_wait,
         only_new=route.event.kind == EventKind.FACT,
+    )
+
+
+SHARD_CONSUMER = "shard-"
+SHARD_INBOX_LIMIT = 32
+"""Deliveries of one stream and shard that are taken and not settled, at most."""
+
+
+def shard_consumer_name(shard: str, term: int) -> str:
+    """Name the consumers of a shard: each holder has its own, so that none takes from another's."""
+    return f"{SHARD_CONSUMER}{shard}-{term}"
+
+
+def shard_consumers(
+    scope: AgentScope, routes: Sequence[Route], shard: str, term: int, *, ack_wait: float
+) -> tuple[ConsumerPlan, ...]:
+    """Plan one consumer a stream for the events of all routes in one shard."""
+    kinds = dict.fromkeys(route.event.kind for route in routes)
+    return tuple(
+        ConsumerPlan(
+            name=shard_consumer_name(shard, term),
+            stream=scope.name(kind.upper()),
+            subjects=tuple(
+                shard_filter(scope, route.event, shard)
+                for route in routes
+                if route.event.kind is kind
+            ),
+            ack_wait=ack_wait,
+            only_new=kind == EventKind.FACT,
+            unused_for=HOUR if kind == EventKind.FACT else 0.0,
+        )
+        for kind in kinds
     )
 
 

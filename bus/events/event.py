@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import msgspec
 
 import bus.events as language
-from bus.identity import Key
+from bus.identity import Key, shard_of
 
 
 class EventKind(StrEnum):
@@ -34,6 +34,11 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def key(self) -> Key:
         raise NotImplementedError
+
+    @property
+    def shard(self) -> str:
+        """The shard whose holder handles the event: that of its key."""
+        return shard_of(self.key.token)
 
     @property
     def sentence(self) -> str:

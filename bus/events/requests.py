@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from bus.events.event import Ask, Command
-from bus.identity import NO_REVISION, AppKey, RepositoryKey, ResourceKey, Revision
+from bus.identity import NO_REVISION, AppKey, RepositoryKey, ResourceKey, Revision, shard_of
 
 
 class RefreshRepository(Ask, frozen=True, kw_only=True):
@@ -19,10 +19,19 @@ class RefreshRepository(Ask, frozen=True, kw_only=True):
     repository: RepositoryKey
     ref: str = ""
     """A hint for logs: the ref that was pushed; the handler looks at all refs in use."""
+    part: str = ""
+    """The shard whose holder looks, for its own Applications; empty where shards are not divided.
+
+    A repository is of no shard: its Applications are of many, and each replica fetches for its own.
+    """
 
     @property
     def key(self) -> RepositoryKey:
         return self.repository
+
+    @property
+    def shard(self) -> str:
+        return self.part or shard_of(self.key.token)
 
 
 class RefreshApp(Ask, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ async with Bus.open(BusSettings(url="nats://127.0.0.1:4222", account="acme", age
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ from bus.dispatch_observer import DispatchWatcher, NoDispatchWatcher
 from bus.dispatcher import Dispatcher
 from bus.envelope import Envelope
 from bus.event_sender import EventSender
-from bus.events import Event
+from bus.events import Event, EventKind
 from bus.identity import AppKey
 from bus.jetstream.connection import BusSettings, NatsConnection, connected
 from bus.jetstream.fact_reader import FactReader, FactSelection, oldest, reading
@@ -29,6 +29,7 @@ from bus.jetstream.nats_inbox import NatsInbox
 from bus.jetstream.nats_publisher import NatsPublisher
 from bus.jetstream.outbox import Outbox
 from bus.jetstream.provisioner import Provisioner
+from bus.jetstream.shard_consumers import ShardConsumers
 from bus.jetstream.store_usage import StoreUsage, usage
 from bus.route import Route
 from bus.subjects import AgentScope, facts_about, filter_of
@@ -84,8 +85,9 @@ class Bus:
     async def provision(self, routes: Sequence[Route] = ()) -> None:
         """Create or upgrade streams, buckets and the consumers of `routes`; idempotent."""
         await self.provisioner.everything()
-        for route in routes:
-            await self.provisioner.consumer(self._consumer(route))
+        plans = [self._consumer(route) for route in routes]
+        if plans:
+            await self.shards.provision_undivided(plans)
 
     async def publish(
         self,
@@ -117,7 +119,10 @@ class Bus:
         routes: Sequence[Route],
         observer: DispatchWatcher | None = None,
         options: DispatchOptions | None = None,
+        *,
+        divided: bool = False,
     ) -> Dispatcher:
+        """Make the dispatcher of all shards; `divided`: of those that it is told to open."""
         chosen = options or DispatchOptions()
         dispatch = Dispatch(
             sender=self._sender,
@@ -131,10 +136,22 @@ class Bus:
             dispatch=dispatch,
             concurrency=chosen.concurrency,
             drain_seconds=chosen.drain_seconds,
+            divided=divided,
         )
 
     def inbox(self, route: Route, take: Take) -> NatsInbox:
         return NatsInbox(self.connection, self.provisioner, self._consumer(route), take)
+
+    async def shard_inboxes(
+        self, terms: Mapping[str, int], routes: Sequence[Route], take: Take
+    ) -> Mapping[str, Mapping[EventKind, NatsInbox]]:
+        """Make the inboxes of shards; raises CarrierError."""
+        return await self.shards.inboxes(terms, routes, take)
+
+    @property
+    def shards(self) -> ShardConsumers:
+        """The consumers of shards."""
+        return ShardConsumers(self.connection, self.provisioner)
 
     def facts(
         self, *, since: datetime | None = None, follow: bool = True, app: AppKey | None = None

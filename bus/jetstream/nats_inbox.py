@@ -11,28 +11,36 @@ from nats.aio.msg import Msg
 from bus.carrier import CarrierError, Take
 from bus.jetstream.connection import NatsConnection
 from bus.jetstream.provisioner import Provisioner
-from bus.jetstream.pull import NatsDelivery, Pull
+from bus.jetstream.pull import PACE, NatsDelivery, Pull, PullPace
 from bus.topology import ConsumerPlan
 
 log = structlog.get_logger()
 
-_LOOK_SECONDS = 1.0
-
 
 class NatsInbox:
     def __init__(
-        self, connection: NatsConnection, provisioner: Provisioner, plan: ConsumerPlan, take: Take
+        self,
+        connection: NatsConnection,
+        provisioner: Provisioner,
+        plan: ConsumerPlan,
+        take: Take,
+        *,
+        limit: int = 0,
+        pace: PullPace = PACE,
     ) -> None:
+        """`limit`: the most deliveries that are not settled; 0: that of the settings."""
         self._connection = connection
         self._provisioner = provisioner
         self._plan = plan
         self._take = take
+        self._look_every = pace.look
         self._pull = Pull(
             connection=connection,
             stream=plan.stream,
             consumer=plan.name,
-            limit=connection.settings.inbox_limit,
+            limit=limit or connection.settings.inbox_limit,
             on_message=self._on_message,
+            pace=pace,
         )
 
     async def open(self) -> None:
@@ -53,7 +61,7 @@ class NatsInbox:
 
     async def supervise(self) -> None:
         while True:
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(self._look_every)
             if self._connection.is_closed:
                 raise CarrierError(f"the connection to {self._connection.settings.hosts} is closed")
             if self._pull.silent:

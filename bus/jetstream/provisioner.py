@@ -7,9 +7,9 @@ added stay. A change that NATS cannot make in place is refused before anything i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import nats.errors
 import nats.js.errors
@@ -39,6 +39,14 @@ class TopologyConflictError(CarrierError):
 
 class ProvisionError(CarrierError):
     """The server did not answer, or this login may not provision."""
+
+
+class FoundConsumer(NamedTuple):
+    """A consumer on the server."""
+
+    name: str
+    settled: int
+    """The sequence up to which it has settled every message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +88,30 @@ class Provisioner:
             except nats.js.errors.NotFoundError:
                 await self.jetstream.add_consumer(plan.stream, api.ConsumerConfig(**desired))
                 return
-            desired.pop("deliver_policy")  # fixed when the consumer was created
+            for fixed in ("deliver_policy", "opt_start_seq"):  # since the consumer was created
+                desired.pop(fixed, None)
             if changed := _changed(desired, found):
                 await self.jetstream.add_consumer(plan.stream, found.evolve(**changed))
                 log.info("consumer upgraded", consumer=plan.name, changed=sorted(changed))
+
+    async def consumers(self, stream: str) -> tuple[FoundConsumer, ...]:
+        """List the consumers of a stream."""
+        found: list[api.ConsumerInfo] = []
+        with _refusals(f"the list of consumers of stream {stream}"):
+            while page := await self.jetstream.consumers_info(stream, len(found)):
+                found += page
+        return tuple(
+            FoundConsumer(one.name, one.ack_floor.stream_seq if one.ack_floor else 0)
+            for one in found
+        )
+
+    async def drop_consumer(self, stream: str, name: str) -> None:
+        """Delete a consumer; one that is gone already is no error."""
+        with (
+            _refusals(f"consumer {name} of stream {stream}"),
+            suppress(nats.js.errors.NotFoundError),
+        ):
+            await self.jetstream.delete_consumer(stream, name)
 
     async def bucket(self, plan: BucketPlan) -> None:
         """Provision the bucket: one of `create_key_value` that drops its oldest key when full."""
@@ -132,6 +160,13 @@ def _bucket_fields(plan: BucketPlan, replicas: int) -> dict[str, Any]:
 
 def _consumer_fields(plan: ConsumerPlan) -> dict[str, Any]:
     policy = api.DeliverPolicy.NEW if plan.only_new else api.DeliverPolicy.ALL
+    subjects: dict[str, Any] = {"filter_subject": plan.subject}
+    if plan.subjects:
+        subjects = {"filter_subjects": list(plan.subjects)}
+    begin: dict[str, Any] = {"inactive_threshold": plan.unused_for} if plan.unused_for else {}
+    if plan.begins:
+        policy = api.DeliverPolicy.BY_START_SEQUENCE
+        begin["opt_start_seq"] = plan.begins
     return {
         "name": plan.name,
         "durable_name": plan.name,
@@ -140,7 +175,8 @@ def _consumer_fields(plan: ConsumerPlan) -> dict[str, Any]:
         "ack_wait": plan.ack_wait,
         "max_deliver": -1,
         "max_ack_pending": plan.max_ack_pending,
-        "filter_subject": plan.subject,
+        **subjects,
+        **begin,
     }
 
 

@@ -74,12 +74,25 @@ class NatsDelivery:
 
 log = structlog.get_logger()
 
-_EXPIRES_SECONDS = 30.0
-_HEARTBEAT_SECONDS = 2.0
-_SILENT_SECONDS = 2.5 * _HEARTBEAT_SECONDS
+_SILENT_AFTER = 2.5
+"""Heartbeats that are missed before an inbox is opened again."""
 _NANO = 1_000_000_000
 _HEARTBEAT, _EXPIRED = "100", "408"
 _DRAIN_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullPace:
+    """Times in seconds: many pulls of one process, as those of shards, need rarer signs of life."""
+
+    expires: float = 30.0
+    heartbeat: float = 2.0
+    look: float = 1.0
+    """Between two looks whether the inbox has fallen silent."""
+
+
+PACE = PullPace()
+SHARD_PACE = PullPace(expires=60.0, heartbeat=20.0, look=10.0)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -90,6 +103,7 @@ class Pull:
     limit: int
     """Most messages that are requested, or handed over and not yet released."""
     on_message: Callable[[Msg], Awaitable[None]]
+    pace: PullPace = PACE
     _subscription: Subscription | None = None
     _requested: int = 0
     _held: int = 0
@@ -102,7 +116,7 @@ class Pull:
         if not self.connection.is_connected or self._subscription is None:
             return False
         quiet = time.monotonic() - self._heard
-        return self._broken or (self._requested > 0 and quiet > _SILENT_SECONDS)
+        return self._broken or (self._requested > 0 and quiet > _SILENT_AFTER * self.pace.heartbeat)
 
     async def open(self) -> None:
         """Subscribe, or subscribe anew where the old subscription has fallen silent."""
@@ -153,8 +167,8 @@ class Pull:
             return
         request = {
             "batch": free,
-            "expires": int(_EXPIRES_SECONDS * _NANO),
-            "idle_heartbeat": int(_HEARTBEAT_SECONDS * _NANO),
+            "expires": int(self.pace.expires * _NANO),
+            "idle_heartbeat": int(self.pace.heartbeat * _NANO),
         }
         subject = f"$JS.API.CONSUMER.MSG.NEXT.{self.stream}.{self.consumer}"
         if not self._requested:

@@ -101,7 +101,7 @@ def test_a_newer_item_takes_the_place_of_the_one_that_waits() -> None:
     older, newer = Work("a", 1, "ask"), Work("a", 2, "ask")
     assert lanes.put(older) is None
     assert lanes.put(newer) is older
-    assert lanes.clear() == (newer,)
+    assert lanes.remove(lambda _: True) == (newer,)
 
 
 def test_an_older_item_that_comes_late_is_not_needed() -> None:
@@ -109,7 +109,7 @@ def test_an_older_item_that_comes_late_is_not_needed() -> None:
     older, newer = Work("a", 1, "ask"), Work("a", 2, "ask")
     lanes.put(newer)
     assert lanes.put(older) is older
-    assert lanes.clear() == (newer,)
+    assert lanes.remove(lambda _: True) == (newer,)
 
 
 async def test_an_item_in_work_is_not_replaced() -> None:
@@ -131,9 +131,20 @@ def test_of_every_slot_the_newest_is_kept_and_each_other_is_given_back(
     items = [Work(lane, number, slot) for number, (lane, slot) in enumerate(arrivals)]
     replaced = [old for item in items if (old := lanes.put(item)) is not None]
     newest = {(item.lane, item.slot): item for item in items}
-    kept = lanes.clear()
+    kept = lanes.remove(lambda _: True)
     assert set(kept) == set(newest.values())
     assert sorted([*kept, *replaced], key=lambda w: w.sequence) == items
+
+
+async def test_a_lane_whose_items_were_removed_before_its_turn_ends() -> None:
+    lanes, handler = Lanes[Work](), Capacity()
+    lanes.put(Work("a", 1, "ask"))
+    lanes.put(Work("b", 2, "ask"))
+    assert lanes.remove(lambda item: item.lane == "a") == (Work("a", 1, "ask"),)
+    handler.door.set()
+    async with working(lanes, handler):
+        await lanes.idle()
+    assert [it.lane for it in handler.done] == ["b"]
 
 
 async def test_what_was_begun_goes_on_before_anything_new_begins() -> None:

@@ -280,3 +280,20 @@ async def raw(server: PermissionServer, login: BusLogin) -> AsyncIterator[tuple[
         yield client, denials
     finally:
         await client.close()
+
+
+async def test_the_agents_login_takes_single_shards_and_takes_them_over(
+    server: PermissionServer,
+) -> None:
+    async with Bus.open(server.settings(BusLogin.AGENT)) as bus:
+        for term in (1, 2):
+            handler = always_open()
+            routes = (route_of(handler, RefreshApp), route_of(handler, RenderFailed))
+            dispatcher = bus.dispatcher(routes, divided=True)
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(dispatcher.run())
+                await dispatcher.ready()
+                await dispatcher.open({RefreshApp(app=APP).shard: term})
+                await bus.publish(RefreshApp(app=APP), FACT)
+                await eventually(lambda left=handler.left: len(left) == 2)
+                dispatcher.stop()
