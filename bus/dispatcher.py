@@ -124,7 +124,7 @@ _SIGNS_OF_LIFE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _OpenDelivery:
     """A delivery that is taken and not settled, with the inbox that gets its credit back."""
 
     item: DecodedDelivery | PoisonDelivery
@@ -144,7 +144,7 @@ class Dispatcher:
     divided: bool = False
     """Whether it takes only the shards that `open` names."""
     _lanes: Lanes[DecodedDelivery | PoisonDelivery] = field(default_factory=Lanes)
-    _held: dict[tuple[str, int], _Held] = field(default_factory=dict)
+    _held: dict[tuple[str, int], _OpenDelivery] = field(default_factory=dict)
     _inboxes: ShardInboxes = field(init=False)
     _ready: asyncio.Event = field(default_factory=asyncio.Event)
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
@@ -215,7 +215,7 @@ class Dispatcher:
         if _key(item) in self._held:  # the server delivered it again, while the first still waits
             await inbox.release()
             return
-        self._held[_key(item)] = _Held(item, inbox, shard)
+        self._held[_key(item)] = _OpenDelivery(item, inbox, shard)
         superseded = self._lanes.put(item)
         if superseded is not None:
             await self.dispatch.skip(superseded)

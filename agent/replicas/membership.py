@@ -26,7 +26,7 @@ import structlog
 from agent.kube.client import KubeClient
 from agent.kube.errors import ConflictError, NotFoundError
 from agent.kube.leader import API_VERSION, Lease, LeaseMeta, LeaseSpec
-from agent.replicas.held_shards import HeldShards
+from agent.replicas.shard_ownership import ShardOwnership
 from agent.replicas.shard_table import (
     ShardTable,
     TableError,
@@ -79,13 +79,13 @@ class Membership:
         self,
         client: KubeClient,
         terms: MembershipTerms,
-        held: HeldShards,
+        ownership: ShardOwnership,
         waits: Callable[[str], None],
     ) -> None:
         """`waits` is called with the name of an undivided agent that holds the Lease."""
         self._client = client
         self._terms = terms
-        self._held = held
+        self._ownership = ownership
         self._waits = waits
         self._collection = f"/apis/{API_VERSION}/namespaces/{terms.namespace}/leases"
         self._path = f"{self._collection}/{terms.name}"
@@ -102,7 +102,7 @@ class Membership:
         """Wait until the Lease is free or held by replicas, and become a member."""
         while not await self._attempt(joining=True):  # noqa: ASYNC110  a Lease is polled
             await asyncio.sleep(self._terms.renewal / 2 * random.uniform(0.8, 1.2))  # noqa: S311
-        _log.info("joined", lease=self._terms.name, members=list(self._held.table.names))
+        _log.info("joined", lease=self._terms.name, members=list(self._ownership.table.names))
 
     async def keep(self) -> None:
         """Renew until cancelled; raises MembershipLostError."""
@@ -122,7 +122,7 @@ class Membership:
 
     async def leave(self) -> None:
         """Give everything to the others; best effort, since silence says the same, later."""
-        self._held.fence.close()
+        self._ownership.fence.close()
         try:
             async with asyncio.timeout(self._terms.deadline):
                 for _ in range(_TRIES):
@@ -149,7 +149,7 @@ class Membership:
 
     async def _written(self, change: Callable[[ShardTable], ShardTable | None]) -> bool:
         """Read, change and write the table; False after a conflict, or where nothing changes."""
-        began = self._held.fence.now()
+        began = self._ownership.fence.now()
         await self._look()
         before = self._table()
         after = change(before)
@@ -159,9 +159,9 @@ class Membership:
             await self._write(after)
         except ConflictError:
             return False
-        self._held.table = after
+        self._ownership.table = after
         if self._terms.identity in after.names:
-            self._held.fence.extend(began + self._terms.deadline)
+            self._ownership.fence.extend(began + self._terms.deadline)
         self._drained.clear()
         self.written.set()
         return True
@@ -239,7 +239,7 @@ class Membership:
         lease = msgspec.structs.replace(
             before,
             metadata=msgspec.structs.replace(before.metadata, annotations=notes),
-            spec=self._spec(before.spec, is_held=bool(table.members)),
+            spec=self._spec(before.spec, is_ownership=bool(table.members)),
         )
         body = msgspec.json.encode(lease)
         if before.metadata.resource_version:
@@ -249,14 +249,14 @@ class Membership:
         self._lease = msgspec.json.decode(answer, type=Lease)
         self._changed = asyncio.get_running_loop().time()
 
-    def _spec(self, before: LeaseSpec, *, is_held: bool) -> LeaseSpec:
+    def _spec(self, before: LeaseSpec, *, is_ownership: bool) -> LeaseSpec:
         """The times are for readers; no decision of a replica uses them."""
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         keeps = before.holder_identity == HOLDER
         return LeaseSpec(
-            holder_identity=HOLDER if is_held else "",
+            holder_identity=HOLDER if is_ownership else "",
             lease_duration_seconds=round(max(_LEAST_DURATION, self._terms.duration))
-            if is_held
+            if is_ownership
             else 1,
             acquire_time=before.acquire_time if keeps else now,
             renew_time=now,

@@ -11,7 +11,7 @@ from nats.aio.msg import Msg
 from bus.carrier import CarrierError, Take
 from bus.jetstream.connection import NatsConnection
 from bus.jetstream.provisioner import Provisioner
-from bus.jetstream.pull import PACE, NatsDelivery, Pull, PullPace
+from bus.jetstream.pull import TIMES, NatsDelivery, Pull, PullTimes
 from bus.topology import ConsumerPlan
 
 log = structlog.get_logger()
@@ -26,21 +26,21 @@ class NatsInbox:
         take: Take,
         *,
         limit: int = 0,
-        pace: PullPace = PACE,
+        times: PullTimes = TIMES,
     ) -> None:
         """`limit`: the most deliveries that are not settled; 0: that of the settings."""
         self._connection = connection
         self._provisioner = provisioner
         self._plan = plan
         self._take = take
-        self._look_every = pace.look
+        self._look_every = times.look
         self._pull = Pull(
             connection=connection,
             stream=plan.stream,
             consumer=plan.name,
             limit=limit or connection.settings.inbox_limit,
             on_message=self._on_message,
-            pace=pace,
+            times=times,
         )
 
     async def open(self) -> None:

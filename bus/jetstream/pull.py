@@ -82,7 +82,7 @@ _DRAIN_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PullPace:
+class PullTimes:
     """Times in seconds: many pulls of one process, as those of shards, need rarer signs of life."""
 
     expires: float = 30.0
@@ -91,8 +91,8 @@ class PullPace:
     """Between two looks whether the inbox has fallen silent."""
 
 
-PACE = PullPace()
-SHARD_PACE = PullPace(expires=60.0, heartbeat=20.0, look=10.0)
+TIMES = PullTimes()
+SHARD_TIMES = PullTimes(expires=60.0, heartbeat=20.0, look=10.0)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -103,7 +103,7 @@ class Pull:
     limit: int
     """Most messages that are requested, or handed over and not yet released."""
     on_message: Callable[[Msg], Awaitable[None]]
-    pace: PullPace = PACE
+    times: PullTimes = TIMES
     _subscription: Subscription | None = None
     _requested: int = 0
     _held: int = 0
@@ -116,7 +116,9 @@ class Pull:
         if not self.connection.is_connected or self._subscription is None:
             return False
         quiet = time.monotonic() - self._heard
-        return self._broken or (self._requested > 0 and quiet > _SILENT_AFTER * self.pace.heartbeat)
+        return self._broken or (
+            self._requested > 0 and quiet > _SILENT_AFTER * self.times.heartbeat
+        )
 
     async def open(self) -> None:
         """Subscribe, or subscribe anew where the old subscription has fallen silent."""
@@ -167,8 +169,8 @@ class Pull:
             return
         request = {
             "batch": free,
-            "expires": int(self.pace.expires * _NANO),
-            "idle_heartbeat": int(self.pace.heartbeat * _NANO),
+            "expires": int(self.times.expires * _NANO),
+            "idle_heartbeat": int(self.times.heartbeat * _NANO),
         }
         subject = f"$JS.API.CONSUMER.MSG.NEXT.{self.stream}.{self.consumer}"
         if not self._requested:

@@ -25,7 +25,7 @@ from bus.events import EventKind
 from bus.jetstream.connection import NatsConnection
 from bus.jetstream.nats_inbox import NatsInbox
 from bus.jetstream.provisioner import Provisioner, TopologyConflictError
-from bus.jetstream.pull import SHARD_PACE
+from bus.jetstream.pull import SHARD_TIMES
 from bus.route import Route
 from bus.subjects import escape
 from bus.topology import (
@@ -63,7 +63,7 @@ class ShardConsumers:
                     _continued(plan, settled[kind].get(shard, 0)),
                     take,
                     limit=SHARD_INBOX_LIMIT,
-                    pace=SHARD_PACE,
+                    times=SHARD_TIMES,
                 )
                 for kind, plan in zip(
                     kinds,

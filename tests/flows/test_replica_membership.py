@@ -13,7 +13,7 @@ import pytest
 from agent.kube.client import KubeClient, kube_client
 from agent.kube.connection_config import connect
 from agent.kube.leader import Lease
-from agent.replicas.held_shards import HeldShards
+from agent.replicas.shard_ownership import ShardOwnership
 from agent.replicas.membership import HOLDER, Membership, MembershipLostError, MembershipTerms
 from agent.replicas.shard_table import ShardTable, read_table, surplus
 from bus.identity import SHARDS
@@ -37,7 +37,7 @@ class Replica:
     """A member that yields at once what it should, having no work to end."""
 
     membership: Membership
-    held: HeldShards
+    held: ShardOwnership
     name: str
     ended: str = ""
     waited_for: list[str] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Replica:
 
 @asynccontextmanager
 async def replica(client: KubeClient, namespace: str, name: str) -> AsyncIterator[Replica]:
-    held, waited = HeldShards(divided=True), list[str]()
+    held, waited = ShardOwnership(divided=True), list[str]()
     terms = MembershipTerms(namespace=namespace, name="agent", identity=name, duration=_DURATION)
     membership = Membership(client, terms, held, waited.append)
     one = Replica(membership, held, name, waited_for=waited)

@@ -1,4 +1,4 @@
-"""HeldShards says which keys this replica acts for: all of them where shards are not divided."""
+"""ShardOwnership says which keys this replica acts for: all of them where shards are not divided."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent.subscribers import Subscribers
 from bus.identity import SHARD_NAMES, Key, shard_of
 
 
-class HeldShards:
+class ShardOwnership:
     def __init__(self, *, divided: bool = False) -> None:
         self.divided = divided
         self.fence = WriteFence()
