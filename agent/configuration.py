@@ -60,6 +60,7 @@ def load() -> Settings:
     except (tomllib.TOMLDecodeError, OSError) as e:
         problems = problems or [f"{FILE_VARIABLE}: {e}"]
     else:
+        problems += _division_problems(settings)
         if not problems:
             return settings
     raise InvalidSettingsError(tuple(problems))
@@ -90,6 +91,22 @@ def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 def default_text(field: FieldInfo) -> str:
     return _shown(field.default)
+
+
+def _division_problems(settings: Settings) -> list[str]:
+    """Find what does not go together with replicas that divide the work."""
+    if not settings.replicas.divide:
+        return []
+    obstacles = {
+        "GITOPS_NATS_URL of a NATS that all replicas share": settings.nats.url is None,
+        "GITOPS_LEASE_ENABLED=true": not settings.lease.enabled,
+        "no GITOPS_LINK_URL: an agent with a link is one process, and its replicas stand by": bool(
+            settings.link.url
+        ),
+    }
+    return [
+        f"GITOPS_REPLICAS_DIVIDE: expected {what}" for what, is_met in obstacles.items() if is_met
+    ]
 
 
 def _file_problems() -> list[str]:

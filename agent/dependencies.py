@@ -27,6 +27,8 @@ from agent.kube.live import LiveCluster
 from agent.observe.health import Readiness, StoreWatch
 from agent.observe.metrics import AgentMetrics, make_metrics
 from agent.renderer.jq_paths import SandboxJqPaths
+from agent.replicas.repository_parts import RepositoryParts
+from agent.replicas.shard_ownership import ShardOwnership
 from agent.settings import Settings
 from agent.store.applications import Applications
 from agent.store.argo_secrets import ArgoSecrets
@@ -58,6 +60,9 @@ class AgentDependencies:
     bus: Bus
     bridge_bus: Bus
     """The bridge's login: it may publish commands and reports, which `bus` may not."""
+    ownership: ShardOwnership
+    """Which Applications this replica acts for: all, unless replicas divide them."""
+    parts_of_repositories: RepositoryParts
     store: StoreWatch
     sandbox: Sandbox
     mirrors: Mirrors
@@ -135,6 +140,10 @@ class _Opened:
             spans=self.spans,
             bus=bus,
             bridge_bus=connections.buses.bridge,
+            ownership=watched.ownership,
+            parts_of_repositories=RepositoryParts(
+                apps_of=watched.applications.of_repository, ownership=watched.ownership
+            ),
             store=StoreWatch(usage=bus.usage, metrics=self.metrics),
             sandbox=self.sandbox,
             mirrors=self.mirrors,

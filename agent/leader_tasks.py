@@ -7,45 +7,34 @@ Before any handler runs, the startup replay publishes the facts that a crash lef
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from random import Random
+from typing import Any
 
 import structlog
 
 from agent.clock import SystemClock
 from agent.dependencies import AgentDependencies
-from agent.git.refs import ResolvedRefs
 from agent.ingress.object_facts import ObjectFacts
 from agent.ingress.pending_asks import PendingAsks
 from agent.ingress.poll_timer import PollTimer, Schedule
 from agent.ingress.tracked_applications import TrackedApplications
 from agent.ingress.window_timer import WindowTimer
 from agent.observe.dispatch_observer import DispatchObserver
-from agent.store.applications import Applications
+from agent.startup_replay import publish_unpublished, recall_revisions
 from agent.watch_subscriptions import WatchSubscriptions
 from agent.wiring import build_bridge, build_handlers
 from bus.dispatcher import Dispatcher
-from bus.events import AppDeleted, Compared, RevisionResolved
-from bus.events.facts import AppFact
-from bus.identity import token_of
 from bus.jetstream import Bus, DispatchOptions
 from bus.jetstream.provisioner import ProvisionError
 from bus.route import Route
-from handlers.fact_journal import (
-    NOTED,
-    PublishedFact,
-    PublishedFacts,
-    journal_entry,
-    unpublished,
-    unpublished_deletions,
-)
 from handlers.routes import routes
 
 log = structlog.get_logger()
 
 _RETRIES, _AGAIN = 2, 1.0
-_PUBLISHED = (*NOTED, Compared, AppDeleted)
-"""`Compared` covers applications that have no other fact."""
+Helper = tuple[str, Callable[[], Coroutine[Any, Any, None]]]
+"""A task to run beside the handlers, by its name."""
 
 
 async def provision(bus: Bus, plan: Sequence[Route]) -> None:
@@ -65,30 +54,38 @@ async def run_leader_tasks(
     parts: AgentDependencies, stop: asyncio.Event, acting: asyncio.Event
 ) -> None:
     """Run until `stop` is set and the lanes are drained; `acting` is set while handlers run."""
-    plan = routes(build_handlers(parts))
+    plan = handler_routes(parts)
     await provision(parts.bus, plan)
     await recall_revisions(parts.bus, parts.refs)
     await publish_unpublished(parts.bus, parts.applications, parts.settings.namespace)
+    dispatcher = dispatcher_of(parts, plan)
+    await run_dispatcher(parts, dispatcher, stop, acting)
+
+
+def handler_routes(parts: AgentDependencies) -> tuple[Route, ...]:
+    return routes(build_handlers(parts))
+
+
+def dispatcher_of(
+    parts: AgentDependencies, plan: Sequence[Route], *, divided: bool = False
+) -> Dispatcher:
     observer = DispatchObserver(metrics=parts.metrics, spans=parts.spans)
-    dispatcher = parts.bus.dispatcher(plan, observer, _options(parts))
-    pending = PendingAsks(parts.bus.publish, parts.task_traces.trace_of)
+    return parts.bus.dispatcher(plan, observer, _options(parts), divided=divided)
+
+
+async def run_dispatcher(
+    parts: AgentDependencies,
+    dispatcher: Dispatcher,
+    stop: asyncio.Event,
+    acting: asyncio.Event,
+    *beside: Helper,
+) -> None:
+    """Run the handlers until they are drained, and what brings them their events `beside` them."""
+    pending = PendingAsks(
+        parts.bus.publish, parts.task_traces.trace_of, lambda event: parts.ownership.owns(event.key)
+    )
     object_facts = ObjectFacts(parts.bus.publish, parts.metrics.object_facts_left_out)
-    tracked = TrackedApplications(
-        applications=parts.applications,
-        clusters=parts.clusters,
-        control_namespace=parts.settings.namespace,
-    )
-    subscriptions = WatchSubscriptions(
-        applications=parts.applications,
-        clusters=parts.clusters,
-        pending=pending,
-        policy=parts.policy,
-        settings=parts.argo_settings,
-        governance=parts.governance,
-        tracked=tracked,
-        object_facts=object_facts if parts.settings.facts.objects else None,
-        metrics=parts.metrics,
-    )
+    subscriptions = _subscriptions(parts, pending, object_facts)
     async with asyncio.TaskGroup() as tasks:
         helpers = [
             tasks.create_task(pending.run(), name="pending-asks"),
@@ -104,11 +101,34 @@ async def run_leader_tasks(
             acting.set()
             parts.readiness.changes.notify()
             log.info("acting", applications=len(parts.applications.all()))
+            helpers += [tasks.create_task(run(), name=name) for name, run in beside]
             await dispatcher.run()
         acting.clear()
         parts.readiness.changes.notify()
         for helper in helpers:
             helper.cancel()
+
+
+def _subscriptions(
+    parts: AgentDependencies, pending: PendingAsks, object_facts: ObjectFacts
+) -> WatchSubscriptions:
+    tracked = TrackedApplications(
+        applications=parts.applications,
+        clusters=parts.clusters,
+        control_namespace=parts.settings.namespace,
+    )
+    return WatchSubscriptions(
+        applications=parts.applications,
+        clusters=parts.clusters,
+        ownership=parts.ownership,
+        pending=pending,
+        policy=parts.policy,
+        settings=parts.argo_settings,
+        governance=parts.governance,
+        tracked=tracked,
+        object_facts=object_facts if parts.settings.facts.objects else None,
+        metrics=parts.metrics,
+    )
 
 
 def poll_timer(parts: AgentDependencies) -> PollTimer:
@@ -118,12 +138,18 @@ def poll_timer(parts: AgentDependencies) -> PollTimer:
         jitter=poll.jitter,
         random=Random(),  # noqa: S311  spreads load, guards nothing
     )
-    return PollTimer(apps=parts.applications, publish=parts.bus.publish, schedule=schedule)
+    return PollTimer(
+        apps=parts.applications,
+        publish=parts.bus.publish,
+        schedule=schedule,
+        part_of=parts.parts_of_repositories.of_poll,
+    )
 
 
 def window_timer(parts: AgentDependencies) -> WindowTimer:
     return WindowTimer(
         apps=parts.applications,
+        owns=parts.ownership.owns,
         publish=parts.bus.publish,
         clock=SystemClock(),
         settings_changes=parts.argo_settings.changes,
@@ -138,53 +164,3 @@ def _options(parts: AgentDependencies) -> DispatchOptions:
 async def _stop(dispatcher: Dispatcher, stop: asyncio.Event) -> None:
     await stop.wait()
     dispatcher.stop()
-
-
-async def publish_unpublished(bus: Bus, applications: Applications, namespace: str) -> None:
-    """Publish the facts that a crash left unpublished; CarrierError if that cannot be found out.
-
-    The journal annotation of each Application (its last write) is compared with the last fact
-    of each type in the stream. A crash during the replay does no harm: a fact that is published
-    again has its old id.
-    """
-    memory = await _memory(bus)
-    missing = tuple(_missing(applications, namespace, memory))
-    for message_id, fact in missing:
-        await bus.publish(fact, message_id=message_id)
-    if missing:
-        log.info("published what a crash left unpublished", facts=len(missing))
-
-
-async def recall_revisions(bus: Bus, refs: ResolvedRefs) -> None:
-    """Recall the published target revisions, so that the next refresh does not repeat them."""
-    async with bus.kept_facts(RevisionResolved) as facts:
-        async for _, fact in facts:
-            if isinstance(fact, RevisionResolved):
-                refs.recall_published(fact.repository, fact.target_revision, fact.revision)
-
-
-async def _memory(bus: Bus) -> PublishedFacts:
-    oldest = await bus.oldest_fact()
-    if oldest is None:
-        return PublishedFacts.of(None, ())
-    async with bus.latest_facts(*_PUBLISHED) as facts:
-        published = [
-            PublishedFact(at=envelope.time, fact=fact)
-            async for envelope, fact in facts
-            if isinstance(fact, AppFact)
-        ]
-    return PublishedFacts.of(oldest.time, published)
-
-
-def _missing(
-    applications: Applications, namespace: str, memory: PublishedFacts
-) -> Iterator[tuple[str, AppFact]]:
-    """Pair each missing fact with the message id that makes its publishing idempotent."""
-    apps = applications.all()
-    for app in apps:
-        for place, fact in unpublished(app, memory):
-            entry = journal_entry(app)
-            note = token_of(entry.text if entry is not None else "")
-            yield f"said:{app.metadata.uid}:{note}:{place}", fact
-    for last in unpublished_deletions(namespace, (app.key for app in apps), memory):
-        yield f"gone:{last.fact.app}:{last.at.isoformat()}", last.fact

@@ -25,6 +25,9 @@ from agent.kube.leader import LeadershipLostError, LeaseTerms, lead
 from agent.kube.watch import KindWatch
 from agent.leader_tasks import run_leader_tasks
 from agent.observe.metrics import watch_lag
+from agent.replica_tasks import run_replica_tasks
+from agent.replicas.membership import MembershipLostError
+from agent.replicas.shard_table import holders
 from agent.store import feeds
 from agent.store.application_watches import ApplicationWatches
 from agent.store.feeds import ApplicationSets
@@ -102,6 +105,9 @@ class Agent:
 
     async def _lead(self) -> None:
         settings = self.parts.settings
+        if settings.replicas.divide:
+            await self._divide()
+            return
         if not settings.lease.enabled:
             await self._act()
             return
@@ -117,12 +123,32 @@ class Agent:
             else:
                 return
 
+    async def _divide(self) -> None:
+        """Act for a share of the shards; who loses it begins anew, in this process."""
+        await self._warm()
+        while True:
+            try:
+                await run_replica_tasks(self.parts, self.identity, self.stop, self.acting)
+            except MembershipLostError as error:
+                log.warning("no longer acting: joining again", cause=str(error))
+                self.parts.readiness.wait_for("lease", _NO_LEASE, to_act=True)
+            else:
+                return
+
     def _stand_by(self, holder: str) -> None:
         """Report readiness: only the Lease is missing, and another agent holds it."""
         self.parts.readiness.standby = f"another agent acts: {holder}"
 
     async def _act(self) -> None:
         self.parts.readiness.hold("lease")
+        await self._warm()
+        try:
+            await run_leader_tasks(self.parts, self.stop, self.acting)
+        finally:
+            self.acting.clear()
+
+    async def _warm(self) -> None:
+        """Wait until everything is listed that handlers read."""
         await self.parts.live.synced()
         for listed in self._listed.values():
             await listed.wait()
@@ -132,10 +158,6 @@ class Agent:
         warn_of_unproven(self._webhook_secrets())
         await self.parts.live.index.overrides.drained(_SCRIPTS_SECONDS)
         await self.parts.policy.config_map.known.wait()
-        try:
-            await run_leader_tasks(self.parts, self.stop, self.acting)
-        finally:
-            self.acting.clear()
 
     def _require(self) -> None:
         """Register what this agent needs to be ready, each with the text for `/readyz`."""
@@ -212,6 +234,7 @@ class Agent:
             apps=parts.applications,
             publish=SharedPublish(publish=parts.bus.publish),
             secrets=self._webhook_secrets,
+            parts=parts.parts_of_repositories.of_push,
             spans=parts.spans,
         )
         return WebhookServer(
@@ -222,4 +245,9 @@ class Agent:
         )
 
     def _metrics_server(self) -> MetricsServer:
-        return MetricsServer(readiness=self.parts.readiness, metrics=self.parts.metrics)
+        parts = self.parts
+        return MetricsServer(
+            readiness=parts.readiness,
+            metrics=parts.metrics,
+            holders=lambda: holders(parts.ownership.table) if parts.ownership.divided else None,
+        )

@@ -1,7 +1,7 @@
 """WatchSubscriptions turn what the watches see into asks and facts, while the agent acts.
 
 Opening them asks for every Application as if it were new: changes that were missed before are found
-by a refresh, not by remembering.
+by a refresh, not by remembering. Where replicas divide the shards, each asks for its own only.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from agent.kube.live_change import LiveChange
 from agent.kube.own_session import OwnClusterSession
 from agent.kube.session_state import SessionState
 from agent.observe.metrics import AgentMetrics
+from agent.replicas.shard_ownership import ShardOwnership
 from agent.store.applications import Applications
 from agent.store.config_maps import ArgoSettingsWatch, PolicyWatch
 from bus.events import CompareApp, DeleteApp, RefreshApp
-from bus.identity import AppKey
+from bus.identity import AppKey, shard_of
 from handlers.application.application import Application, AppProject
 from handlers.application.ignore_rules import ignore_rules
 from handlers.comparison.orphaned_resources import warns
@@ -44,6 +45,7 @@ from handlers.fact_journal import journal_entry
 class WatchSubscriptions:
     applications: Applications
     clusters: ClusterSessions
+    ownership: ShardOwnership
     pending: PendingAsks
     policy: PolicyWatch
     settings: ArgoSettingsWatch
@@ -66,6 +68,7 @@ class WatchSubscriptions:
             self.clusters.own_changes.subscribed(self._applied),
             self.clusters.changes.subscribed(self._session_changed),
             self.clusters.rerouted.subscribed(self._look_again),
+            self.ownership.gained.subscribed(self._shards_gained),
         ):
             for app in apps.all():
                 self._app_changed(None, app)
@@ -73,6 +76,12 @@ class WatchSubscriptions:
 
     def _app_changed(self, before: Application | None, after: Application | None) -> None:
         self.pending.put(*asks_for_app(before, after), *deletion_fact(before, after))
+
+    def _shards_gained(self, shards: frozenset[str]) -> None:
+        """Ask for the Applications of shards that another replica held."""
+        for app in self.applications.all():
+            if shard_of(app.key.token) in shards:
+                self._app_changed(None, app)
 
     def _project_changed(self, before: AppProject | None, after: AppProject | None) -> None:
         changed = after or before

@@ -31,6 +31,8 @@ from agent.kube.tracking_in_use import TrackingInUse
 from agent.observe.app_info import AppInfo
 from agent.observe.cluster_info import ClusterFigures, ClusterInfo
 from agent.observe.metrics import AgentMetrics
+from agent.replicas.shard_info import ShardInfo
+from agent.replicas.shard_ownership import ShardOwnership
 from agent.settings import Settings
 from agent.store.application_writes import ApplicationPatches
 from agent.store.applications import Applications
@@ -53,6 +55,7 @@ class WatchedState:
     """Complete once the first lists are; `lifecycle.py` runs the watches."""
 
     live: LiveCluster
+    ownership: ShardOwnership
     clusters: ClusterSessions
     applications: Applications
     secrets: ArgoSecrets
@@ -64,6 +67,7 @@ class WatchedState:
 
 def watched_state(settings: Settings, client: KubeClient, metrics: AgentMetrics) -> WatchedState:
     overrides, secrets, argo_settings = HealthOverrides(), ArgoSecrets(), ArgoSettingsWatch()
+    ownership = ShardOwnership(divided=settings.replicas.divide)
     tracking = TrackingInUse()
     connections = ConnectionProjects()
     projects = Projects(
@@ -72,11 +76,12 @@ def watched_state(settings: Settings, client: KubeClient, metrics: AgentMetrics)
     extent = LiveExtent(namespaces=settings.destination_namespaces)
     live = LiveCluster(client, LiveIndex(settings.namespace, overrides, tracking), extent)
     clusters = ClusterSessions(
-        own=_own_session(settings, client, live),
+        own=_own_session(settings, client.fenced(ownership.fence), live),
         sources=SessionSources(
             new_index=lambda: LiveIndex(settings.namespace, overrides, tracking),
             own_uid=lambda: client.known_uid,
             observe=metrics.count_request,
+            fence=ownership.fence,
         ),
         registry=lambda: ClusterRegistry(
             [one for one in secrets.all() if _describes_cluster(one)],
@@ -88,8 +93,13 @@ def watched_state(settings: Settings, client: KubeClient, metrics: AgentMetrics)
     )
     watched = WatchedState(
         live=live,
+        ownership=ownership,
         clusters=clusters,
-        applications=Applications(ApplicationPatches(client), projects=projects),
+        applications=Applications(
+            ApplicationPatches(client.fenced(ownership.fence)),
+            projects=projects,
+            guards_operations=ownership.divided,
+        ),
         secrets=secrets,
         argo_settings=argo_settings,
         known_secrets=_known_secrets(settings, clusters, secrets),
@@ -108,12 +118,22 @@ def _own_session(settings: Settings, client: KubeClient, live: LiveCluster) -> O
 
 def _provide_sessions(watched: WatchedState) -> None:
     """Keep the sessions in step with the Applications and the Secrets of clusters."""
-    clusters, applications = watched.clusters, watched.applications
+    clusters, applications, ownership = watched.clusters, watched.applications, watched.ownership
+
+    def shards_changed(_: frozenset[str]) -> None:
+        applications.follow_only(ownership.owns)
+        for app in applications.all():
+            clusters.use(app.key, app.spec.destination if ownership.owns(app.key) else None)
+
+    ownership.gained.subscribe(shards_changed)
+    ownership.lost.subscribe(shards_changed)
+    if ownership.divided:
+        applications.follow_only(ownership.owns)
 
     def app_indexed(kind: str, subject: str) -> None:
         if kind == APPLICATION.name:
             key = AppKey(*subject.split("/", 1))
-            app = applications.get(key)
+            app = applications.get(key) if ownership.owns(key) else None
             clusters.use(key, app.spec.destination if app is not None else None)
 
     def secret_indexed(secret: Secret) -> None:
@@ -158,7 +178,8 @@ def _measure(metrics: AgentMetrics, watched: WatchedState) -> None:
     known, clusters = watched.known_secrets, watched.clusters
     metrics.known_secret_pieces.set_function(lambda: known.size)
     metrics.known_secret_pieces_refused.set_function(lambda: known.refused)
-    metrics.registry.register(AppInfo(watched.applications))
+    metrics.registry.register(AppInfo(watched.applications, watched.ownership.owns))
+    metrics.registry.register(ShardInfo(watched.ownership))
     metrics.registry.register(ClusterInfo(lambda: cluster_figures(clusters)))
 
 

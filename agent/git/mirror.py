@@ -82,6 +82,10 @@ class Mirror:
     def fetched_within(self, seconds: float) -> bool:
         return time.monotonic() - self._looked_at < seconds
 
+    def fetched_since(self, moment: float) -> bool:
+        """Whether a fetch has ended since a time of the monotonic clock, or any since the epoch."""
+        return self._looked_at >= moment
+
     def resolve(self, target: str) -> Revision | None:
         return resolve(self._repository, target)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import time
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -64,6 +65,7 @@ class Mirrors:
         self._mirrors: dict[RepositoryAccess, Mirror] = {}
         self._opening = asyncio.Lock()
         self._reported: set[str] = set()
+        self._outdated_at = -float("inf")
 
     async def __aenter__(self) -> Self:
         await asyncio.to_thread(_discard_unmarked, self._settings.folder)
@@ -87,6 +89,10 @@ class Mirrors:
             return RepositoryAccess(address, login=login)
         return RepositoryAccess(address, credential.project)
 
+    def outdate(self) -> None:
+        """Fetch each mirror before its next answer: another replica may have seen newer commits."""
+        self._outdated_at = time.monotonic()
+
     async def fetch(self, repository: RepositoryAccess) -> None:
         mirror = await self._mirror(repository)
         asked = mirror.begun
@@ -100,6 +106,8 @@ class Mirrors:
 
     async def resolve(self, repository: RepositoryAccess, target_revision: str) -> Revision:
         mirror = await self._mirror(repository)
+        if not is_commit(target_revision) and not mirror.fetched_since(self._outdated_at):
+            await self.fetch(repository)
         found = mirror.resolve(target_revision)
         if found is None and not mirror.fetched_within(_RECENT):
             await self.fetch(repository)

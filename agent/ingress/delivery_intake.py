@@ -55,6 +55,8 @@ class DeliveryIntake:
     publish: SharedPublish
     secrets: Callable[[], WebhookSecrets]
     """Called for each delivery, so that a rotated secret counts at once."""
+    parts: Callable[[tuple[RefreshRepository, ...]], tuple[RefreshRepository, ...]] = tuple
+    """Splits the asks, where several replicas divide the work."""
     spans: Spans = field(default_factory=Spans)
     deliveries: DeliveryMemory = field(default_factory=DeliveryMemory)
 
@@ -102,7 +104,7 @@ class DeliveryIntake:
     ) -> ReceivedDelivery:
         try:
             async with asyncio.timeout(PUBLISH_SECONDS):
-                await self.publish(asks, message_id=push.identity, trace=trace)
+                await self.publish(self.parts(asks), message_id=push.identity, trace=trace)
         except (CarrierError, TimeoutError):
             return _ended(received, DeliveryOutcome.UNAVAILABLE, "the message bus does not answer")
         self.deliveries.note(push.identity)

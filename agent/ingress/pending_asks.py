@@ -32,14 +32,23 @@ def _own_trace(_: Event) -> Trace | None:
     return None
 
 
+def _every(_: Event) -> bool:
+    return True
+
+
 class PendingAsks:
     """`run` is a task that runs as long as the agent acts."""
 
     def __init__(
-        self, publish: EventPublisher, trace_of: Callable[[Event], Trace | None] = _own_trace
+        self,
+        publish: EventPublisher,
+        trace_of: Callable[[Event], Trace | None] = _own_trace,
+        is_ours: Callable[[Event], bool] = _every,
     ) -> None:
+        """`is_ours` says of an event whether this replica publishes it, or another one."""
         self._publish = publish
         self._trace_of = trace_of
+        self._is_ours = is_ours
         self._waiting: dict[tuple[object, ...], Event] = {}
         self._any = asyncio.Event()
 
@@ -48,12 +57,12 @@ class PendingAsks:
 
     def put(self, *events: Event) -> None:
         """Queue the events; a waiting hard refresh is not replaced by a soft one."""
-        for event in events:
+        for event in filter(self._is_ours, events):
             key = _slot(event)
             waiting = self._waiting.get(key)
             if not (getattr(waiting, "hard", False) and not getattr(event, "hard", False)):
                 self._waiting[key] = event
-        if events:
+        if self._waiting:
             self._any.set()
 
     async def run(self) -> None:

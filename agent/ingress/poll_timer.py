@@ -59,6 +59,10 @@ class Schedule:
         return self.interval * (1 + self.jitter * self.random.uniform(-1, 1))
 
 
+def _whole(ask: RefreshRepository) -> RefreshRepository:
+    return ask
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollTimer:
     """Runs as long as the agent acts, as a task of its TaskGroup."""
@@ -67,6 +71,8 @@ class PollTimer:
     publish: EventPublisher
     schedule: Schedule
     now: Callable[[], float] = time.monotonic
+    part_of: Callable[[RefreshRepository], RefreshRepository] = _whole
+    """Directs an ask to one replica, where several divide the work."""
 
     async def run(self) -> None:
         while True:
@@ -78,6 +84,6 @@ class PollTimer:
         due = self.schedule.due(self.now(), self.apps.followed_repositories())
         try:
             for repository in due:
-                await self.publish(RefreshRepository(repository=repository))
+                await self.publish(self.part_of(RefreshRepository(repository=repository)))
         except CarrierError as e:
             log.warning("poll could not be published", error=str(e), repositories=len(due))

@@ -8,7 +8,8 @@ On a port of its own, because names of applications and projects stand in it:
 
     GET  /healthz       200 as long as the process answers
     GET  /readyz        200, or 503 with what is missing and why; a standby is ready, and says so
-    GET  /leaderz       200 where this agent acts, or 503 with what it waits for
+    GET  /leaderz       200 where this agent acts, or 503 with what it waits for; with replicas that
+                        divide the shards: which of them holds what
     GET  /metrics       Prometheus text
 
 They serve no browser and have no other routes. A body is read only where the headers may be those
@@ -149,12 +150,18 @@ class WebhookServer:
         )
 
 
+def _undivided() -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricsServer:
     """The routes of health and metrics are methods; `application` puts them together."""
 
     readiness: Readiness
     metrics: AgentMetrics
+    holders: Callable[[], Mapping[str, Sequence[str]] | None] = _undivided
+    """Which shards each replica holds, by its name; None where replicas do not divide them."""
 
     def application(self) -> web.Application:
         app = web.Application()
@@ -174,7 +181,9 @@ class MetricsServer:
 
     async def leaderz(self, _: web.Request) -> web.Response:
         idle = self.readiness.idle()
-        return _probed(not idle, {"acting": not idle, "missing": idle})
+        holders = self.holders()
+        divided = {} if holders is None else {"holders": holders}
+        return _probed(not idle, {"acting": not idle, "missing": idle, **divided})
 
     async def scrape(self, _: web.Request) -> web.Response:
         return web.Response(body=self.metrics.text(), headers={"Content-Type": CONTENT_TYPE})

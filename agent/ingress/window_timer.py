@@ -8,7 +8,7 @@ not be published is made again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,6 +19,7 @@ from agent.store.applications import Applications
 from agent.subscribers import Subscribers
 from bus.carrier import CarrierError, EventPublisher
 from bus.events import RefreshApp
+from bus.identity import AppKey
 from handlers.application.application import AppProject
 from handlers.application.sync_window import SyncWindowError, concerns, read_sync_window
 from handlers.ports import Clock
@@ -31,6 +32,10 @@ _LONGEST_SLEEP = 60.0
 """A clock that is set, or a machine that was suspended, is noticed within this many seconds."""
 
 
+def _every(_: AppKey) -> bool:
+    return True
+
+
 @dataclass(slots=True, kw_only=True)
 class WindowTimer:
     """Runs as long as the agent acts, as a task of its TaskGroup."""
@@ -38,6 +43,8 @@ class WindowTimer:
     apps: Applications
     publish: EventPublisher
     clock: Clock
+    owns: Callable[[AppKey], bool] = _every
+    """Whether this replica acts for the Application."""
     settings_changes: Subscribers[[]]
     """Announces another `argocd-cm`, which says whose windows are global."""
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
@@ -82,7 +89,11 @@ class WindowTimer:
             return
         for app in self.apps.all():
             windows = changed.get(app.spec.project or "default", ())
-            if not app.deleting and any(concerns(window, app) for window in windows):
+            if (
+                not app.deleting
+                and self.owns(app.key)
+                and any(concerns(window, app) for window in windows)
+            ):
                 yield RefreshApp(app=app.key)
 
     def _projects(self) -> Iterator[AppProject]:

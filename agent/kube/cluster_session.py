@@ -163,7 +163,8 @@ class ClusterSession:
             observe=sources.observe,
             gate=self._gate,
             largest_answer=_LARGEST_ANSWER,
-        ) as client:
+        ) as unfenced:
+            client = unfenced.fenced(sources.fence)
             await client.probe(_VERSION, _PROBE_WITHIN)
             self._gate.open()
             await client.cluster_uid()

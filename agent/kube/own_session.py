@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agent.kube.acting import client_as, writer_as
 from agent.kube.client import KubeClient
@@ -13,6 +13,7 @@ from agent.kube.index import LiveIndex
 from agent.kube.live import LiveCluster
 from agent.kube.memory_budget import MemoryBudget
 from agent.kube.transport import Observer
+from agent.kube.write_fence import WriteFence
 from handlers.application.destination import DestinationCluster, RegisteredCluster
 from handlers.application.impersonation import ActingUser
 from handlers.ports import ClusterWriter
@@ -52,5 +53,7 @@ class SessionSources:
     own_uid: Callable[[], str]
     """The UID of the agent's own cluster, empty while it is not known."""
     observe: Observer | None = None
+    fence: WriteFence = field(default_factory=WriteFence)
+    """What may forbid writes to any cluster."""
     new_budget: Callable[[], MemoryBudget] = MemoryBudget
     """Makes the bounds of what a contact may keep."""

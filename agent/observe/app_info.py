@@ -5,11 +5,12 @@ No line can be stale, and deleted Applications need no cleanup.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from bus.identity import AppKey
 from bus.redaction import without_user_info
 from handlers.application.application import Application
 from handlers.ports import AllApps
@@ -28,17 +29,23 @@ _LABELS = (
 )
 
 
+def _every(_: AppKey) -> bool:
+    return True
+
+
 class AppInfo(Collector):
     """Register it once: `metrics.registry.register(AppInfo(apps))`."""
 
-    def __init__(self, apps: AllApps) -> None:
+    def __init__(self, apps: AllApps, owns: Callable[[AppKey], bool] = _every) -> None:
+        """`owns`: the Applications that this replica acts for; the others have their lines."""
         self._apps = apps
+        self._owns = owns
 
     def collect(self) -> Iterator[Metric]:
         family = GaugeMetricFamily(
             "argocd_app_info", "Information about Application.", labels=_LABELS
         )
-        for app in self._apps.all():
+        for app in filter(lambda one: self._owns(one.key), self._apps.all()):
             family.add_metric(_labels(app), 1)
         yield family
 

@@ -98,6 +98,16 @@ class Membership:
         self.written = asyncio.Event()
         """Set after each write: the table may say something else."""
 
+    @property
+    def identity(self) -> str:
+        """The name of this replica in the table."""
+        return self._terms.identity
+
+    @property
+    def drained(self) -> frozenset[str]:
+        """Shards that were handed over, and that the table gives to nobody else yet."""
+        return frozenset(self._drained)
+
     async def join(self) -> None:
         """Wait until the Lease is free or held by replicas, and become a member."""
         while not await self._attempt(joining=True):  # noqa: ASYNC110  a Lease is polled

@@ -1,4 +1,4 @@
-"""ShardOwnership says which keys this replica acts for: all of them where shards are not divided."""
+"""ShardOwnership says which keys this replica acts for: all, where shards are not divided."""
 
 from __future__ import annotations
 

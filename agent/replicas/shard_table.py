@@ -92,7 +92,7 @@ def divided(table: ShardTable, silent: Collection[str] = ()) -> ShardTable:
         for shard, it in _every_shard(table).items()
     }
     free = [shard for shard, it in shards.items() if it.holder == NOBODY]
-    return ShardTable(members=members, shards=_given(shards, free, sorted(known)))
+    return ShardTable(members=members, shards=_assigned(shards, free, sorted(known)))
 
 
 def surplus(table: ShardTable, name: str) -> tuple[str, ...]:
@@ -117,12 +117,17 @@ def yielded(table: ShardTable, name: str, shards: Iterable[str]) -> ShardTable:
     """Give shards of a member to those that have least; what it does not hold stays."""
     mine = [shard for shard in shards if table.shards[shard].holder == name]
     others = [one for one in table.names if one != name]
-    return msgspec.structs.replace(table, shards=_given(_freed(table, mine), mine, others))
+    return msgspec.structs.replace(table, shards=_assigned(_freed(table, mine), mine, others))
 
 
 def without(table: ShardTable, name: str) -> ShardTable:
     """Let a member leave, and give its shards to the others."""
     return divided(table, (name,))
+
+
+def holders(table: ShardTable) -> Mapping[str, tuple[str, ...]]:
+    """List the shards of each member."""
+    return {name: tuple(sorted(table.held_by(name))) for name in table.names}
 
 
 def _freed(table: ShardTable, shards: Collection[str]) -> dict[str, Holding]:
@@ -132,19 +137,19 @@ def _freed(table: ShardTable, shards: Collection[str]) -> dict[str, Holding]:
     }
 
 
-def _given(
+def _assigned(
     shards: Mapping[str, Holding], free: Iterable[str], members: Iterable[str]
 ) -> dict[str, Holding]:
     counts = dict.fromkeys(members, 0)
     for it in shards.values():
         if it.holder in counts:
             counts[it.holder] += 1
-    given = dict(shards)
+    assigned = dict(shards)
     for shard in sorted(free) if counts else ():
         holder = min(counts, key=lambda one: (counts[one], one))
         counts[holder] += 1
-        given[shard] = Holding(holder, given[shard].term + 1)
-    return given
+        assigned[shard] = Holding(holder, assigned[shard].term + 1)
+    return assigned
 
 
 def _every_shard(table: ShardTable) -> dict[str, Holding]:

@@ -28,6 +28,7 @@ from agent.settings.process_settings import (
     LinkSettings,
     LogSettings,
     PollSettings,
+    ReplicasSettings,
     SandboxSettings,
     TraceSettings,
     WebhookSettings,
@@ -88,6 +89,7 @@ class Settings(BaseSettings):
     poll: PollSettings = PollSettings()
     sandbox: SandboxSettings = SandboxSettings()
     lease: LeaseSettings = LeaseSettings()
+    replicas: ReplicasSettings = ReplicasSettings()
     facts: FactsSettings = FactsSettings()
     log: LogSettings = LogSettings()
     trace: TraceSettings = TraceSettings()

@@ -118,6 +118,20 @@ class LeaseSettings(SettingsGroup):
     )
 
 
+class ReplicasSettings(SettingsGroup):
+    """Several processes of one agent: by default one acts, and the others stand by."""
+
+    divide: bool = Field(
+        default=False,
+        description="All replicas act: they divide the 64 shards of Applications among them.",
+    )
+    lease: Seconds = Field(
+        default=12.0,
+        ge=2,
+        description="A replica that was silent for so long is replaced by the others.",
+    )
+
+
 class FactsSettings(SettingsGroup):
     objects: bool = Field(
         default=True,

@@ -64,8 +64,14 @@ class Applications:
     """An index by key and by repository; `changes` are those that others made."""
 
     def __init__(
-        self, patching: Patching, clock: Clock = _CLOCK, projects: Projects | None = None
+        self,
+        patching: Patching,
+        clock: Clock = _CLOCK,
+        projects: Projects | None = None,
+        *,
+        guards_operations: bool = False,
     ) -> None:
+        """`guards_operations`: who has missed a write of others writes no state of an operation."""
         self.changes = Subscribers[[Application | None, Application | None]]()
         """Called with an Application before and after; None where it is absent."""
         self.project_changes = Subscribers[[AppProject | None, AppProject | None]]()
@@ -74,12 +80,14 @@ class Applications:
         """Called with kind and `namespace/name` of each changed object, own writes included."""
         self.unconfirmed = UnconfirmedWrites()
         self._patching = patching
+        self._guards_operations = guards_operations
         self._clock = clock
         self._apps: dict[AppKey, Application] = {}
         self._users = RepositoryUsers()
         self._followers = FollowerIndex()
         self._projects = projects or Projects()
         self._reader = ArgoResourceReader()
+        self._owns: Callable[[AppKey], bool] = _everything
         self._deleted: OrderedDict[str, None] = OrderedDict()
         """UIDs of deleted objects: the answer to our last write may come after the deletion."""
 
@@ -130,6 +138,8 @@ class Applications:
         replaces_list = "finalizers" in patch.get("metadata", {})
         try:
             guarded = change.guarded or replaces_list or is_stale
+            if not guarded and self._guards_operations and _is_of_operation(patch):
+                app, guarded = self._apps.get(app.key, app), True
             written = await self._send(app, patch, guarded=guarded)
         except StaleWriteError as error:
             if change.guarded or replaces_list:
@@ -196,7 +206,7 @@ class Applications:
         if before is not None:
             self._note_deleted(before.metadata.uid)
             self._users.change(before, None)
-            self._followers.change(before, None)
+            self._follow(before, None)
             self.changes.notify(before, None)
             self.indexed.notify(APPLICATION.name, str(key))
 
@@ -214,8 +224,21 @@ class Applications:
             self.unconfirmed.settle(key)
             before = self._apps.pop(key)
             self._users.change(before, None)
-            self._followers.change(before, None)
+            self._follow(before, None)
             self.indexed.notify(APPLICATION.name, str(key))
+
+    def follow_only(self, owns: Callable[[AppKey], bool]) -> None:
+        """Follow sources for these Applications alone; call it whenever they are others."""
+        for app in self._apps.values():
+            self._follow(app, None)
+        self._owns = owns
+        for app in self._apps.values():
+            self._follow(None, app)
+
+    def _follow(self, before: Application | None, after: Application | None) -> None:
+        here = after or before
+        if here is not None and self._owns(here.key):
+            self._followers.change(before, after)
 
     def forget_versions(self) -> None:
         """Accept any version next: the cluster was restored, and deleted objects may be back."""
@@ -259,7 +282,7 @@ class Applications:
             return None
         self._apps[app.key] = app
         self._users.change(before, app)
-        self._followers.change(before, app)
+        self._follow(before, app)
         self.indexed.notify(APPLICATION.name, str(app.key))
         return app
 
@@ -267,6 +290,10 @@ class Applications:
         self._deleted[uid] = None
         while len(self._deleted) > _REMEMBERED:
             self._deleted.popitem(last=False)
+
+
+def _is_of_operation(patch: Mapping[str, Any]) -> bool:
+    return "operationState" in patch.get("status", {})
 
 
 def _is_command(info: Mapping[str, str]) -> bool:

@@ -7,6 +7,8 @@ SIGKILL comes right before or after the first call of the named handler, or in t
 written and nothing is published of it (`after:write 2`: the second that something is said of), when
 an Application is let go (`after:farewell`), or when the results were published and their cause was
 not acknowledged yet (`before:ack render`). Production code has no such hook: it is wrapped here.
+
+With GITOPS_TEST_SIGNAL=STOP the process stops itself there once, and goes on when it is told to.
 """
 
 import os
@@ -28,6 +30,7 @@ from cli.local.run import run_agent
 from handlers.routes import Handlers, routes
 
 VARIABLE = "GITOPS_TEST_KILL"
+SIGNAL = "GITOPS_TEST_SIGNAL"
 
 Call = Callable[..., Awaitable[Any]]
 
@@ -109,7 +112,12 @@ def _die_before_ack_of(handler: str) -> None:
 
 
 def die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+    match os.environ.get(SIGNAL, "KILL"):
+        case "KILL":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "STOP":
+            os.environ[SIGNAL] = ""
+            os.kill(os.getpid(), signal.SIGSTOP)
 
 
 if __name__ == "__main__":

@@ -74,6 +74,22 @@ async def test_a_push_is_seen_by_the_next_fetch_only(
     assert await git.resolve(git.access(repository.url), "main") == second
 
 
+async def test_an_outdated_mirror_is_fetched_before_it_answers(
+    git: Mirrors, repository: HostedRepository
+) -> None:
+    first = repository.commit({"a.yaml": b"1"})
+    access = git.access(repository.url)
+    assert await git.resolve(access, "main") == first
+    second = repository.commit({"a.yaml": b"2"})
+    git.outdate()
+    assert await git.resolve(access, first) == first
+    assert await git.resolve(access, "main") == second
+    third = repository.commit({"a.yaml": b"3"})
+    assert await git.resolve(access, "main") == second
+    await git.fetch(access)
+    assert await git.resolve(access, "main") == third
+
+
 async def test_a_branch_that_is_newer_than_the_mirror_is_looked_for(
     git: Mirrors, repository: HostedRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,9 @@
 {{- if and .Values.nats.url .Values.nats.tlsSecret }}
 {{- fail "nats.tlsSecret is for the NATS that the chart runs: expected no nats.url" }}
 {{- end }}
+{{- if and .Values.agent.divideShards .Values.link.url }}
+{{- fail "agent.divideShards is true: expected no link.url, because an agent with a link reports all Applications from one process; its further replicas stand by" }}
+{{- end }}
 {{- if and .Values.redis.url .Values.redis.urlSecret }}
 {{- fail "redis.url and redis.urlSecret are both given: expected one of them" }}
 {{- end }}

@@ -297,6 +297,10 @@ def volume(pod: Mapping[str, Any], name: str) -> Mapping[str, Any]:
         ({"nats": {"url": "nats://n", "tlsSecret": "x"}}, "expected no nats.url"),
         ({"redis": {"url": "redis://:password@host"}}, "/redis/url'"),
         ({"link": {"url": "http://gitops.example"}}, "/link/url'"),
+        (
+            {"agent": {"divideShards": True}, "link": {"url": "https://gitops.example"}},
+            "agent.divideShards is true: expected no link.url",
+        ),
         ({"link": {"limits": {"readOnly": True}}}, "/link/limits/readOnly'"),
         ({"proxy": {"url": "http://me:password@proxy"}}, "/proxy/url'"),
         ({"traces": {"sampler": "sometimes"}}, "/traces/sampler'"),

@@ -114,6 +114,23 @@ def test_all_that_is_wrong_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     assert "expected a duration such as 90, 90s, 3m or 1h30m, given 'soon'" in problems[3]
 
 
+def test_replicas_that_divide_the_work_need_one_nats_a_lease_and_no_link(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problems = problems_with(
+        monkeypatch,
+        GITOPS_REPLICAS_DIVIDE="true",
+        GITOPS_LEASE_ENABLED="false",
+        GITOPS_LINK_URL="https://gitops.example",
+    )
+
+    assert [one.partition(": expected ")[2].split()[0] for one in problems] == [
+        "GITOPS_NATS_URL",
+        "GITOPS_LEASE_ENABLED=true",
+        "no",
+    ]
+
+
 def test_a_key_that_nothing_reads_is_refused_in_the_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

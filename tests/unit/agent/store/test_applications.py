@@ -14,7 +14,7 @@ from bus.identity import AppKey, RepositoryKey
 from bus.metadata_keys import PENDING_FACTS
 from bus.status import ConditionType, HealthStatus, Reason
 from handlers.application.application import Application
-from handlers.application.status import Condition, HealthState
+from handlers.application.status import Condition, HealthState, OperationState
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError, StaleWriteError, StatusWrite
 
 KEY = AppKey("argocd", "shop")
@@ -428,3 +428,38 @@ async def test_a_lost_write_that_was_written_again_is_said_by_the_later_one(
     await apps.write(known(apps), StatusWrite(status=status))
     apps.put_application(raw(version=500, note=note))
     assert recorder.notes == []
+
+
+def test_sources_are_followed_for_own_applications_only(apps: Applications) -> None:
+    apps.put_application(raw())
+    repository = RepositoryKey.of(URL)
+    apps.follow_only(lambda _: False)
+    assert apps.followed_repositories() == ()
+    apps.put_application(raw(version=2))
+    assert apps.followed_repositories() == ()
+    assert apps.of_repository(repository) == (known(apps),)
+    apps.follow_only(lambda _: True)
+    assert apps.followed_repositories() == (repository,)
+    assert [it.apps for it in apps.followers(repository)] == [{KEY}]
+
+
+@pytest.mark.parametrize(("guards", "version"), [(False, None), (True, "7")])
+async def test_a_replica_writes_the_state_of_an_operation_on_the_version_it_knows(
+    patches: Patches, *, guards: bool, version: str | None
+) -> None:
+    apps = Applications(patches, guards_operations=guards)
+    apps.put_application(raw(version=7))
+    state = OperationState(phase="Running", started_at="2026-01-01T00:00:00Z")
+    status = replace(known(apps).status, operation_state=state)
+    await apps.write(known(apps), StatusWrite(status=status))
+    sent = patches.sent[0].get("metadata", {}).get("resourceVersion")
+    assert sent == version
+
+
+async def test_a_replica_that_has_missed_a_write_of_others_tries_again(patches: Patches) -> None:
+    apps = Applications(patches, guards_operations=True)
+    apps.put_application(raw(version=7))
+    patches.refuse = ApplyRefusedError("the object has been modified", code=409)
+    status = replace(known(apps).status, operation_state=OperationState(phase="Running"))
+    with pytest.raises(ClusterUnreachableError):
+        await apps.write(known(apps), StatusWrite(status=status))
