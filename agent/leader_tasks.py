@@ -158,7 +158,11 @@ def window_timer(parts: AgentDependencies) -> WindowTimer:
 
 def _options(parts: AgentDependencies) -> DispatchOptions:
     settings = parts.settings
-    return DispatchOptions(concurrency=settings.concurrency, drain_seconds=settings.drain_deadline)
+    return DispatchOptions(
+        concurrency=settings.concurrency,
+        drain_seconds=settings.drain_deadline,
+        may_act=lambda: parts.ownership.fence.is_open,
+    )
 
 
 async def _stop(dispatcher: Dispatcher, stop: asyncio.Event) -> None:

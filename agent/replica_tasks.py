@@ -12,7 +12,7 @@ import secrets
 from agent.dependencies import AgentDependencies
 from agent.leader_tasks import dispatcher_of, handler_routes, provision, run_dispatcher
 from agent.replicas.membership import Membership, MembershipLostError, MembershipTerms
-from agent.replicas.repository_parts import keeping_shard
+from agent.replicas.repository_parts import with_shard
 from agent.shard_duties import ShardDuties
 
 
@@ -38,13 +38,13 @@ async def _run_member(
     parts: AgentDependencies, membership: Membership, stop: asyncio.Event, acting: asyncio.Event
 ) -> None:
     """The membership outlives the handlers: their last writes need it."""
-    routes = tuple(keeping_shard(route) for route in handler_routes(parts))
+    routes = tuple(with_shard(route) for route in handler_routes(parts))
     dispatcher = dispatcher_of(parts, routes, divided=True)
     shards = ShardDuties(parts=parts, membership=membership, dispatcher=dispatcher, stop=stop)
     async with asyncio.TaskGroup() as tasks:
-        keeping = tasks.create_task(membership.keep(), name="membership")
+        membership_task = tasks.create_task(membership.keep(), name="membership")
         await run_dispatcher(parts, dispatcher, stop, acting, ("shards", shards.run))
-        keeping.cancel()
+        membership_task.cancel()
     await membership.leave()
 
 

@@ -28,6 +28,7 @@ from agent.kube.own_session import OwnClusterSession, SessionSources
 from agent.kube.rights import InstalledRights
 from agent.kube.session_state import SessionState
 from agent.kube.tracking_in_use import TrackingInUse
+from agent.kube.write_fence import WriteFence
 from agent.observe.app_info import AppInfo
 from agent.observe.cluster_info import ClusterFigures, ClusterInfo
 from agent.observe.metrics import AgentMetrics
@@ -76,7 +77,7 @@ def watched_state(settings: Settings, client: KubeClient, metrics: AgentMetrics)
     extent = LiveExtent(namespaces=settings.destination_namespaces)
     live = LiveCluster(client, LiveIndex(settings.namespace, overrides, tracking), extent)
     clusters = ClusterSessions(
-        own=_own_session(settings, client.fenced(ownership.fence), live),
+        own=_own_session(settings, client, live, ownership.fence),
         sources=SessionSources(
             new_index=lambda: LiveIndex(settings.namespace, overrides, tracking),
             own_uid=lambda: client.known_uid,
@@ -111,9 +112,12 @@ def watched_state(settings: Settings, client: KubeClient, metrics: AgentMetrics)
     return watched
 
 
-def _own_session(settings: Settings, client: KubeClient, live: LiveCluster) -> OwnClusterSession:
+def _own_session(
+    settings: Settings, client: KubeClient, live: LiveCluster, fence: WriteFence
+) -> OwnClusterSession:
     rights = InstalledRights(settings.rights_profile, settings.destination_namespaces)
-    return OwnClusterSession(live=live, writer=KubeCluster(client, live, rights), client=client)
+    writer = KubeCluster(client.fenced(fence), live, rights)
+    return OwnClusterSession(live=live, writer=writer, client=client)
 
 
 def _provide_sessions(watched: WatchedState) -> None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import aiohttp
 
@@ -29,6 +30,7 @@ from playground.playground import Playground, PlaygroundPart, open_playground
 _PARTS = (PlaygroundPart.NATS, PlaygroundPart.GIT, PlaygroundPart.KUBERNETES_API)
 _AGENT = "from cli.main import main; main()"
 _ACCOUNT, _NAME = "bench", "agent"
+_NO_MORE: Mapping[str, str] = MappingProxyType({})
 _TIMEOUT = aiohttp.ClientTimeout(total=30)
 
 
@@ -88,10 +90,12 @@ async def open_parts(folder: Path, sandbox: Path) -> AsyncIterator[BenchmarkPart
 
 
 @asynccontextmanager
-async def open_agent_setup(ground: BenchmarkParts) -> AsyncIterator[AgentSetup]:
-    """The agent acts inside the block."""
+async def open_agent_setup(
+    ground: BenchmarkParts, name: str = "agent", environment: Mapping[str, str] = _NO_MORE
+) -> AsyncIterator[AgentSetup]:
+    """The agent acts inside the block; each `name` has a folder of its own."""
     async with AsyncExitStack() as stack:
-        child, url, metrics_url = _agent(ground)
+        child, url, metrics_url = _agent(ground, name, environment)
         await stack.enter_async_context(child)
         session = await stack.enter_async_context(aiohttp.ClientSession(timeout=_TIMEOUT))
         settings = BusSettings(url=ground.playground.nats.url, account=_ACCOUNT, agent=_NAME)
@@ -119,12 +123,14 @@ async def _furnish(ground: BenchmarkParts) -> None:
     await ground.cluster.create(f"/api/v1/namespaces/{NAMESPACE}/secrets", secret)
 
 
-def _agent(ground: BenchmarkParts) -> tuple[ChildProcess, str, str]:
+def _agent(
+    ground: BenchmarkParts, name: str, environment: Mapping[str, str]
+) -> tuple[ChildProcess, str, str]:
     """The process, the address of its webhook, and that of its metrics."""
     port, metrics_port = free_port(), free_port()
-    folder, metrics_url = ground.playground.folder / "agent", f"http://127.0.0.1:{metrics_port}"
+    folder, metrics_url = ground.playground.folder / name, f"http://127.0.0.1:{metrics_port}"
     program = ChildProgram(
-        name="gitops-agent",
+        name=f"gitops-{name}",
         command=(sys.executable, "-c", _AGENT, "agent", "run"),
         folder=folder,
         environment={
@@ -138,6 +144,7 @@ def _agent(ground: BenchmarkParts) -> tuple[ChildProcess, str, str]:
             "GITOPS_HTTP_PORT": str(port),
             "GITOPS_HTTP_METRICS_PORT": str(metrics_port),
             "GITOPS_LOG_FORMAT": "json",
+            **environment,
         },
         ready_within=120.0,
         stop_grace=30.0,

@@ -72,17 +72,17 @@ class Snapshot:
 def snapshot(agent_text: str, server_text: str, cpu: Mapping[str, float]) -> Snapshot:
     agent: Counter[str] = Counter()
     server: Counter[tuple[str, str]] = Counter()
-    for labels, value in _samples(agent_text, _AGENT_REQUESTS):
+    for labels, value in samples(agent_text, _AGENT_REQUESTS):
         agent[labels["verb"]] += int(value)
-    for labels, value in _samples(server_text, _SERVER_REQUESTS):
+    for labels, value in samples(server_text, _SERVER_REQUESTS):
         server[labels["verb"], labels["resource"]] += int(value)
     renders = sum(
-        value for labels, value in _samples(agent_text, _RENDERS) if labels["cached"] == "false"
+        value for labels, value in samples(agent_text, _RENDERS) if labels["cached"] == "false"
     )
     return Snapshot(agent_requests=agent, server_requests=server, renders=renders, cpu=cpu)
 
 
-def _samples(text: str, family: str) -> Iterator[tuple[Mapping[str, str], float]]:
+def samples(text: str, family: str) -> Iterator[tuple[Mapping[str, str], float]]:
     """The totals of one counter; the rest of a long text is not parsed."""
     total = f"{family}_total"
     lines = [line for line in text.splitlines() if line.startswith((total, f"# TYPE {total}"))]
@@ -140,6 +140,18 @@ def cpu_seconds(agent: int | None) -> Mapping[str, float]:
         if role and _descends(process, os.getpid(), table):
             spent[role] += process.seconds
     return spent
+
+
+def seconds_of(process: int | None) -> float:
+    """CPU seconds of one process since it started."""
+    return _parsed(Path(f"/proc/{process}/stat").read_text()).seconds
+
+
+def resident_of(process: int | None) -> int:
+    """Resident bytes of one process."""
+    status = Path(f"/proc/{process}/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1]) * 1024
 
 
 def _role(process: Process, agent: int | None) -> str:

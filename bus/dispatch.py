@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -27,6 +27,11 @@ from bus.taken_delivery import DecodedDelivery, PoisonDelivery
 from bus.trace import Trace
 
 log = structlog.get_logger()
+
+
+def always() -> bool:
+    """Answer for a process that acts alone."""
+    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +51,8 @@ class Dispatch:
     publisher: Publisher
     observer: DispatchWatcher
     failures: Failures
+    may_act: Callable[[], bool] = always
+    """Whether results may be published: not by a process that others may have replaced."""
     _owed: tuple[Message, ...] = ()
     """Results that the carrier did not take in time. A handler that runs again may come to others,
     so these are published before anything else."""
@@ -149,6 +156,8 @@ class Dispatch:
         )
 
     async def _settle(self, item: DecodedDelivery, result: DispatchResult) -> None:
+        if not self.may_act():
+            raise CarrierError("others may act in the stead of this replica")
         await self._publish_owed()
         if result.messages:
             await self.publisher.publish(result.messages)

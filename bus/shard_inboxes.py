@@ -29,7 +29,7 @@ class ShardInboxes:
     routes: Sequence[Route]
     take: TakeFrom
     tasks: asyncio.TaskGroup | None = None
-    """The dispatcher's, while it runs."""
+    """The dispatcher's, while it takes deliveries."""
     _open: dict[str, list[Inbox]] = field(default_factory=dict)
     _by_kind: dict[str, Mapping[EventKind, Inbox]] = field(default_factory=dict)
     _watching: dict[str, list[asyncio.Task[None]]] = field(default_factory=dict)
@@ -44,9 +44,12 @@ class ShardInboxes:
         found = await self.carrier.shard_inboxes(new, self.routes, self._take_of_shard)
         for shard, inboxes in found.items():
             self._by_kind[shard] = inboxes
-            self._open[shard] = []
-            for kind, inbox in inboxes.items():
-                await self._open_one(shard, inbox, f"inbox-{kind}-{shard}")
+            try:
+                for kind, inbox in inboxes.items():
+                    await self._open_one(shard, inbox, f"inbox-{kind}-{shard}")
+            except BaseException:
+                await self._give_up(shard)
+                raise
 
     async def drain(self, shards: Collection[str]) -> None:
         for shard in self._open.keys() & set(shards):
@@ -54,7 +57,15 @@ class ShardInboxes:
             for inbox in self._open.pop(shard):
                 await inbox.drain()
 
+    async def _give_up(self, shard: str) -> None:
+        """Close what was opened of a shard, so that the next try opens all of it."""
+        await end_tasks(self._watching.pop(shard, []))
+        for inbox in self._open.pop(shard, []):
+            await inbox.close()
+
     async def drain_all(self) -> None:
+        """Drain whatever is open, and open nothing more."""
+        self.tasks = None
         await end_tasks([task for tasks in self._watching.values() for task in tasks])
         self._watching.clear()
         for inbox in self._every():
@@ -83,11 +94,13 @@ class ShardInboxes:
                 await self.take(route, delivery, inbox, subject.shard)
 
     async def _open_one(self, shard: str, inbox: Inbox, name: str) -> None:
-        if self.tasks is None:
-            raise RuntimeError("inboxes are opened while their dispatcher runs")
         self._open.setdefault(shard, []).append(inbox)
         await inbox.open()
-        watch = self.tasks.create_task(inbox.supervise(), name=name)
+        tasks = self.tasks
+        if tasks is None:  # a drain has begun, and may have passed this inbox by
+            await inbox.close()
+            return
+        watch = tasks.create_task(inbox.supervise(), name=name)
         self._watching.setdefault(shard, []).append(watch)
 
 

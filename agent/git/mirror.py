@@ -82,9 +82,9 @@ class Mirror:
     def fetched_within(self, seconds: float) -> bool:
         return time.monotonic() - self._looked_at < seconds
 
-    def fetched_since(self, moment: float) -> bool:
+    def fetched_since(self, since: float) -> bool:
         """Whether a fetch has ended since a time of the monotonic clock, or any since the epoch."""
-        return self._looked_at >= moment
+        return self._looked_at >= since
 
     def resolve(self, target: str) -> Revision | None:
         return resolve(self._repository, target)

@@ -26,6 +26,7 @@ import structlog
 from agent.kube.client import KubeClient
 from agent.kube.errors import ConflictError, NotFoundError
 from agent.kube.leader import API_VERSION, Lease, LeaseMeta, LeaseSpec
+from agent.replicas.beats import Beats
 from agent.replicas.shard_ownership import ShardOwnership
 from agent.replicas.shard_table import (
     ShardTable,
@@ -91,8 +92,7 @@ class Membership:
         self._path = f"{self._collection}/{terms.name}"
         self._lease = Lease(metadata=LeaseMeta(name=terms.name, namespace=terms.namespace))
         self._changed = float("-inf")
-        self._beats: dict[str, tuple[int, float]] = {}
-        """The beat of each other member, and when this process first saw it."""
+        self._beats = Beats(terms.duration)
         self._drained: set[str] = set()
         self._woken = asyncio.Event()
         self.written = asyncio.Event()
@@ -213,16 +213,8 @@ class Membership:
         return table
 
     def _silent(self, table: ShardTable) -> tuple[str, ...]:
-        now, seen = asyncio.get_running_loop().time(), {}
-        for one in table.members:
-            beat, since = self._beats.get(one.name, (-1, now))
-            seen[one.name] = (one.beat, since if beat == one.beat else now)
-        self._beats = seen
-        return tuple(
-            name
-            for name, (_, since) in seen.items()
-            if name != self._terms.identity and now - since > self._terms.duration
-        )
+        others = (one for one in table.members if one.name != self._terms.identity)
+        return self._beats.silent(others, asyncio.get_running_loop().time())
 
     # --- the Lease ----------------------------------------------------------------------------
 

@@ -55,7 +55,7 @@ def in_shard_of(cause: Event, result: Event) -> Event:
     return result
 
 
-def keeping_shard(route: Route) -> Route:
+def with_shard(route: Route) -> Route:
     """Make the route of a replica: what a handler asks of a repository stays in its shard."""
 
     async def handled(event: Event) -> Sequence[Event]:

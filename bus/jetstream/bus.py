@@ -7,14 +7,14 @@ async with Bus.open(BusSettings(url="nats://127.0.0.1:4222", account="acme", age
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from bus.carrier import Take
 from bus.dead_letters import Failures
-from bus.dispatch import Dispatch
+from bus.dispatch import Dispatch, always
 from bus.dispatch_observer import DispatchWatcher, NoDispatchWatcher
 from bus.dispatcher import Dispatcher
 from bus.envelope import Envelope
@@ -46,6 +46,8 @@ class DispatchOptions:
     drain_seconds: float = 20.0
     back_off: float = 1.0
     """Seconds before a failed call is tried again; doubled each time."""
+    may_act: Callable[[], bool] = always
+    """Whether the process may still publish what its handlers return."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -129,6 +131,7 @@ class Bus:
             publisher=self.publisher,
             observer=observer or NoDispatchWatcher(),
             failures=Failures(chosen.back_off),
+            may_act=chosen.may_act,
         )
         return Dispatcher(
             carrier=self,

@@ -72,7 +72,7 @@ async def act_for(*counts: int, replicas: tuple[AgentProcess, ...]) -> bool:
 
 
 @pytest.fixture
-async def world(stopped_agent: AgentFixture) -> AgentFixture:
+async def estate(stopped_agent: AgentFixture) -> AgentFixture:
     await allow_webhooks(stopped_agent)
     await push(stopped_agent, "1")
     for name in APPS:
@@ -109,35 +109,35 @@ async def finished_operations(agent_fixture: AgentFixture) -> list[tuple[AppKey,
         ]
 
 
-async def test_replicas_divide_the_work_join_leave_and_are_replaced(world: AgentFixture) -> None:
+async def test_replicas_divide_the_work_join_leave_and_are_replaced(estate: AgentFixture) -> None:
     """One way through, since processes are expensive: join, leave, kill -9."""
-    async with replica(world, "one") as one:
+    async with replica(estate, "one") as one:
         await one.until_ready()
-        await until_live(world, "1")
+        await until_live(estate, "1")
         await eventually(lambda: act_for(SHARDS, replicas=(one,)))
 
-        async with replica(world, "two") as two:
+        async with replica(estate, "two") as two:
             await eventually(lambda: act_for(32, 32, replicas=(one, two)))
-            world.repository.webhook = two.webhook
-            await until_live(world, "2", await push(world, "2"))
+            estate.repository.webhook = two.webhook
+            await until_live(estate, "2", await push(estate, "2"))
             theirs = {"one": await syncs_of(one), "two": await syncs_of(two)}
             mine = set(await own_shards(two))
             in_two = {
-                name for name in APPS if shard_of(AppKey(world.namespace, name).token) in mine
+                name for name in APPS if shard_of(AppKey(estate.namespace, name).token) in mine
             }
             assert theirs["two"] == in_two
             assert set(await holders(one)) == set(await holders(two))
         await eventually(lambda: act_for(SHARDS, replicas=(one,)))
 
-        async with replica(world, "three") as three:
+        async with replica(estate, "three") as three:
             await eventually(lambda: act_for(32, 32, replicas=(one, three)))
-            world.repository.webhook = one.webhook
-            pushed = await push(world, "3")
+            estate.repository.webhook = one.webhook
+            pushed = await push(estate, "3")
             three.child.kill()
-            await until_live(world, "3", pushed)
+            await until_live(estate, "3", pushed)
             await eventually(lambda: act_for(SHARDS, replicas=(one,)))
 
-    ends = await finished_operations(world)
+    ends = await finished_operations(estate)
     assert len(ends) == len(set(ends)), "an operation was done twice"
     assert {app.name for app, revision in ends if revision == pushed} == set(APPS)
 
@@ -149,28 +149,28 @@ async def syncs_of(agent: AgentProcess) -> set[str]:
 
 
 async def test_a_replica_that_was_stopped_before_a_write_does_not_write_when_it_goes_on(
-    world: AgentFixture,
+    estate: AgentFixture,
 ) -> None:
     """It stops itself right before an apply, and what it would apply is replaced meanwhile."""
     stops = {VARIABLE: "before:apply", SIGNAL: "STOP"}
-    async with replica(world, "one") as one:
+    async with replica(estate, "one") as one:
         await one.until_ready()
-        await until_live(world, "1")
-        async with replica(world, "two", "-m", "tests.flows.killed_agent", **stops) as two:
+        await until_live(estate, "1")
+        async with replica(estate, "two", "-m", "tests.flows.killed_agent", **stops) as two:
             await eventually(lambda: act_for(32, 32, replicas=(one, two)))
-            world.repository.webhook = one.webhook
-            await push(world, "2")
+            estate.repository.webhook = one.webhook
+            await push(estate, "2")
             await eventually(lambda: is_stopped(two))
-            await until_live(world, "3", await push(world, "3"))
+            await until_live(estate, "3", await push(estate, "3"))
             await eventually(lambda: act_for(SHARDS, replicas=(one,)))
-            before = await versions(world)
+            before = await versions(estate)
             os.kill(two.child.pid or 0, signal.SIGCONT)
             await eventually(lambda: two.logged("no longer acting: joining again"))
             await eventually(lambda: act_for(32, 32, replicas=(one, two)))
-            assert await versions(world) == before
-            await until_live(world, "4", await push(world, "4"))
+            assert await versions(estate) == before
+            await until_live(estate, "4", await push(estate, "4"))
 
-    ends = await finished_operations(world)
+    ends = await finished_operations(estate)
     assert len(ends) == len(set(ends)), "an operation was done twice"
 
 

@@ -434,3 +434,14 @@ async def test_ten_thousand_waiting_messages_are_processed_in_bounded_batches(bu
         await eventually(lambda: len(handled) == 10_000)
     assert max(held) <= bus.settings.inbox_limit
     await holds(bus, ASK=0)
+
+
+async def test_who_may_no_longer_act_publishes_and_acknowledges_nothing(bus: Bus) -> None:
+    handler, watch, allowed = always_open(FAILED), DispatchRecorder(), list[bool]()
+    options = DispatchOptions(back_off=0.05, may_act=lambda: bool(allowed))
+    async with dispatching(bus, route_of(handler, RefreshApp), watch=watch, options=options):
+        await bus.publish(ASK)
+        await eventually(lambda: watch.outcomes()[:1] == [DispatchOutcome.LOST])
+        await holds(bus, ASK=1, FACT=0)
+        allowed.append(True)
+        await holds(bus, ASK=0, FACT=1)

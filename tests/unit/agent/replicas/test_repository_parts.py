@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from agent.replicas.repository_parts import RepositoryParts, in_shard_of, keeping_shard
+from agent.replicas.repository_parts import RepositoryParts, in_shard_of, with_shard
 from agent.replicas.shard_ownership import ShardOwnership
 from bus.events import Event, RefreshApp, RefreshRepository
 from bus.identity import SHARD_NAMES, AppKey, RepositoryKey, shard_of
@@ -65,6 +65,6 @@ async def test_a_route_of_a_replica_keeps_the_shard_of_its_events() -> None:
     async def handler(_: RefreshApp) -> Sequence[Event]:
         return (RefreshRepository(repository=REPOSITORY),)
 
-    route = keeping_shard(Route(name="render", event=RefreshApp, handler=handler, lane=str))
+    route = with_shard(Route(name="render", event=RefreshApp, handler=handler, lane=str))
     (result,) = await route.handler(RefreshApp(app=APPS[0]))
     assert result.shard == shard_of(APPS[0].token)

@@ -1,0 +1,172 @@
+"""replicas: one agent as 1, 2 and 4 processes; how do work and memory divide among them?
+
+A fresh world for each number. First N Applications are created at once and all of them are synced,
+then one push changes each of them. One replica is an agent that divides nothing, as it is without
+the setting. On two cores more processes do not make it faster: what is shown is how much each of
+them has to do, and what it costs all together.
+
+    python -m benchmarks.replicas --applications 300 --replicas 1 2 4
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks.agent_setup import AgentSetup, BenchmarkParts, create_namespace, open_agent_setup
+from benchmarks.agent_setup import open_parts as open_benchmark_parts
+from benchmarks.alone import Alone, parser_of, report_of, write
+from benchmarks.cluster import BenchmarkWatch
+from benchmarks.counters import look, resident_of, samples, seconds_of
+from benchmarks.figures import Figure, table_of
+from benchmarks.floor import each_once
+from benchmarks.pushing import deliver
+from benchmarks.workload import APPLICATIONS, DESTINATION, application, changed, files, names
+from bus.identity import SHARDS
+from playground.build import build_sandbox
+from playground.screen import watching
+
+WORK = "N Applications are created at once and synced, then one push changes all of them"
+_WITHIN = 900.0
+_MIB = 1024 * 1024
+_LOOK = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaLook:
+    """What one replica has used since its start, and what it has done."""
+
+    cpu: float
+    memory: float
+    """Resident, in MiB."""
+    syncs: int
+    shards: int
+
+
+async def replicas(sandbox: Path, count: int, processes: int) -> tuple[Figure, ...]:
+    with tempfile.TemporaryDirectory(prefix="gitops-bench-") as folder:
+        async with open_benchmark_parts(Path(folder), sandbox) as ground:
+            ground.repository.commit(files(names(count)))
+            await create_namespace(ground.cluster, DESTINATION)
+            async with _running(ground, processes) as agents:
+                return await _measured(agents, count)
+
+
+@asynccontextmanager
+async def _running(ground: BenchmarkParts, processes: int) -> AsyncIterator[Sequence[AgentSetup]]:
+    """The replicas act, each for its share, inside the block."""
+    divided = {"GITOPS_REPLICAS_DIVIDE": "true"} if processes > 1 else {}
+    async with AsyncExitStack() as stack:
+        agents = [
+            await stack.enter_async_context(open_agent_setup(ground, f"agent-{number}", divided))
+            for number in range(processes)
+        ]
+        while divided and not await _are_even(agents):  # noqa: ASYNC110  processes tell nobody
+            await asyncio.sleep(_LOOK)
+        yield agents
+
+
+async def _are_even(agents: Sequence[AgentSetup]) -> bool:
+    looks = [await _look(one) for one in agents]
+    return all(one.shards == SHARDS // len(agents) for one in looks)
+
+
+async def _measured(agents: Sequence[AgentSetup], count: int) -> tuple[Figure, ...]:
+    expected, first = frozenset(names(count)), agents[0]
+    before, machine = [await _look(one) for one in agents], look()
+    async with asyncio.timeout(_WITHIN), first.cluster.watch(APPLICATIONS) as watch:
+        bodies = [(APPLICATIONS, application(name, first.repository.url)) for name in names(count)]
+        began = time.monotonic()
+        async with asyncio.TaskGroup() as tasks:
+            created = tasks.create_task(_all_synced(watch, expected), name="created")
+            await each_once(first.cluster, bodies, create=True)
+        head, pushed_at = first.repository.head(), time.monotonic()
+        revision = first.repository.commit(
+            {path: text for name in expected for path, text in changed(name, "2.0").items()}
+        )
+        await deliver(first, head, revision)
+        pushed = await _all_synced(watch, expected, revision)
+    used = [_since(await _look(one), was) for one, was in zip(agents, before, strict=True)]
+    return (
+        Figure(name="created at once: all Synced, wall", unit="s", value=created.result() - began),
+        Figure(name="one push changes all: all Synced, wall", unit="s", value=pushed - pushed_at),
+        Figure(name="CPU of all replicas", unit="s", value=sum(one.cpu for one in used)),
+        *_shares("CPU of a replica", "s", [one.cpu for one in used]),
+        *_shares("memory of a replica", "MiB", [one.memory for one in used]),
+        *_shares("operations of a replica", "", [float(one.syncs) for one in used]),
+        Figure(name="operations of all", unit="", value=float(sum(one.syncs for one in used))),
+        Figure(
+            name="the machine's CPU that others took", unit="%", value=look().others_share(machine)
+        ),
+    )
+
+
+def _shares(name: str, unit: str, values: Sequence[float]) -> tuple[Figure, ...]:
+    if len(values) == 1:
+        return (Figure(name=name, unit=unit, value=values[0]),)
+    return (
+        Figure(name=f"{name}, least", unit=unit, value=min(values)),
+        Figure(name=f"{name}, most", unit=unit, value=max(values)),
+    )
+
+
+def _since(now: ReplicaLook, before: ReplicaLook) -> ReplicaLook:
+    return ReplicaLook(now.cpu - before.cpu, now.memory, now.syncs - before.syncs, now.shards)
+
+
+async def _look(agent: AgentSetup) -> ReplicaLook:
+    async with agent.session.get(f"{agent.metrics_url}/metrics") as answer:
+        text = await answer.text()
+    return ReplicaLook(
+        cpu=seconds_of(agent.agent.pid),
+        memory=resident_of(agent.agent.pid) / _MIB,
+        syncs=int(sum(value for _, value in samples(text, "argocd_app_sync"))),
+        shards=sum(line.startswith("gitops_shard_term{") for line in text.splitlines()),
+    )
+
+
+async def _all_synced(watch: BenchmarkWatch, expected: frozenset[str], revision: str = "") -> float:
+    """The moment of the event that told of the last one."""
+    synced: set[str] = set()
+    async for seen in watch:
+        sync = seen.object.status.sync
+        if sync.status == "Synced" and sync.revision == (revision or sync.revision):
+            synced.add(seen.object.name)
+        if synced >= expected:
+            return seen.seen_at
+    raise AssertionError("a watch has no end")
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = parser_of("replicas", __doc__)
+    parser.add_argument("--applications", type=int, default=300, metavar="N")
+    parser.add_argument("--replicas", type=int, nargs="+", default=[1, 2, 4], metavar="R")
+    options = parser.parse_args(arguments)
+    log, out = Console(stderr=True), Console(width=120)
+    with watching(log) as watch:
+        sandbox = build_sandbox(watch)
+    reports = []
+    for processes in options.replicas:
+        alone = Alone(
+            benchmark=f"replicas: {processes}",
+            work=WORK,
+            size=options.applications,
+            measure=partial(replicas, sandbox, options.applications, processes),
+        )
+        reports.append(report_of(alone, options.repeat))
+        out.print(table_of(reports[-1]))
+    write(options.json, *reports)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
