@@ -56,13 +56,15 @@ class Mirror:
         self.looked_at: datetime | None = None
         """When the last fetch that succeeded began."""
         self._looked_at = -float("inf")
+        self._fetched_from = -float("inf")
+        """When the last fetch that succeeded began."""
         self._wants_suffix = False
         """The server has the repository under its URL with `.git` only."""
 
     async def fetch(self, remote: Remote) -> None:
         """All branches, tags and HEAD. Raises RepositoryError; call it under `lock`."""
         self.begun += 1
-        began = datetime.now(UTC)
+        began, began_at = datetime.now(UTC), time.monotonic()
         ended = await self._run(remote, (HEAD_REF, *ALL_REFS))
         if has_no_head(ended.complaint):
             ended = await self._run(remote, ALL_REFS)
@@ -70,7 +72,7 @@ class Mirror:
             raise failure(remote, ended.complaint)
         self.succeeded = self.begun
         self.looked_at = began
-        self._looked_at = time.monotonic()
+        self._looked_at, self._fetched_from = time.monotonic(), began_at
         if self.succeeded % _TIDY_EVERY == 0:
             await self._tidy(remote)
 
@@ -83,8 +85,8 @@ class Mirror:
         return time.monotonic() - self._looked_at < seconds
 
     def fetched_since(self, since: float) -> bool:
-        """Whether a fetch has ended since a time of the monotonic clock, or any since the epoch."""
-        return self._looked_at >= since
+        """Whether a fetch has begun since a time of the monotonic clock, and succeeded."""
+        return self._fetched_from >= since
 
     def resolve(self, target: str) -> Revision | None:
         return resolve(self._repository, target)

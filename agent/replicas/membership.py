@@ -94,6 +94,7 @@ class Membership:
         self._changed = float("-inf")
         self._beats = Beats(terms.duration)
         self._drained: set[str] = set()
+        self._is_leaving = False
         self._woken = asyncio.Event()
         self.written = asyncio.Event()
         """Set after each write: the table may say something else."""
@@ -132,6 +133,7 @@ class Membership:
 
     async def leave(self) -> None:
         """Give everything to the others; best effort, since silence says the same, later."""
+        self._is_leaving = True
         self._ownership.fence.close()
         try:
             async with asyncio.timeout(self._terms.deadline):
@@ -170,7 +172,7 @@ class Membership:
         except ConflictError:
             return False
         self._ownership.table = after
-        if self._terms.identity in after.names:
+        if not self._is_leaving:
             self._ownership.fence.extend(began + self._terms.deadline)
         self._drained.clear()
         self.written.set()
