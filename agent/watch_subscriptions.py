@@ -121,7 +121,7 @@ class WatchSubscriptions:
     def _live_changed(self, session: Session, change: LiveChange) -> None:
         self._count(change)
         settings = self.settings.now
-        ignored = ignore_rules((), (*settings.ignore_rules, *settings.update_rules))
+        ignored = ignore_rules((), settings.rules_of_updates)
         self.pending.put(
             *asks_for_change(change, partial(self.tracked.key, session), self._is_deleting, ignored)
         )

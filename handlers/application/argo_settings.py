@@ -9,7 +9,6 @@ could make a sync harmful holds automated syncs; the rest is logged once. Keys o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import msgspec
 import yaml
@@ -25,6 +24,11 @@ from handlers.application.argo_parameters import (
     unsupported_of,
     unsupported_parameters,
 )
+from handlers.application.compare_options import (
+    COMPARE_OPTIONS,
+    compares_ignored_updates,
+    compares_more,
+)
 from handlers.application.global_projects import GlobalProject
 from handlers.application.health_scripts import (
     CUSTOMIZATIONS,
@@ -39,6 +43,7 @@ from handlers.application.ignore_settings import (
     read_ignore_settings,
 )
 from handlers.application.impersonation import ENABLED, ENFORCED, ImpersonationSettings
+from handlers.application.known_types import KnownTypeRules, read_known_types
 from handlers.application.source_namespaces import KEY as SOURCE_NAMESPACES
 from handlers.application.source_namespaces import SourceNamespaces, read_source_namespaces
 from handlers.application.tracking_settings import read_tracking
@@ -74,12 +79,23 @@ class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether syncs are made as the accounts that projects name."""
     health_scripts: HealthScripts = HealthScripts()
     """The Lua scripts that judge kinds in place of our rules."""
+    known_types: KnownTypeRules = ()
+    """Fields of custom resources whose values may be spelled in several ways."""
+    disabled_tools: frozenset[str] = frozenset()
+    """The tools that render no source: `Helm`, `Kustomize`."""
+    ignores_on_updates: bool = True
+    """Whether a change of ignored fields alone leads to no comparison."""
     action_scripts: ActionScripts = ActionScripts()
     """The Lua actions of kinds."""
     persists_health: bool = False
     """Whether the health of each object stands in the status of its Application."""
     replace_allowed: bool = True
     """Whether a sync that is asked for over the link may replace objects."""
+
+    @property
+    def rules_of_updates(self) -> tuple[IgnoreRule, ...]:
+        """The fields whose change alone leads to no comparison."""
+        return (*(self.ignore_rules if self.ignores_on_updates else ()), *self.update_rules)
 
     @property
     def harmful(self) -> tuple[Unsupported, ...]:
@@ -109,6 +125,8 @@ def read_settings(
     found += (_unreadable(key, why) for key, why in broken.items())
     found += map(_no_health, unreadable_scripts(written))
     found += _impersonation_problems(written)
+    known_types = read_known_types(written)
+    found += (_no_known_types(place, why) for place, why in known_types.unreadable)
     actions = read_action_scripts(written)
     found += (_no_actions(place, why) for place, why in actions.unreadable)
     found += unsupported_of(ROWS, written, CONFIG_MAP)
@@ -126,6 +144,11 @@ def read_settings(
         impersonation=ImpersonationSettings(
             enabled=is_true(written.get(ENABLED, "")), enforced=is_true(written.get(ENFORCED, ""))
         ),
+        known_types=known_types.rules,
+        disabled_tools=frozenset(
+            tool for key, tool in _TOOLS.items() if is_false(written.get(key, ""))
+        ),
+        ignores_on_updates=not compares_ignored_updates(written.get(COMPARE_OPTIONS, "")),
         action_scripts=actions,
         persists_health=is_true((parameters or {}).get(HEALTH_PERSISTED, "")),
         replace_allowed=not is_false((parameters or {}).get(REPLACE_ALLOWED, "")),
@@ -178,6 +201,13 @@ def _impersonation_problems(written: Mapping[str, str]) -> Iterator[Unsupported]
         )
 
 
+def _no_known_types(place: str, why: str) -> Unsupported:
+    return Unsupported(
+        field=f"{place} of {CONFIG_MAP}",
+        consequence=f"it cannot be read ({why}), so its fields are compared as they are spelled",
+    )
+
+
 def _no_actions(place: str, why: str) -> Unsupported:
     return Unsupported(
         field=f"{place} of {CONFIG_MAP}",
@@ -192,51 +222,18 @@ def _no_namespaces(pattern: str) -> Unsupported:
     )
 
 
-def _has_unused(written: str) -> bool:
-    """Whether the map has a customization that is not acted on."""
-    try:
-        document: Any = yaml.safe_load(written)
-    except yaml.YAMLError:
-        return False
-    entries = document.values() if isinstance(document, dict) else ()
-    return any(isinstance(one, dict) and _UNUSED & one.keys() for one in entries)
-
-
-def _compares_more(written: str) -> bool:
-    """Whether the options ask for more than is compared in any case, or for it more often."""
-    try:
-        document: Any = yaml.safe_load(written)
-    except yaml.YAMLError:
-        return True
-    options = document if isinstance(document, dict) else {}
-    status = str(options.get("ignoreResourceStatusField", "all")).lower()
-    off = {name for name, value in options.items() if value is False}
-    return bool(off & _COMPARED_MORE) or status in _STATUS_COMPARED
-
-
-_COMPARED_MORE = frozenset({"ignoreAggregatedRoles", "ignoreDifferencesOnResourceUpdates"})
-_STATUS_COMPARED = frozenset({"crd", "none", "off", "false"})
-_UNUSED = frozenset({"knownTypeFields"})
+_TOOLS = {"helm.enable": "Helm", "kustomize.enable": "Kustomize"}
 
 ROWS = (
-    *(
-        Row(key=f"{tool}.enable", consequence="the tool is used", is_set=is_false)
-        for tool in ("helm", "kustomize", "jsonnet")
-    ),
+    Row(key="jsonnet.enable", consequence="jsonnet files are evaluated", is_set=is_false),
     Row(key="kustomize.buildOptions", consequence="kustomizations are built without them"),
     Row(key="kustomize.path.", consequence="the built-in version is used"),
     Row(key="helm.valuesFileSchemes", consequence="value files are read from the source only"),
     Row(
-        key=CUSTOMIZATIONS,
-        consequence="known types in it are not used",
-        is_set=_has_unused,
-    ),
-    Row(key=f"{CUSTOMIZATIONS}.knownTypeFields.", consequence="it is not used"),
-    Row(
-        key="resource.compareoptions",
-        consequence="status is never compared, rules of aggregated ClusterRoles are left out,"
-        " and a change of ignored fields alone starts no comparison",
-        is_set=_compares_more,
+        key=COMPARE_OPTIONS,
+        consequence="status is never compared, and rules of aggregated ClusterRoles are left out,"
+        " because controllers write both",
+        is_set=compares_more,
     ),
     *(
         Row(key=f"{noun}.links", consequence="the dashboard does not show these links")

@@ -16,17 +16,13 @@ from bus.identity import Digest, ResourceKey, digest_of
 from bus.status import SyncStatus
 from handlers.application.destination import IN_CLUSTER, DestinationCluster
 from handlers.application.ignore_rules import ObjectRules
+from handlers.application.known_types import KnownTypeRules
 from handlers.application.unsupported import Unsupported
 from handlers.comparison.desired_objects import DesiredObjects
-from handlers.comparison.drift_summary import (
-    DriftSummary,
-    KnownStates,
-    ResourceState,
-    compare,
-    resolve,
-)
+from handlers.comparison.drift_summary import DriftSummary, compare, resolve
 from handlers.comparison.ignored_fields import IgnoredFields
 from handlers.comparison.object_difference import DiffOutcome, DiffVerdict
+from handlers.comparison.resource_state import KnownStates, PairOptions, ResourceState
 from handlers.comparison.taken_fields import all_taken
 from handlers.manifest import access
 from handlers.manifest.access import Manifest
@@ -158,6 +154,8 @@ class ComparisonInput(msgspec.Struct, frozen=True, kw_only=True):
     """Objects that the project does not permit, and why: neither applied nor pruned."""
     cluster: DestinationCluster = IN_CLUSTER
     excluded: tuple[ResourceKey, ...] = ()
+    known_types: KnownTypeRules = ()
+    """The fields of custom resources whose types the settings name."""
     takes_over: bool = True
     """Whether a sync takes over the fields of earlier tools (`ClientSideApplyMigration`)."""
     rules: Mapping[ResourceKey, ObjectRules] = {}
@@ -179,7 +177,7 @@ def compared(
         inputs.desired,
         inputs.lives,
         inputs.identity,
-        takes_over=inputs.takes_over,
+        options=PairOptions(inputs.takes_over, inputs.known_types),
         ignored=inputs.ignored,
         known=known,
     )

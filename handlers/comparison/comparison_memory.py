@@ -18,7 +18,7 @@ import msgspec
 
 from bus.identity import AppKey
 from handlers.comparison.desired_objects import DesiredObject, DesiredObjects, joined_objects
-from handlers.comparison.drift_summary import KnownStates
+from handlers.comparison.resource_state import KnownStates
 
 MOST_APPLICATIONS, MOST_BYTES = 64, 8 << 20
 

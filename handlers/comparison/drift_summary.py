@@ -18,13 +18,12 @@ Fields that ignore rules name are left out of a pair before it is compared (`ign
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import msgspec
 
 from bus.identity import ResourceKey
 from bus.status import SyncStatus
+from handlers.application.known_types import KnownTypeRules
 from handlers.comparison.desired_objects import DesiredObjects
 from handlers.comparison.earlier_leftovers import left_over
 from handlers.comparison.ignored_fields import IgnoredFields, ObjectSides
@@ -36,6 +35,12 @@ from handlers.comparison.object_difference import (
     FieldDifference,
 )
 from handlers.comparison.owned_fields import field_set, parse_fields
+from handlers.comparison.resource_state import (
+    KnownState,
+    KnownStates,
+    PairOptions,
+    ResourceState,
+)
 from handlers.manifest import access
 from handlers.manifest.access import Manifest
 from handlers.manifest.hooks import is_hook
@@ -49,29 +54,6 @@ Ignored = Mapping[ResourceKey, IgnoredFields]
 
 
 _NOTHING_IGNORED: Ignored = {}
-
-
-class ResourceState(msgspec.Struct, frozen=True, kw_only=True):
-    """One object of an application; `status` is None for hooks, which are not compared."""
-
-    key: ResourceKey
-    version: str
-    wave: int = 0
-    hook: bool = False
-    live: bool = True
-    status: SyncStatus | None = None
-    requires_pruning: bool = False
-    counts: bool = True
-    """Whether its status worsens that of the application (`IgnoreExtraneous` says no)."""
-    verdict: DiffVerdict = DiffVerdict.SAME
-    differences: tuple[FieldDifference, ...] = ()
-    doubts: tuple[str, ...] = ()
-    left_over: bool = False
-    """Holds fields of earlier tools that Git does not have, which no dry run shows."""
-    hides_difference: bool = False
-    """Differs in ignored fields only."""
-    shared_with: str = ""
-    """The identity of another application that the live object says it belongs to."""
 
 
 class DriftSummary(msgspec.Struct, frozen=True):
@@ -109,28 +91,7 @@ class DriftSummary(msgspec.Struct, frozen=True):
         )
 
 
-class KnownState(NamedTuple):
-    """What was found of a pair; it holds for these very values."""
-
-    sides: ObjectSides
-    state: ResourceState
-
-    def is_of(self, sides: ObjectSides) -> bool:
-        ours, theirs = self.sides, sides
-        return (
-            ours.desired is theirs.desired
-            and ours.live is theirs.live
-            and ours.ignored == theirs.ignored
-        )
-
-
-@dataclass(slots=True)
-class KnownStates:
-    """What the last comparison of an application found of its pairs."""
-
-    identity: str = ""
-    takes_over: bool = True
-    pairs: dict[ResourceKey, KnownState] = field(default_factory=dict)
+_DEFAULT_OPTIONS = PairOptions()
 
 
 def compare(
@@ -138,27 +99,28 @@ def compare(
     live: LiveObjects,
     identity: str,
     *,
-    takes_over: bool = True,
+    options: PairOptions = _DEFAULT_OPTIONS,
     ignored: Ignored = _NOTHING_IGNORED,
     known: KnownStates | None = None,
 ) -> DriftSummary:
     """Compare all objects; `live` holds those desired and those tracked by `identity`.
 
-    `takes_over`: a sync takes over the fields of earlier tools, so leftovers of theirs are drift.
     A pair that is in `known` as it is now is not compared again; `known` has all pairs afterwards.
     """
     known = known if known is not None else KnownStates()
-    same = (known.identity, known.takes_over) == (identity, takes_over)
-    before = known.pairs if same else {}
+    context = (identity, options)
+    before = known.pairs if known.context == context else {}
     pairs: dict[ResourceKey, KnownState] = {}
     for key, manifest in desired.objects.items():
         sides = ObjectSides(manifest, live.get(key), ignored.get(key))
         found = before.get(key)
         if found is None or not found.is_of(sides):
-            state = _desired(sides, key, identity)
-            found = KnownState(sides, _with_left_over(state, sides) if takes_over else state)
+            state = _desired(sides, key, identity, options.known_types)
+            found = KnownState(
+                sides, _with_left_over(state, sides) if options.takes_over else state
+            )
         pairs[key] = found
-    known.identity, known.takes_over, known.pairs = identity, takes_over, pairs
+    known.context, known.pairs = context, pairs
     states = [one.state for one in pairs.values()]
     states.extend(_hook(manifest, live) for manifest in desired.hooks if access.name(manifest))
     states.extend(_extraneous(live, desired.keys, identity))
@@ -175,7 +137,9 @@ def resolve(summary: DriftSummary, answers: Mapping[ResourceKey, DiffOutcome]) -
     )
 
 
-def _desired(pair: ObjectSides, key: ResourceKey, identity: str) -> ResourceState:
+def _desired(
+    pair: ObjectSides, key: ResourceKey, identity: str, known_types: KnownTypeRules
+) -> ResourceState:
     state = ResourceState(
         key=key,
         version=access.version(pair.desired),
@@ -183,9 +147,9 @@ def _desired(pair: ObjectSides, key: ResourceKey, identity: str) -> ResourceStat
         live=pair.live is not None,
         shared_with=_other_app(pair.live, identity),
     )
-    outcome = _outcome(pair)
+    outcome = _outcome(pair, known_types)
     if pair.ignored is not None and outcome.verdict is DiffVerdict.SAME:
-        whole = _outcome(pair._replace(ignored=None))
+        whole = _outcome(pair._replace(ignored=None), known_types)
         hides = whole.verdict is DiffVerdict.DIFFERENT
         state = msgspec.structs.replace(state, hides_difference=hides)
     return _judged(state, outcome)
@@ -204,14 +168,14 @@ def _with_left_over(state: ResourceState, pair: ObjectSides) -> ResourceState:
     return msgspec.structs.replace(_judged(state, outcome), left_over=True)
 
 
-def _outcome(pair: ObjectSides) -> DiffOutcome:
+def _outcome(pair: ObjectSides, known_types: KnownTypeRules) -> DiffOutcome:
     """Compare one pair; the index keeps no body of an object that nobody tracks.
 
     Such an object lacks at least our annotation, so it is different without a look at the rest.
     """
     live = pair.live
     if live is not None and live.body:
-        return diff(*pair.compared(), parse_fields(live.owned))
+        return diff(*pair.compared(), parse_fields(live.owned), known_types)
     path = "" if live is None else f'metadata.annotations["{TRACKING_ID}"]'
     lacking = FieldDifference(path=path, kind=ChangeKind.MISSING)
     return DiffOutcome(verdict=DiffVerdict.DIFFERENT, differences=(lacking,))

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from handlers.application.known_types import KnownTypeRules
 from handlers.comparison.normalised_objects import (
     IDENTITY,
     SERVER_METADATA,
@@ -25,7 +26,8 @@ from handlers.comparison.normalised_objects import (
 from handlers.comparison.object_difference import DiffOutcome, DiffVerdict, FieldDifference, masked
 from handlers.comparison.owned_fields import Fields, owned_fields
 from handlers.comparison.shapes import PLAIN
-from handlers.comparison.shapes_kinds import is_built_in, shape_of
+from handlers.comparison.shapes_kinds import is_built_in
+from handlers.comparison.typed_shapes import typed_shape
 from handlers.comparison.value_walk import FieldContext, ValueWalk
 from handlers.manifest.access import LAST_APPLIED, Manifest, api_version, is_secret, mapping
 from handlers.manifest.kinds import GroupKind
@@ -34,7 +36,12 @@ _NOT_COMPARED = frozenset({"apiVersion", "kind", "metadata", "status"})
 _NOT_COMPARED_METADATA = SERVER_METADATA | IDENTITY
 
 
-def diff(desired: Manifest, live: Manifest, owned: Fields | None = None) -> DiffOutcome:
+def diff(
+    desired: Manifest,
+    live: Manifest,
+    owned: Fields | None = None,
+    known_types: KnownTypeRules = (),
+) -> DiffOutcome:
     """Compare the way a server-side apply would merge.
 
     `owned` is our field set; where it is None, it is read from `live.metadata.managedFields`.
@@ -47,7 +54,7 @@ def diff(desired: Manifest, live: Manifest, owned: Fields | None = None) -> Diff
     owned = owned_fields(live) if owned is None else owned
     walk = ValueWalk(known=owned is not None, drops_empty=is_built_in(kind))
     expected = with_assigned_address(normalise(desired), live)
-    context = FieldContext(shape_of(kind), owned)
+    context = FieldContext(typed_shape(kind, known_types), owned)
     walk.record(_body(expected), _body(without_aggregated_rules(live)), (), context)
     # Metadata is walked by itself, without identity and without what the server writes there.
     walk.record(

@@ -185,6 +185,7 @@ class ComparisonReader:
             denied={**denials(app, project, keys, session.registered), **held},
             cluster=cluster,
             excluded=excluded,
+            known_types=self.settings().known_types,
             takes_over=sync_options_of_app(app).takes_over,
             rules=rules,
             unseen={key: why for key, why in gaps.items() if why},

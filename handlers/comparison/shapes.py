@@ -22,6 +22,7 @@ class Shape:
     keys: tuple[str, ...] = ()
     is_set: bool = False
     quantity: bool = False
+    duration: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """What the server fills in inside an entry: needed for merge keys and inside atomic lists."""
     computed: frozenset[str] = frozenset()
@@ -33,6 +34,7 @@ class Shape:
 
 PLAIN = Shape()
 QUANTITY = Shape(quantity=True)
+DURATION = Shape(duration=True)
 QUANTITIES = Shape(each=QUANTITY)
 SET = Shape(is_set=True)
 

@@ -34,14 +34,14 @@ CLAIM_TEMPLATE = record(
         "status": {"phase": "Pending"},
     },
 )
-_CONTAINER = record(
+CONTAINER = record(
     ports=by("containerPort", "protocol", each=TCP),
     env=by("name", each=_ENV),
     volumeMounts=by("mountPath"),
     volumeDevices=by("devicePath"),
     resources=RESOURCES,
 )
-_VOLUME = record(
+VOLUME = record(
     emptyDir=record(sizeLimit=QUANTITY),
     downwardAPI=_DOWNWARD,
     ephemeral=record(volumeClaimTemplate=spec(PVC_SPEC)),
@@ -50,10 +50,10 @@ _VOLUME = record(
     ),
 )
 POD_SPEC = record(
-    containers=by("name", each=_CONTAINER),
-    initContainers=by("name", each=_CONTAINER),
-    ephemeralContainers=by("name", each=_CONTAINER),
-    volumes=by("name", each=_VOLUME),
+    containers=by("name", each=CONTAINER),
+    initContainers=by("name", each=CONTAINER),
+    ephemeralContainers=by("name", each=CONTAINER),
+    volumes=by("name", each=VOLUME),
     imagePullSecrets=by("name"),
     hostAliases=by("ip"),
     topologySpreadConstraints=by("topologyKey", "whenUnsatisfiable"),

@@ -24,7 +24,7 @@ import msgspec
 from handlers.comparison.list_entries import ListEntries, entry_keys
 from handlers.comparison.object_difference import ChangeKind, FieldDifference, Path, Step, written
 from handlers.comparison.owned_fields import EVERYTHING, Fields, below, owned_members
-from handlers.comparison.quantity import same_quantity
+from handlers.comparison.quantity import same_duration, same_quantity
 from handlers.comparison.shapes import PLAIN, Shape
 
 _DEEPEST = 100
@@ -184,6 +184,8 @@ def _same_scalar(desired: Any, live: Any, shape: Shape) -> bool:
     """Compare two scalars; Python takes True for 1, the API does not."""
     if desired == live:
         return isinstance(desired, bool) == isinstance(live, bool)
+    if shape.duration:
+        return same_duration(desired, live)
     return shape.quantity and same_quantity(desired, live)
 
 

@@ -93,6 +93,9 @@ CUSTOM_RESOURCE_DEFINITION = GroupKind("apiextensions.k8s.io", "CustomResourceDe
 
 def defined_by(manifest: Manifest) -> tuple[KindInfo, ...]:
     """The kinds that `manifest` defines: none unless it is a CustomResourceDefinition."""
+    # Asked several times of every object of an application, and nearly always answered here.
+    if manifest.get("kind") != CUSTOM_RESOURCE_DEFINITION.kind:
+        return ()
     if GroupKind.of(manifest) != CUSTOM_RESOURCE_DEFINITION:
         return ()
     return tuple(

@@ -39,12 +39,14 @@ class Evaluator:
     clusters: Clusters
     control_namespace: str
     tracking: Callable[[], Tracking] = Tracking
+    disabled_tools: Callable[[], frozenset[str]] = frozenset
 
     def recipe(self, app: Application, revision: Revision, tree: CommitTree) -> Recipe:
         """Raises RenderError, and the errors of `Clusters.of`."""
         live = self.clusters.of(app.spec.destination).live
         version, api_versions = live.kube_version(), live.api_versions()
-        return recipe_at(app, revision, tree, version, api_versions)
+        disabled = self.disabled_tools()
+        return recipe_at(app, revision, tree, version, api_versions, disabled)
 
     async def __call__(
         self,

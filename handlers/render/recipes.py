@@ -13,7 +13,7 @@ such sources, because their read set alone does not say whether a render is up t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 import msgspec
 from msgspec.structs import replace
@@ -80,10 +80,11 @@ def recipe_at(
     tree: CommitTree,
     kube_version: str,
     api_versions: Versions,
+    disabled: Container[str] = (),
 ) -> Recipe:
     """Make the recipe of a source at a revision; agent and command line share it.
 
-    Raises RenderError.
+    `disabled` names the tools that the settings disable. Raises RenderError.
     """
     source = app.source
     if source is None:
@@ -93,7 +94,7 @@ def recipe_at(
         raise _override_unsupported(override)
     environment = build_environment(app, revision, kube_version, api_versions)
     context = RecipeContext(environment, kube_version, api_versions)
-    return recipe_of(source_type.detect(source, folder, tree), app, folder, context)
+    return recipe_of(source_type.detect(source, folder, tree, disabled), app, folder, context)
 
 
 class RecipeContext(msgspec.Struct, frozen=True):

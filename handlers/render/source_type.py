@@ -8,6 +8,8 @@ makes the folder a chart.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from bus.status import Reason
 from handlers.application.spec import Source
 from handlers.ports import CommitTree, EntryKind
@@ -27,13 +29,17 @@ def folder_of(source: Source, tree: CommitTree) -> str:
     return path
 
 
-def detect(source: Source, folder: str, tree: CommitTree) -> SourceType:
+def detect(
+    source: Source, folder: str, tree: CommitTree, disabled: Container[str] = ()
+) -> SourceType:
+    """Say which tool renders the folder; one that is disabled leaves it to the next, or none."""
     explicit = _explicit(source)
     if explicit is not None:
-        return explicit
-    if _is_file(inside(folder, CHART), tree):
+        return SourceType.DIRECTORY if explicit in disabled else explicit
+    if SourceType.HELM not in disabled and _is_file(inside(folder, CHART), tree):
         return SourceType.HELM
-    if any(_is_file(inside(folder, name), tree) for name in KUSTOMIZATIONS):
+    kustomizations = (inside(folder, name) for name in KUSTOMIZATIONS)
+    if SourceType.KUSTOMIZE not in disabled and any(_is_file(one, tree) for one in kustomizations):
         return SourceType.KUSTOMIZE
     return SourceType.DIRECTORY
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bus.status import SyncStatus
 from handlers.application.status import ResourceStatus
 from handlers.comparison.comparison import ComparedPair, Comparison
-from handlers.comparison.drift_summary import ResourceState
+from handlers.comparison.resource_state import ResourceState
 from handlers.health.application_health import with_health
 from handlers.manifest.options import Consent, SyncOptions, sync_options_of
 

@@ -17,7 +17,7 @@ from handlers.actions.object_preview import (
 )
 from handlers.application.spec import ApplicationSpec, Automated, SyncPolicy
 from handlers.comparison.comparison import ComparedPair, PairState
-from handlers.comparison.drift_summary import ResourceState
+from handlers.comparison.resource_state import ResourceState
 from handlers.report.known_secrets import KnownSecrets
 from handlers.report.redaction import Redaction
 

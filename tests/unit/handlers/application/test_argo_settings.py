@@ -9,6 +9,7 @@ from handlers.application.argo_settings import ROWS, ArgoSettings, Row, read_set
 from handlers.application.health_scripts import CUSTOMIZATIONS
 from handlers.application.ignore_rules import ignore_rules
 from handlers.application.ignore_settings import IGNORE_DIFFERENCES, IGNORE_UPDATES
+from handlers.application.known_types import known_fields
 from tests.paths import REPOSITORY
 
 WEB = ResourceKey("apps", "Deployment", "shop", "web")
@@ -94,10 +95,18 @@ def test_the_health_scripts_are_acted_on() -> None:
 
 
 REMARKS = {
-    "a tool": {"helm.enable": "false"},
+    "a tool": {"jsonnet.enable": "false"},
     "an action": {"resource.customizations.actions.apps_Deployment": "discovery.lua: [1]"},
     "an action in the map": {"resource.customizations": "a/B: {actions: 'x'}"},
-    "a known type in the map": {"resource.customizations": "a/B: {knownTypeFields: []}"},
+    "a known type that is none": {
+        "resource.customizations": "a/B: {knownTypeFields: [{field: spec.a, type: x/Y}]}"
+    },
+    "a known type without a field": {
+        "resource.customizations.knownTypeFields.a_B": "[{type: core/Quantity}]"
+    },
+    "a known type at no path": {
+        "resource.customizations.knownTypeFields.a_B": "[{field: spec..a, type: core/Quantity}]"
+    },
     "a health that is no text": {"resource.customizations": "a/B: {health.lua: [1]}"},
     "a path": {"kustomize.path.v5": "/bin/kustomize"},
 }
@@ -204,11 +213,38 @@ def test_rules_for_updates_are_read_apart_and_can_be_switched_off() -> None:
         ("ignoreResourceStatusField: none", True),
         ("ignoreResourceStatusField: crd", True),
         ("ignoreAggregatedRoles: false", True),
-        ("ignoreDifferencesOnResourceUpdates: false", True),
+        ("ignoreDifferencesOnResourceUpdates: false", False),
+        ("{", True),
     ],
 )
 def test_compare_options_are_told_where_they_ask_for_more(options: str, *, reported: bool) -> None:
     assert bool(read_settings({"resource.compareoptions": options}).unsupported) == reported
+
+
+def test_rules_for_updates_leave_out_ignored_fields_where_the_options_say_so() -> None:
+    data = {f"{IGNORE_DIFFERENCES}all": REPLICAS, f"{IGNORE_UPDATES}ConfigMap": REPLICAS}
+    whole = read_settings(data)
+    off = "ignoreDifferencesOnResourceUpdates: false"
+    alone = read_settings(data | {"resource.compareoptions": off})
+    assert whole.rules_of_updates == (*whole.ignore_rules, *whole.update_rules)
+    assert alone.rules_of_updates == whole.update_rules
+
+
+def test_tools_are_disabled_by_their_keys() -> None:
+    data = {"helm.enable": "false", "kustomize.enable": "true"}
+    settings = read_settings(data)
+    assert (settings.disabled_tools, settings.unsupported) == ({"Helm"}, ())
+
+
+def test_known_types_stand_in_a_key_and_in_the_map() -> None:
+    data = {
+        "resource.customizations": "'*.io/*': {knownTypeFields: [{field: a, type: core/Quantity}]}",
+        "resource.customizations.knownTypeFields.x.io_B": "[{field: b, type: meta/v1/Duration}]",
+    }
+    rules = read_settings(data).known_types
+    assert [one.field for one in known_fields(rules, "x.io", "B")] == ["a", "b"]
+    assert [one.field for one in known_fields(rules, "y.io", "B")] == ["a"]
+    assert known_fields(rules, "y.com", "B") == ()
 
 
 def test_a_bad_pointer_of_the_settings_is_a_problem_with_its_key() -> None:

@@ -8,8 +8,9 @@ from typing import Any
 from bus.identity import AppKey
 from bus.status import SyncStatus
 from handlers.comparison.comparison_memory import MOST_APPLICATIONS, ComparisonMemory
-from handlers.comparison.drift_summary import DriftSummary, KnownStates, compare
+from handlers.comparison.drift_summary import DriftSummary, compare
 from handlers.comparison.ignored_fields import IgnoredFields
+from handlers.comparison.resource_state import KnownStates, PairOptions
 from handlers.manifest.manifest_assembly import artifact_lines
 from handlers.ports import LiveObject
 from tests.unit.handlers.sync.builders import key, live, manifest
@@ -81,8 +82,8 @@ def test_another_identity_or_option_compares_everything_again() -> None:
     mine = compare(desired, {one.key: one}, "web", known=known)
     other = compare(desired, {one.key: one}, "api", known=known)
     assert (mine.resources[0].shared_with, other.resources[0].shared_with) == ("", "web")
-    compare(desired, {one.key: one}, "api", takes_over=False, known=known)
-    assert not known.takes_over
+    compare(desired, {one.key: one}, "api", options=PairOptions(takes_over=False), known=known)
+    assert known.context == ("api", PairOptions(takes_over=False))
 
 
 def test_equal_hooks_without_a_name_stay_two() -> None:

@@ -9,8 +9,9 @@ import pytest
 from agent.kube.summary import summarise
 from bus.status import SyncStatus
 from handlers.comparison.desired_objects import desired_of
-from handlers.comparison.drift_summary import DriftSummary, ResourceState, compare, resolve
+from handlers.comparison.drift_summary import DriftSummary, compare, resolve
 from handlers.comparison.object_difference import DiffOutcome, DiffVerdict
+from handlers.comparison.resource_state import ResourceState
 from handlers.manifest.access import Manifest, key
 from handlers.manifest.tracking import stamp
 

@@ -12,6 +12,7 @@ from bus.status import SyncStatus
 from handlers.comparison.desired_objects import desired_of
 from handlers.comparison.drift_summary import compare
 from handlers.comparison.earlier_leftovers import left_over
+from handlers.comparison.resource_state import PairOptions
 from handlers.manifest.access import key
 from handlers.manifest.tracking import stamp
 
@@ -109,7 +110,9 @@ def test_an_application_is_out_of_sync_while_such_a_field_stays(
         }
     ]
     found = {key(live): summarise(msgspec.json.encode(live))}
-    comparison = compare(desired_of([config(kept="1")]), found, "shop", takes_over=takes_over)
+    comparison = compare(
+        desired_of([config(kept="1")]), found, "shop", options=PairOptions(takes_over=takes_over)
+    )
 
     assert comparison.status is status
     assert comparison.doubtful == ()

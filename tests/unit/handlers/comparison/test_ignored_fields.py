@@ -15,10 +15,11 @@ from agent.kube.summary import summarise
 from bus.status import SyncStatus
 from handlers.application.ignore_rules import ObjectRules, read_pointer
 from handlers.comparison.desired_objects import desired_of
-from handlers.comparison.drift_summary import ResourceState, compare
+from handlers.comparison.drift_summary import compare
 from handlers.comparison.ignored_fields import FieldPath, IgnoredFields, located, pointed, without
 from handlers.comparison.normalised_objects import normalise
 from handlers.comparison.object_diff import diff
+from handlers.comparison.resource_state import ResourceState
 from handlers.manifest.access import key
 from handlers.manifest.tracking import stamp
 from tests.unit.handlers.comparison.test_laws import custom, owned, owning, spec

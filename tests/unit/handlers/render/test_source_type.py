@@ -51,6 +51,14 @@ def test_an_explicit_block_wins(block: dict[str, object], found: SourceType) -> 
     assert detect(replace(source(), **block), "web", tree) is found
 
 
+def test_a_disabled_tool_renders_nothing() -> None:
+    tree = WrittenTree({"web/Chart.yaml": "", "web/kustomization.yaml": ""})
+    chart = replace(source(), helm=HelmSource())
+    assert detect(source(), "web", tree, {"Helm"}) is SourceType.KUSTOMIZE
+    assert detect(source(), "web", tree, {"Helm", "Kustomize"}) is SourceType.DIRECTORY
+    assert detect(chart, "web", tree, {"Helm"}) is SourceType.DIRECTORY
+
+
 @pytest.mark.parametrize("path", ["web", "./web/", "web/."])
 def test_a_folder_has_one_spelling(path: str) -> None:
     assert folder_of(source(path), WrittenTree({"web/a": ""})) == "web"
