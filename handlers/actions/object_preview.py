@@ -25,7 +25,6 @@ from handlers.report.hidden_values import hidden_texts, unrevealed
 from handlers.report.redaction import Redaction
 
 _MOST = 500
-_OF_ORPHAN = "It belongs to no application, so nothing that this agent knows creates it again."
 _UNSEEN = frozenset({"managedFields"})
 
 
@@ -74,14 +73,10 @@ def previewed(
 
 
 def previewed_deletion(
-    keys: Iterable[str],
-    *,
-    spec: ApplicationSpec,
-    pair: ComparedPair | None,
-    orphaned: bool = False,
+    keys: Iterable[str], *, spec: ApplicationSpec, pair: ComparedPair | None
 ) -> ChangePreview:
     """Describe the deletion of an object, whose key comes first, with all that it owns."""
-    notes: tuple[str, ...] = (_OF_ORPHAN,) if orphaned else ()
+    notes: tuple[str, ...] = ()
     if pair is not None and pair.desired is not None:
         policy = auto_sync(spec)
         what = (

@@ -44,7 +44,6 @@ WORKS = (
     "rebuilt",
     "older",
     "frozen",
-    "touched",
     "raced",
 )
 """The applications of the tests, one each; all are in Git before the first is made."""

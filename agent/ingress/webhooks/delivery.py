@@ -72,7 +72,7 @@ class ReceivedDelivery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
 
 def provider_of(headers: Mapping[str, str]) -> WebhookProvider | None:
     """Find the provider by its event header. `headers` have lower-case names."""
-    return next((provider for provider in PROVIDERS if provider.event_header in headers), None)
+    return next((provider for provider in PROVIDERS if provider.sends(headers)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,7 @@ def too_large(limit: int) -> ReceivedDelivery:
 
 
 def _unknown_provider() -> ReceivedDelivery:
-    headers = " or ".join(provider.event_header for provider in PROVIDERS)
+    headers = " or ".join(dict.fromkeys(provider.event_header for provider in PROVIDERS))
     return ReceivedDelivery(
         outcome=DeliveryOutcome.UNKNOWN_PROVIDER,
         message=f"no {headers} header: only webhooks of {provider_titles()} are understood",

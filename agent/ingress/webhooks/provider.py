@@ -103,7 +103,15 @@ class WebhookProvider:
     """Keys of `argocd-secret`. The provider has a secret where all of them are set."""
     verify: Verify
     parse: Parse
+    marker_header: str = ""
+    """A second header that its deliveries have, where another host names events in the same one."""
+    names_event: bool = True
+    """Whether the value of the event header is the event's name."""
+
+    def sends(self, headers: Mapping[str, str]) -> bool:
+        """Whether a delivery with these headers is of this provider."""
+        return self.event_header in headers and self.marker_header in ("", *headers)
 
     def event_of(self, headers: Mapping[str, str]) -> str:
-        """Return the provider's own name for the event."""
-        return headers[self.event_header]
+        """Return the provider's own name for the event; empty where no header has it."""
+        return headers[self.event_header] if self.names_event else ""

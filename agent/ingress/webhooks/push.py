@@ -27,28 +27,22 @@ _BRANCH_NAME = re.compile(r"[^\x00-\x20\x7f]{0,1000}")
 _COMMIT = re.compile(r"([0-9a-f]{40}|[0-9a-f]{64})?")
 _DELIVERY = re.compile(r"[\x21-\x7e]{0,200}")
 _LONGEST_URL = 2000
+_MOST_REFS = 2000
 
 
 class MalformedPayloadError(ValueError):
     """The body is not what the host documents: the message names the field and what it expected."""
 
 
-class Push(msgspec.Struct, frozen=True, kw_only=True):
-    provider: str
-    """The name of the webhook provider."""
-    event: str
-    repositories: tuple[str, ...]
-    """Every spelling of the repository's URL that the payload gives, in canonical form."""
+class RefUpdate(msgspec.Struct, frozen=True, kw_only=True):
+    """One ref of a push: where it was, and where it is now."""
+
     ref: str
     """`refs/heads/main`, `refs/tags/v1`."""
     before: Revision = NO_REVISION
     """Empty for a new ref."""
     after: Revision = NO_REVISION
     """Empty for a deleted ref."""
-    paths: tuple[str, ...] | None = None
-    delivery: str = ""
-    """The host's id of this delivery: the same when it sends again."""
-    default_branch: str = ""
 
     @property
     def branch(self) -> str:
@@ -57,6 +51,25 @@ class Push(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_tag(self) -> bool:
         return self.ref.startswith(_TAG)
+
+
+class Push(RefUpdate, frozen=True, kw_only=True):
+    """A push of one ref, and of `further` ones where a host sends several in one delivery."""
+
+    provider: str
+    """The name of the webhook provider."""
+    event: str
+    repositories: tuple[str, ...]
+    """Every spelling of the repository's URL that the payload gives, in canonical form."""
+    paths: tuple[str, ...] | None = None
+    delivery: str = ""
+    """The host's id of this delivery: the same when it sends again."""
+    default_branch: str = ""
+    further: tuple[RefUpdate, ...] = ()
+
+    @property
+    def updates(self) -> tuple[RefUpdate, ...]:
+        return (self, *self.further)
 
     @property
     def identity(self) -> str:
@@ -91,10 +104,19 @@ def checked(push: Push) -> Push:
 
     Raises MalformedPayloadError, whose message shows nothing of the values.
     """
+    if len(push.updates) > _MOST_REFS:
+        raise MalformedPayloadError(f"a push of more than {_MOST_REFS} refs")
+    refs = [
+        part
+        for one in push.updates
+        for part in (
+            ("ref", one.ref, _REF),
+            ("before", one.before, _COMMIT),
+            ("after", one.after, _COMMIT),
+        )
+    ]
     for name, value, form in (
-        ("ref", push.ref, _REF),
-        ("before", push.before, _COMMIT),
-        ("after", push.after, _COMMIT),
+        *refs,
         ("the delivery's id", push.delivery, _DELIVERY),
         ("the default branch", push.default_branch, _BRANCH_NAME),
     ):
@@ -159,14 +181,15 @@ def _delivery_keys(push: Push) -> Iterator[str]:
 
 
 def _follows(app: Application, push: Push) -> bool:
-    return push.is_tag or any(
-        _means(source.target_revision, push)
+    return any(one.is_tag for one in push.updates) or any(
+        _means(source.target_revision, one, push.default_branch)
         for source in (app.spec.sources or (app.spec.source,))
         if source is not None
+        for one in push.updates
     )
 
 
-def _means(target: str, push: Push) -> bool:
+def _means(target: str, update: RefUpdate, default_branch: str) -> bool:
     if target in {"", "HEAD"}:
-        return push.default_branch in {"", push.branch}
-    return target in {push.branch, push.ref}
+        return default_branch in {"", update.branch}
+    return target in {update.branch, update.ref}

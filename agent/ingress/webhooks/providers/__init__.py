@@ -7,11 +7,22 @@ the headers of another one beside their own: such a host stands before the one t
 from __future__ import annotations
 
 from agent.ingress.webhooks.provider import WebhookProvider
-from agent.ingress.webhooks.providers import github, gitlab
+from agent.ingress.webhooks.providers import (
+    azure_devops,
+    bitbucket,
+    bitbucket_server,
+    gitea,
+    github,
+    gitlab,
+)
 
 PROVIDERS: tuple[WebhookProvider, ...] = (
+    gitea.PROVIDER,
     github.PROVIDER,
     gitlab.PROVIDER,
+    bitbucket.PROVIDER,
+    bitbucket_server.PROVIDER,
+    azure_devops.PROVIDER,
 )
 
 

@@ -295,7 +295,7 @@ def test_a_form_body_says_which_content_type_is_expected() -> None:
 
 
 def test_an_unknown_host_is_told_apart() -> None:
-    received = receive({"x-event-key": "repo:push"}, b"{}", SECRETS)
+    received = receive({"x-gitee-event": "Push Hook"}, b"{}", SECRETS)
 
     assert (received.outcome, received.outcome.status) == (DeliveryOutcome.UNKNOWN_PROVIDER, 400)
 
