@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, contextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
+from io import BytesIO
 
 import aiohttp
 import msgspec
@@ -30,6 +31,7 @@ JSON = "application/json"
 
 _TRIES = 4
 _LONGEST_PAUSE = 5.0
+_LARGE_BODY = 1024 * 1024
 LARGEST_ANSWER = 256 * 1024 * 1024
 _ANSWERS = 2
 """So many times the largest answer is held of all answers and watches together."""
@@ -175,7 +177,7 @@ class Transport:
                     request.method,
                     self.url + request.path,
                     params=request.query,
-                    data=request.body,
+                    data=_payload(request.body),
                     headers=headers,
                     timeout=limits,
                     server_hostname=self._connection.server_name,
@@ -203,6 +205,11 @@ class Transport:
         if self._observe is not None:
             seen = RequestSeen(verb=request.verb, path=request.path, code=code, seconds=seconds)
             self._observe(seen)
+
+
+def _payload(body: bytes | None) -> bytes | BytesIO | None:
+    """Give a large body to be sent in pieces: as one, it would hold up everything else."""
+    return BytesIO(body) if body is not None and len(body) >= _LARGE_BODY else body
 
 
 def _check_path(path: str) -> None:
