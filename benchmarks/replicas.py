@@ -39,6 +39,7 @@ WORK = "N Applications are created at once and synced, then one push changes all
 _WITHIN = 900.0
 _MIB = 1024 * 1024
 _LOOK = 0.5
+_IDLE_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +51,18 @@ class ReplicaLook:
     """Resident, in MiB."""
     syncs: int
     shards: int
+    requests: int
 
 
-async def replicas(sandbox: Path, count: int, processes: int) -> tuple[Figure, ...]:
+async def replicas(
+    sandbox: Path, count: int, processes: int, *, idle_seconds: float = _IDLE_SECONDS
+) -> tuple[Figure, ...]:
     with tempfile.TemporaryDirectory(prefix="gitops-bench-") as folder:
         async with open_benchmark_parts(Path(folder), sandbox) as ground:
             ground.repository.commit(files(names(count)))
             await create_namespace(ground.cluster, DESTINATION)
             async with _running(ground, processes) as agents:
-                return await _measured(agents, count)
+                return await _measured(agents, count, idle_seconds)
 
 
 @asynccontextmanager
@@ -80,7 +84,9 @@ async def _are_even(agents: Sequence[AgentSetup]) -> bool:
     return all(one.shards == SHARDS // len(agents) for one in looks)
 
 
-async def _measured(agents: Sequence[AgentSetup], count: int) -> tuple[Figure, ...]:
+async def _measured(
+    agents: Sequence[AgentSetup], count: int, idle_seconds: float
+) -> tuple[Figure, ...]:
     expected, first = frozenset(names(count)), agents[0]
     before, machine = [await _look(one) for one in agents], look()
     async with asyncio.timeout(_WITHIN), first.cluster.watch(APPLICATIONS) as watch:
@@ -95,7 +101,8 @@ async def _measured(agents: Sequence[AgentSetup], count: int) -> tuple[Figure, .
         )
         await deliver(first, head, revision)
         pushed = await _all_synced(watch, expected, revision)
-    used = [_since(await _look(one), was) for one, was in zip(agents, before, strict=True)]
+        done = await _settled(agents, 2 * count)
+    used = [_since(now, was) for now, was in zip(done, before, strict=True)]
     return (
         Figure(name="created at once: all Synced, wall", unit="s", value=created.result() - began),
         Figure(name="one push changes all: all Synced, wall", unit="s", value=pushed - pushed_at),
@@ -104,6 +111,7 @@ async def _measured(agents: Sequence[AgentSetup], count: int) -> tuple[Figure, .
         *_shares("memory of a replica", "MiB", [one.memory for one in used]),
         *_shares("operations of a replica", "", [float(one.syncs) for one in used]),
         Figure(name="operations of all", unit="", value=float(sum(one.syncs for one in used))),
+        *await _idle(agents, idle_seconds),
         Figure(
             name="the machine's CPU that others took", unit="%", value=look().others_share(machine)
         ),
@@ -120,7 +128,38 @@ def _shares(name: str, unit: str, values: Sequence[float]) -> tuple[Figure, ...]
 
 
 def _since(now: ReplicaLook, before: ReplicaLook) -> ReplicaLook:
-    return ReplicaLook(now.cpu - before.cpu, now.memory, now.syncs - before.syncs, now.shards)
+    return ReplicaLook(
+        cpu=now.cpu - before.cpu,
+        memory=now.memory,
+        syncs=now.syncs - before.syncs,
+        shards=now.shards,
+        requests=now.requests - before.requests,
+    )
+
+
+async def _settled(agents: Sequence[AgentSetup], syncs: int) -> list[ReplicaLook]:
+    """Look when all operations are counted."""
+    while True:
+        looks = [await _look(one) for one in agents]
+        if sum(one.syncs for one in looks) >= syncs:
+            return looks
+        await asyncio.sleep(_LOOK)
+
+
+async def _idle(agents: Sequence[AgentSetup], seconds: float) -> tuple[Figure, ...]:
+    """Look at what the replicas do while nothing happens."""
+    before, began = [await _look(one) for one in agents], time.monotonic()
+    await asyncio.sleep(seconds)
+    after, took = [await _look(one) for one in agents], time.monotonic() - began
+    done = [_since(now, was) for now, was in zip(after, before, strict=True)]
+    return (
+        Figure(name="idle: cores of all", unit="", value=sum(one.cpu for one in done) / took),
+        Figure(
+            name="idle: requests of all",
+            unit="/min",
+            value=sum(one.requests for one in done) / took * 60,
+        ),
+    )
 
 
 async def _look(agent: AgentSetup) -> ReplicaLook:
@@ -130,6 +169,7 @@ async def _look(agent: AgentSetup) -> ReplicaLook:
         cpu=seconds_of(agent.agent.pid),
         memory=resident_of(agent.agent.pid) / _MIB,
         syncs=int(sum(value for _, value in samples(text, "argocd_app_sync"))),
+        requests=int(sum(value for _, value in samples(text, "argocd_app_k8s_request"))),
         shards=sum(line.startswith("gitops_shard_term{") for line in text.splitlines()),
     )
 
