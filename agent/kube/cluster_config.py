@@ -12,7 +12,6 @@ import re
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -58,7 +57,7 @@ class LoginPermits:
     commands: tuple[str, ...] = ()
     """Commands of credential plugins, with all their arguments; `*` for one that may be any."""
     aws_clusters: tuple[str, ...] = ()
-    """`NAME@SERVER`, with globs: the clusters of EKS where the agent's identity may be used."""
+    """`NAME@SERVER`, with `*`: the clusters of EKS where the agent's identity may be used."""
 
 
 NO_PERMITS = LoginPermits()
@@ -150,7 +149,7 @@ def _aws(
     if aws.role_arn and not _ROLE.fullmatch(aws.role_arn):
         text = "expected arn:aws:iam::ACCOUNT:role/NAME"
         raise wrong(secret, f"{place}.roleARN", text)
-    if not any(fnmatchcase(f"{aws.cluster_name}@{server}", one) for one in permits.aws_clusters):
+    if not any(_lends(one, f"{aws.cluster_name}@{server}") for one in permits.aws_clusters):
         text = (
             "the agent's identity at AWS is not lent to this cluster and server; the agent's owner "
             "may name them as NAME@SERVER in GITOPS_KUBE_AWS_CLUSTERS"
@@ -160,6 +159,16 @@ def _aws(
         text = "a login to AWS needs https, without tlsClientConfig.insecure and proxyUrl"
         raise wrong(secret, place, text)
     return AwsAuth(cluster=aws.cluster_name, role=aws.role_arn)
+
+
+def _lends(allowed: str, place: str) -> bool:
+    """Whether an entry of the owner is about this NAME@SERVER.
+
+    A `*` stands for characters of names and hosts only: a path that ends like the allowed host must
+    not make another host an allowed one.
+    """
+    parts = (re.escape(part) for part in allowed.split("*"))
+    return re.fullmatch("[0-9A-Za-z._-]*".join(parts), place) is not None
 
 
 def _plugin(secret: SecretData, config: _ExecConfig, commands: Sequence[str]) -> ClusterAuth:

@@ -41,7 +41,7 @@ class KubeSettings(SettingsGroup):
         default=(),
         description=(
             "Clusters of EKS to which Secrets with `awsAuthConfig` may log in as the agent's"
-            " identity at AWS, as `NAME@SERVER` with globs and commas:"
+            " identity at AWS, as `NAME@SERVER`, with commas and `*` for a part of a name or host:"
             " `prod-*@https://*.eks.amazonaws.com`; empty: none."
         ),
     )

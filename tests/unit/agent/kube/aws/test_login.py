@@ -85,6 +85,11 @@ def test_the_login_of_a_permitted_cluster_is_read() -> None:
 
 REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "another server": (aws_config(), "https://evil.example", "GITOPS_KUBE_AWS_CLUSTERS"),
+    "a path that ends like the host": (
+        aws_config(),
+        "https://evil.example/x.eks.amazonaws.com",
+        "GITOPS_KUBE_AWS_CLUSTERS",
+    ),
     "another cluster": (aws_config(clusterName="dev"), SERVER, "GITOPS_KUBE_AWS_CLUSTERS"),
     "no name": (aws_config(clusterName=""), SERVER, "clusterName"),
     "a name that is a header": (aws_config(clusterName="a\nhost: b"), SERVER, "clusterName"),
