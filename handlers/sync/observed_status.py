@@ -92,6 +92,7 @@ _OWNED = (
     ConditionType.PRUNE_HELD_WARNING,
     ConditionType.ORPHANED_RESOURCE_WARNING,
 )
+_MOST_OF_OBJECTS = 20
 HEALTH_SOURCE = "appTree"
 
 
@@ -108,10 +109,10 @@ def observed(
     """
     before, at = app.status, times.written(now)
     conditions = (
-        *_shared(comparison),
+        *_listed(_shared(comparison)),
         *_unsupported(app, project, comparison),
         *_closed_window(app, project, comparison, now),
-        *_excluded(comparison),
+        *_listed(_excluded(comparison)),
         *_rule_problems(comparison),
         *_unseen(comparison),
         *_orphaned(project, comparison),
@@ -189,6 +190,15 @@ def _shared(comparison: Comparison) -> tuple[Condition, ...]:
         for one in comparison.pairs
         if one.resource.shared_with
     )
+
+
+def _listed(found: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Bound conditions of which each is about one object: a status has room for few of them."""
+    more = len(found) - _MOST_OF_OBJECTS
+    if more <= 0:
+        return found
+    first = found[:_MOST_OF_OBJECTS]
+    return (*first, replace(first[0], message=f"and {more} more objects likewise"))
 
 
 def _excluded(comparison: Comparison) -> tuple[Condition, ...]:

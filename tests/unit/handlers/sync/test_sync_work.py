@@ -5,8 +5,9 @@ from typing import Any
 
 import msgspec
 
-from bus.status import HealthStatus, ResultStatus
+from bus.status import ConditionType, HealthStatus, ResultStatus
 from handlers.application.spec import Operation, SyncOperation, SyncResource
+from handlers.application.status import of_type
 from handlers.manifest.options import SyncOptions, parse_sync_options
 from handlers.sync.move import Act, Finish, OperationView, Wait
 from handlers.sync.observed_status import observed, progress_of
@@ -187,3 +188,14 @@ def test_objects_whose_deletion_wants_an_approval_are_marked() -> None:
 def test_an_object_of_two_applications_is_reported() -> None:
     status = observed(application(), project(), comparison((A,), (live(A, app="other"),)), NOW)
     assert [one.type for one in status.conditions] == ["SharedResourceWarning"]
+
+
+def test_conditions_about_many_objects_are_bounded() -> None:
+    wanted = tuple(manifest(f"{number:03}") for number in range(100))
+    lives = tuple(live(one, app="other") for one in wanted)
+
+    status = observed(application(), project(), comparison(wanted, lives), NOW)
+
+    shared = of_type(status.conditions, ConditionType.SHARED_RESOURCE_WARNING)
+    assert len(shared) == 21
+    assert "and 80 more objects likewise" in {one.message for one in shared}
