@@ -13,6 +13,7 @@ from agent.bridge.cluster_state import ClusterState
 from agent.bridge.identity.key_store import LinkKeys
 from agent.bridge.reporting.finished_operations import FinishedOperations
 from agent.bridge.reporting.object_nodes import VisibleObjects
+from agent.bridge.tasks.executors.application_places import ApplicationPlaces
 from agent.bridge.tasks.executors.commands import (
     CommandPublisher,
     RefreshExecutor,
@@ -106,7 +107,14 @@ class TaskWiring:
         objects = VisibleObjects(
             clusters=cluster.clusters, governance=governance, settings=settings
         )
-        writer = ObjectWriter(cluster=cluster, governance=governance, redaction=self.redaction)
+        places = ApplicationPlaces(
+            applications=cluster.applications,
+            settings=settings,
+            control_namespace=cluster.namespace,
+        )
+        writer = ObjectWriter(
+            cluster=cluster, governance=governance, places=places, redaction=self.redaction
+        )
         return {
             **self._commands(subjects),
             **self._writes(writer),

@@ -23,7 +23,7 @@ async def test_an_application_of_a_tenant_reaches_only_a_project_that_lists_his_
     await limit(agent, "open", sourceNamespaces=[team])
     await _apply(agent, "closed")
 
-    await _follow(agent, team)
+    await follow(agent, team)
     app = await _until(agent, conditions)
     assert "sourceNamespaces" in conditions(app)["InvalidSpecError"]
     await agent.api.patch(_path(agent), {"operation": {"sync": {}}})
@@ -33,7 +33,7 @@ async def test_an_application_of_a_tenant_reaches_only_a_project_that_lists_his_
     await _until(agent, lambda app: "'default'" in conditions(app).get("InvalidSpecError", ""))
     assert await agent.get("configmaps/a") is None
 
-    await _follow(agent, f"{team[:-1]}?")  # by one watch of the whole cluster
+    await follow(agent, f"{team[:-1]}?")  # by one watch of the whole cluster
     await _apply(agent, "open")
     await _until(agent, lambda app: app["status"].get("sync", {}).get("status") == "Synced")
     found = await agent.get("configmaps/a")
@@ -41,12 +41,12 @@ async def test_an_application_of_a_tenant_reaches_only_a_project_that_lists_his_
     tracked = found["metadata"]["annotations"]["argocd.argoproj.io/tracking-id"]
     assert tracked == f"{team}_web:/ConfigMap:{team}/a"
 
-    await _follow(agent, "")
+    await follow(agent, "")
     await eventually(lambda: agent.parts.applications.get(AppKey(team, "web")) is None, within=120)
     assert await agent.get("configmaps/a") is not None
 
 
-async def _follow(agent: AgentFixture, written: str) -> None:
+async def follow(agent: AgentFixture, written: str) -> None:
     name = {"name": "argocd-cmd-params-cm", "namespace": agent.namespace}
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": name, "data": {KEY: written}}
     await agent.api.apply(PARAMETERS.format(agent.namespace), body)

@@ -2,7 +2,8 @@
 
 How they are found is the scope in the row of the task's kind (bus/link/tasks.py). The object of a
 put or delete is read with `write_target` by policy check and executor alike, so that the object
-that is permitted is the object that is written, whatever the task's other fields say.
+that is permitted is the object that is written, whatever the task's other fields say. An
+Application of another namespace than the control namespace touches that namespace too.
 """
 
 from __future__ import annotations
@@ -27,35 +28,32 @@ from handlers.manifest import access
 
 
 class WriteTarget(msgspec.Struct, frozen=True):
-    """Kind and name; the object is in the control namespace."""
+    """The object that a put or delete is about."""
 
     kind: str
+    namespace: str
+    """As it is written, which may be no name of a namespace at all."""
     name: str
 
 
-def write_target(subject: str, args: PutArguments | DeleteArguments) -> WriteTarget:
+def write_target(
+    subject: str, args: PutArguments | DeleteArguments, control_namespace: str
+) -> WriteTarget:
     """Read the object from the arguments and the subject of a task.
 
     A put with a manifest writes the object that the manifest names; any other task that of its
-    subject, of which the last part counts: only the control namespace is written to.
+    subject. Only Applications are in other namespaces than the control namespace.
     """
     if isinstance(args, PutArguments) and args.manifest is not None:
-        return WriteTarget(access.kind(args.manifest), access.name(args.manifest))
-    return WriteTarget(args.kind, subject.rpartition("/")[2])
-
-
-def elsewhere(subject: str, control_namespace: str) -> str:
-    """Why an Application may not be deleted over the link; empty where it may.
-
-    One of the same name in the control namespace is not the one that is meant.
-    """
-    namespace, slash, _ = subject.rpartition("/")
-    if not slash or namespace == control_namespace:
-        return ""
-    return (
-        f"{subject} is not in {control_namespace}, the namespace of this agent; Applications of "
-        "other namespaces are created, changed and deleted there, not over the link"
-    )
+        kind, name = access.kind(args.manifest), access.name(args.manifest)
+        namespace = access.namespace(args.manifest)
+    else:
+        namespace, slash, name = subject.rpartition("/")
+        kind = args.kind
+        if slash and not namespace:
+            namespace = "/"  # "/web" names no namespace, and not the control namespace either
+    is_elsewhere = kind == APPLICATION.name and namespace
+    return WriteTarget(kind, namespace if is_elsewhere else control_namespace, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +84,12 @@ class TaskNamespaces:
         """Only an Application touches more than the control namespace."""
         if not isinstance(arguments, PutArguments | DeleteArguments):
             return {self.namespace}
-        target = write_target(subject, arguments)
+        target = write_target(subject, arguments, self.namespace)
         if target.kind != APPLICATION.name:
             return {self.namespace}
-        found = self._of_app(AppKey(self.namespace, target.name))
+        found = self._of_app(AppKey(target.namespace, target.name))
+        if target.namespace != self.namespace:
+            found.add(target.namespace)
         if isinstance(arguments, PutArguments):
             found.add(access.text(arguments.manifest, "spec", "destination", "namespace"))
         return found

@@ -28,7 +28,7 @@ class DeleteExecutor:
     connections: ConnectionWriter
 
     async def __call__(self, task: LinkTask, args: DeleteArguments, context: TaskContext) -> object:
-        target = write_target(task.subject, args)
+        target = write_target(task.subject, args, self.objects.cluster.namespace)
         if is_custom_resource(target.kind):
             return await self.objects.delete(task, args, context)
         return await self.connections.delete(target.kind, target.name)

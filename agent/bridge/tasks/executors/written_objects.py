@@ -6,6 +6,8 @@ replaced by the value that it stands for.
 Each written object is marked in the same request: from then on the policy of the cluster's owner
 governs the objects that it deploys (handlers/control_plane). An Application that already deploys
 objects beyond the policy is not changed.
+An Application of another namespace is written where ApplicationPlaces permits it for its project,
+as it is and as it shall be.
 """
 
 from __future__ import annotations
@@ -20,13 +22,14 @@ import orjson
 
 from agent.bridge.cluster_state import ClusterState
 from agent.bridge.tasks.executors import preconditions
+from agent.bridge.tasks.executors.application_places import ApplicationPlaces
+from agent.bridge.tasks.executors.written_manifest import PLURALS, VERSION, checked_manifest
 from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
-from agent.bridge.tasks.task_namespaces import elsewhere, write_target
+from agent.bridge.tasks.task_namespaces import write_target
 from agent.kube.errors import NotFoundError
 from bus.identity import AppKey, ResourceKey
-from bus.link import OBJECT_KINDS, DeleteArguments, LinkTask, PutArguments
+from bus.link import DeleteArguments, LinkTask, PutArguments
 from bus.link.kinds import APPLICATION, PROJECT
-from bus.metadata_keys import AGENT_RECORDS
 from handlers.application.application import (
     NOT_EDITED,
     RESOURCES_FINALIZER,
@@ -45,8 +48,6 @@ from handlers.report.hidden_values import RevealedValueError, check_hidden
 from handlers.report.redaction import Redaction, identity_of
 from handlers.report.restored_objects import UnknownMaskError, restored
 
-_VERSION = "argoproj.io/v1alpha1"
-_PLURALS = {kind.name: kind.resource for kind in OBJECT_KINDS if kind.resource and kind.writable}
 _READERS: Mapping[str, Callable[[bytes], Application | AppProject]] = {
     APPLICATION.name: read_application,
     PROJECT.name: read_project,
@@ -63,11 +64,15 @@ _NAMED = 5
 class ObjectWriter:
     cluster: ClusterState
     governance: Governance
+    places: ApplicationPlaces
     redaction: Callable[[], Redaction]
 
     async def put(self, task: LinkTask, args: PutArguments, task_context: TaskContext) -> object:
-        manifest = self._checked(args.manifest or {}, task)
-        self.check_objects(access.kind(manifest), access.name(manifest))
+        manifest = checked_manifest(args.manifest or {}, task, self.places)
+        namespace = access.namespace(manifest)
+        self.check_objects(access.kind(manifest), namespace, access.name(manifest))
+        if access.kind(manifest) == APPLICATION.name:
+            self.places.check(namespace, _project_of(manifest))
         live = await self._live(manifest)
         if live is None:
             return await self._create(manifest, task)
@@ -76,6 +81,8 @@ class ObjectWriter:
         if args.create:
             raise TaskFailedError("conflict", f"{task.subject} already exists")
         self.check_known(live)
+        if access.kind(live) == APPLICATION.name:
+            self.places.check(namespace, _project_of(live))
         preconditions.check(task, live, self.redaction())
         whole = orjson.dumps(self._replaced(manifest, live))
         answer = await self.cluster.client.replace(self._path(manifest), whole)
@@ -84,12 +91,12 @@ class ObjectWriter:
     async def delete(
         self, task: LinkTask, args: DeleteArguments, task_context: TaskContext
     ) -> object:
-        target = write_target(task.subject, args)
+        target = write_target(task.subject, args, self.cluster.namespace)
         if target.kind == PROJECT.name:
             self._check_unused(target.name)
-        elif problem := elsewhere(task.subject, self.cluster.namespace):
-            raise TaskFailedError("not_allowed", problem)
-        path = f"{self._collection(target.kind)}/{target.name}"
+        else:
+            self.places.check_followed(target.namespace)
+        path = f"{self._collection(target.kind, target.namespace)}/{target.name}"
         try:
             live = msgspec.json.decode(await self.cluster.client.get(path))
         except NotFoundError:
@@ -97,21 +104,23 @@ class ObjectWriter:
                 return {"deleted": True}
             raise
         self.check_known(live)
+        if target.kind == APPLICATION.name:
+            self.places.check(target.namespace, _project_of(live))
         if task_context.repeated:  # the finalizer may be set already
             preconditions.check_identity(task, live)
         else:
             preconditions.check(task, live, self.redaction())
         if target.kind == APPLICATION.name:
             if args.cascade:
-                self.check_objects(target.kind, target.name)
+                self.check_objects(target.kind, target.namespace, target.name)
             await self._cascade(path, live, cascade=args.cascade)
         await self.cluster.client.delete(path, uid=access.uid(live))
         return {"deleted": True}
 
-    def check_objects(self, kind: str, name: str) -> None:
+    def check_objects(self, kind: str, namespace: str, name: str) -> None:
         """Refuse a write of an Application or project with live objects beyond the policy."""
         denials: dict[ResourceKey, str] = {}
-        for app in self._affected(kind, name):
+        for app in self._affected(kind, namespace, name):
             with suppress(DestinationUnknownError):  # it has no objects anywhere
                 live = self.cluster.clusters.of(app.spec.destination).live
                 keys = (one.key for one in live.tracked(app.key) if not one.owners)
@@ -121,13 +130,13 @@ class ObjectWriter:
 
     def check_known(self, live: Mapping[str, Any]) -> None:
         if access.kind(live) == APPLICATION.name:
-            key = AppKey(self.cluster.namespace, access.name(live))
+            key = AppKey(access.namespace(live), access.name(live))
             preconditions.check_known(live, self.cluster.applications.get(key))
 
-    def _affected(self, kind: str, name: str) -> Sequence[Application]:
+    def _affected(self, kind: str, namespace: str, name: str) -> Sequence[Application]:
         """The Application of that name, or the Applications of the project."""
         if kind == APPLICATION.name:
-            app = self.cluster.applications.get(AppKey(self.cluster.namespace, name))
+            app = self.cluster.applications.get(AppKey(namespace, name))
             return () if app is None else (app,)
         return [app for app in self.cluster.applications.all() if app.spec.project == name]
 
@@ -140,30 +149,6 @@ class ObjectWriter:
             some = ", ".join(str(app.key) for app in members[:_NAMED])
             text = f"{len(members)} applications are of project {project}: {some}"
             raise TaskFailedError("conflict", text)
-
-    def _checked(self, manifest: dict[str, Any], task: LinkTask) -> dict[str, Any]:
-        kind, metadata = access.kind(manifest), access.mapping(manifest, "metadata")
-        if kind not in _PLURALS or access.api_version(manifest) != _VERSION:
-            text = "expected an Application or AppProject of argoproj.io/v1alpha1"
-            raise TaskFailedError("invalid", text)
-        namespace, name = self.cluster.namespace, access.name(manifest)
-        if access.namespace(manifest) not in ("", namespace) or not name:
-            text = f"expected a name, and namespace {namespace}: the one of this agent"
-            raise TaskFailedError("invalid", text)
-        if task.subject and task.subject.rpartition("/")[2] != name:
-            raise TaskFailedError("invalid", f"the task is about {task.subject}, not {name}")
-        kept = {key: metadata[key] for key in _KEPT if key in metadata}
-        if "annotations" in kept:
-            annotations = access.mapping(metadata, "annotations")
-            kept["annotations"] = {
-                name: annotations[name] for name in annotations.keys() - AGENT_RECORDS
-            }
-        return {
-            "apiVersion": _VERSION,
-            "kind": kind,
-            "metadata": {"name": name, "namespace": namespace, **kept},
-            "spec": access.mapping(manifest, "spec"),
-        }
 
     async def _live(self, manifest: Mapping[str, Any]) -> dict[str, Any] | None:
         try:
@@ -179,7 +164,7 @@ class ObjectWriter:
             raise TaskFailedError("not_found", f"{task.subject} is gone")
         body = marked(self._unmasked(manifest, {}))
         answer = await self.cluster.client.create(
-            self._collection(access.kind(manifest)), orjson.dumps(body)
+            self._collection(access.kind(manifest), access.namespace(manifest)), orjson.dumps(body)
         )
         return _version_of(msgspec.json.decode(answer))
 
@@ -221,15 +206,20 @@ class ObjectWriter:
         await self.cluster.client.merge_patch(path, patch)
 
     def _path(self, manifest: Mapping[str, Any]) -> str:
-        return f"{self._collection(access.kind(manifest))}/{access.name(manifest)}"
+        kind, namespace = access.kind(manifest), access.namespace(manifest)
+        return f"{self._collection(kind, namespace)}/{access.name(manifest)}"
 
-    def _collection(self, kind: str) -> str:
-        return f"/apis/{_VERSION}/namespaces/{self.cluster.namespace}/{_PLURALS[kind]}"
+    def _collection(self, kind: str, namespace: str) -> str:
+        return f"/apis/{VERSION}/namespaces/{namespace}/{PLURALS[kind]}"
 
 
 def is_custom_resource(kind: str) -> bool:
     """Whether objects of the kind are manifests, which this module writes."""
-    return kind in _PLURALS
+    return kind in PLURALS
+
+
+def _project_of(manifest: Mapping[str, Any]) -> str:
+    return access.text(manifest, "spec", "project") or DEFAULT_PROJECT.metadata.name
 
 
 def _undeclared(kind: str, live: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from agent.bridge.reporting.object_nodes import VisibleObjects
 from agent.bridge.tasks.executors.task_subjects import TaskSubjects
 from agent.bridge.tasks.executors.written_objects import ObjectWriter
 from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
-from agent.bridge.tasks.task_namespaces import elsewhere
 from agent.kube.client import KubeClient
 from agent.kube.cluster import KubeCluster
 from agent.kube.clusters import Session
@@ -171,11 +170,11 @@ class TaskObjects:
                 f"deploys it, of {found.app.spec.project}: change it on its own page"
             )
         else:
-            problem = elsewhere(subject, self.objects.governance.control_namespace)
+            problem = self.writer.places.problem(found.key.namespace, project)
         if problem:
             raise TaskFailedError("not_allowed", problem)
         self.writer.check_known(found.manifest)
-        self.writer.check_objects(kind, found.key.name)
+        self.writer.check_objects(kind, found.key.namespace, found.key.name)
 
     def check_deletion(self, found: TaskObject) -> None:
         """Raise TaskFailedError where the object may not be deleted.

@@ -92,7 +92,7 @@ def application(name: str, value: str) -> dict[str, Any]:
 def test_a_put_shows_no_hidden_value() -> None:
     live = application("db.password", "correcthorse")
     shown = GATE.manifest(live)["spec"]["source"]["helm"]["parameters"][0]["value"]
-    writer = ObjectWriter(cluster=NONE, governance=NONE, redaction=lambda: GATE)
+    writer = ObjectWriter(cluster=NONE, governance=NONE, places=NONE, redaction=lambda: GATE)
     assert writer._unmasked(application("db.password", shown), live) == live
     with pytest.raises(TaskFailedError, match="parameters"):
         writer._unmasked(application("greeting", shown), live)

@@ -5,13 +5,14 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from agent.bridge.tasks.task_namespaces import TaskNamespaces, elsewhere
+from agent.bridge.tasks.task_namespaces import TaskNamespaces
 from agent.store.applications import Applications
 from bus.link import LinkTask, TaskKind
 
 MANIFEST = {"kind": "Application", "spec": {"destination": {"namespace": "blog"}}}
 
 WEB = {"name": "web"}
+THEIRS = {"name": "web", "namespace": "team"}
 PROJECT = {"kind": "AppProject", "spec": MANIFEST["spec"]}
 
 
@@ -20,6 +21,9 @@ def reach() -> TaskNamespaces:
     apps = Applications(cast("Any", None))
     spec = {"destination": {"namespace": "shop"}}
     metadata = {"name": "web", "namespace": "argocd", "resourceVersion": "1"}
+    apps.put_application(msgspec.json.encode({"metadata": metadata, "spec": spec}))
+    spec = {"destination": {"namespace": "blog"}}
+    metadata = {"name": "web", "namespace": "team", "resourceVersion": "1"}
     apps.put_application(msgspec.json.encode({"metadata": metadata, "spec": spec}))
     return TaskNamespaces(apps, "argocd")
 
@@ -36,8 +40,17 @@ def reach() -> TaskNamespaces:
         (TaskKind.DELETE, "argocd/repo", {"kind": "Repository"}, ("argocd",)),
         (TaskKind.DELETE, "argocd/web", {"kind": "Application"}, ("shop",)),
         (TaskKind.DELETE, "web", {}, ("shop",)),
-        (TaskKind.DELETE, "elsewhere/web", {}, ("shop",)),
-        (TaskKind.DELETE, "a/b/web", {"kind": "Application", "cascade": False}, ("shop",)),
+        (TaskKind.DELETE, "team/web", {}, ("blog", "team")),
+        (TaskKind.DELETE, "elsewhere/web", {}, ("elsewhere",)),
+        (TaskKind.DELETE, "a/b/web", {"kind": "Application", "cascade": False}, ("a/b",)),
+        (TaskKind.DELETE, "/web", {}, ("/",)),
+        (TaskKind.DELETE, "team/web", {"kind": "AppProject"}, ("argocd",)),
+        (
+            TaskKind.PUT,
+            "team/web",
+            {"manifest": {**MANIFEST, "metadata": THEIRS}},
+            ("blog", "team"),
+        ),
         (TaskKind.DELETE, "web", {"kind": "AppProject", "manifest": MANIFEST}, ("argocd",)),
         (TaskKind.DELETE, "web", {"kind": "Repository", "manifest": MANIFEST}, ("argocd",)),
         (TaskKind.DELETE, "web", {"kind": "Application", "manifest": MANIFEST}, ("shop",)),
@@ -61,13 +74,3 @@ def test_a_task_reaches_where_its_objects_are(
 ) -> None:
     task = LinkTask(id="t", kind=kind, subject=subject, actor="a", arguments=arguments)
     assert reach(task) == touched
-
-
-@pytest.mark.parametrize(
-    ("subject", "refused"),
-    [("", False), ("web", False), ("argocd/web", False), ("team/web", True), ("/web", True)],
-)
-def test_an_object_of_another_namespace_is_not_taken_for_one_of_its_name(
-    subject: str, *, refused: bool
-) -> None:
-    assert bool(elsewhere(subject, "argocd")) is refused
