@@ -96,7 +96,7 @@ class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
         names = [cluster.server]
         if cluster.server == IN_CLUSTER_SERVER:
             names.append(IN_CLUSTER_NAME)
-        if any(fnmatchcase(name, pattern) for name in names for pattern in self.clusters):
+        if any(_names_server(pattern, name) for name in names for pattern in self.clusters):
             return ""
         return f"{CONFIG_MAP} does not name the cluster {cluster.server} in clusters"
 
@@ -204,6 +204,16 @@ def read_policy(data: Mapping[str, str] | None) -> ControlPlanePolicy:
         config_maps=_words(data.get("configMaps", "")),
         problem="; ".join(problems),
     )
+
+
+def _names_server(pattern: str, server: str) -> bool:
+    """Whether a pattern is about this server; but for a bare `*`, no wildcard crosses a slash.
+
+    Else a path that ends like a permitted host would make every host a permitted one.
+    """
+    patterns, parts = pattern.split("/"), server.split("/")
+    same = len(patterns) == len(parts) and all(map(fnmatchcase, parts, patterns))
+    return pattern == "*" or same
 
 
 def _listed(patterns: Iterable[str], names: tuple[str, ...]) -> bool:

@@ -4,6 +4,7 @@ import pytest
 
 from bus.identity import ResourceKey
 from bus.link import TaskKind
+from handlers.application.destination import DestinationCluster
 from handlers.control_plane.policy import ControlPlanePolicy, read_policy
 
 CONFIG_MAP = ResourceKey("", "ConfigMap", "shop", "a")
@@ -100,6 +101,23 @@ def test_a_bare_namespace_is_made_where_its_name_is_permitted_and_nowhere_else()
     assert not policy.creates_namespace("kube-public")
     assert not read_policy({"objectKinds": "ConfigMap"}).creates_namespace("shop-eu")
     assert not read_policy(None).creates_namespace("shop-eu")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "server", "permitted"),
+    [
+        ("https://*.example:6443", "https://prod.example:6443", True),
+        ("https://*.example:6443", "https://evil.test/x.example:6443", False),
+        ("https://ranch.example/k8s/clusters/*", "https://ranch.example/k8s/clusters/c-1", True),
+        ("https://ranch.example/k8s/clusters/*", "https://ranch.example/k8s/clusters/c/1", False),
+        ("*", "https://evil.test/x.example:6443", True),
+    ],
+)
+def test_no_path_stands_for_the_host_of_a_permitted_server(
+    pattern: str, server: str, *, permitted: bool
+) -> None:
+    cluster = DestinationCluster.at(server)
+    assert (read_policy({"clusters": pattern}).cluster_problem(cluster) == "") is permitted
 
 
 def test_what_is_shown_is_what_holds() -> None:
