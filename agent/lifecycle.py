@@ -116,7 +116,8 @@ class Agent:
         )
         while True:
             try:
-                await lead(self.parts.client, terms, self._act, self._stand_by)
+                fence = self.parts.ownership.fence
+                await lead(self.parts.client, terms, self._act, self._stand_by, fence)
             except LeadershipLostError as error:
                 log.warning("no longer acting: standing by", cause=str(error))
                 self.parts.readiness.wait_for("lease", _NO_LEASE, to_act=True)

@@ -19,6 +19,7 @@ import structlog
 
 from agent.kube.client import KubeClient
 from agent.kube.errors import ConflictError, NotFoundError
+from agent.kube.write_fence import WriteFence
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError
 
 API_VERSION = "coordination.k8s.io/v1"
@@ -104,13 +105,17 @@ async def lead(
     terms: LeaseTerms,
     act: Callable[[], Awaitable[None]],
     waiting: Callable[[str], None] = _ignore,
+    fence: WriteFence | None = None,
 ) -> None:
     """Wait until we lead, act, release. Raises LeadershipLostError when `act` had to be cancelled.
 
     `waiting` is called with the name of the other leader. A failure of `act` itself comes in an
-    ExceptionGroup, as of any task group.
+    ExceptionGroup, as of any task group. The `fence` is open while we lead, also for a process that
+    was stopped and does not know yet that it leads no longer.
     """
-    contender = _Contender(client, terms, waiting)
+    fence = fence or WriteFence()
+    fence.close()
+    contender = _Contender(client, terms, waiting, fence)
     await contender.acquire()
     try:
         async with asyncio.TaskGroup() as group:
@@ -120,14 +125,20 @@ async def lead(
     except* LeadershipLostError as lost:
         raise lost.exceptions[0] from None
     finally:
+        fence.close()
         await contender.release()
 
 
 class _Contender:
     def __init__(
-        self, client: KubeClient, terms: LeaseTerms, waiting: Callable[[str], None]
+        self,
+        client: KubeClient,
+        terms: LeaseTerms,
+        waiting: Callable[[str], None],
+        fence: WriteFence,
     ) -> None:
         self._client = client
+        self._fence = fence
         self._terms = terms
         self._waiting = waiting
         self._collection = f"/apis/{API_VERSION}/namespaces/{terms.namespace}/leases"
@@ -191,6 +202,7 @@ class _Contender:
         What we wrote last is written on without a look: a version that is not ours is refused.
         """
         is_ours, self._is_ours = self._is_ours, False
+        began = self._fence.now()
         try:
             if not is_ours:
                 await self._look()
@@ -206,6 +218,7 @@ class _Contender:
         except ApplyRefusedError as error:
             _log.warning("lease refused", lease=self._terms.name, cause=error.message)
             return False
+        self._fence.extend(began + self._terms.deadline)
         return True
 
     async def _look(self) -> None:

@@ -46,6 +46,7 @@ HOLDER = "replicas"
 _LEAST_DURATION = 15.0
 """For agents that do not divide their shards: longer than the deadline of any member."""
 _TRIES = 8
+_AGAIN = 0.1
 _log = structlog.get_logger(__name__)
 
 
@@ -137,9 +138,8 @@ class Membership:
         self._ownership.fence.close()
         try:
             async with asyncio.timeout(self._terms.deadline):
-                for _ in range(_TRIES):
-                    if await self._written(self._left):
-                        break
+                while not await self._written(self._left):  # noqa: ASYNC110  others write too
+                    await asyncio.sleep(_AGAIN * random.random())  # noqa: S311  spread
         except (ApplyRefusedError, ClusterUnreachableError, MembershipLostError, TimeoutError) as e:
             _log.warning("not left: the others take over later", cause=str(e))
         else:
@@ -161,7 +161,7 @@ class Membership:
 
     async def _written(self, change: Callable[[ShardTable], ShardTable | None]) -> bool:
         """Read, change and write the table; False after a conflict, or where nothing changes."""
-        began = self._ownership.fence.now()
+        began, handed = self._ownership.fence.now(), self.drained
         await self._look()
         before = self._table()
         after = change(before)
@@ -174,7 +174,7 @@ class Membership:
         self._ownership.table = after
         if not self._is_leaving:
             self._ownership.fence.extend(began + self._terms.deadline)
-        self._drained.clear()
+        self._drained -= handed
         self.written.set()
         return True
 

@@ -34,6 +34,8 @@ async def test_one_acts_and_the_other_waits_and_says_so(client: KubeClient, name
             async with contending(client, namespace, "other") as other:
                 await until(lambda: any("waiting" in it["event"] for it in logs))
                 assert not other.acting.is_set()
+                assert not other.fence.is_open
+                await until(lambda: one.fence.is_open)
 
     (logged,) = [it for it in logs if "waiting" in it["event"]]
     assert logged["holder"] == "one"
@@ -98,6 +100,7 @@ async def test_who_loses_the_lease_is_stopped(client: KubeClient, namespace: str
 
         await until(lambda: one.ended == "usurper leads now")
         assert not one.acting.is_set()
+        assert not one.fence.is_open
 
 
 async def test_rights_are_the_api_servers_own_word(

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 from agent.kube.client import KubeClient
 from agent.kube.leader import LeadershipLostError, LeaseTerms, lead
+from agent.kube.write_fence import WriteFence
 
 
 class Contender:
@@ -17,11 +18,12 @@ class Contender:
         self.acting = asyncio.Event()
         self.stop = asyncio.Event()
         self.ended = ""
+        self.fence = WriteFence()
         self._client, self._terms = client, terms
 
     async def run(self) -> None:
         try:
-            await lead(self._client, self._terms, self._act)
+            await lead(self._client, self._terms, self._act, fence=self.fence)
         except LeadershipLostError as error:
             self.ended = str(error)
 
