@@ -29,6 +29,7 @@ from handlers.control_plane.governance import Governance
 
 _BEFORE, _AFTER = timedelta(days=1), timedelta(days=8)
 """A week from the beginning of today, in any zone."""
+_MOST_WINDOWS = 100
 
 
 def _utc_now() -> datetime:
@@ -46,6 +47,9 @@ class SyncWindowsExecutor:
         self, task: LinkTask, args: SyncWindowsArguments, _context: TaskContext
     ) -> object:
         windows, override_problem = self._windows(task, args)
+        if (count := len(windows.windows)) > _MOST_WINDOWS:
+            text = f"the AppProject {windows.project} has {count} sync windows for this: a calendar"
+            raise TaskFailedError("failed", f"{text} shows {_MOST_WINDOWS} at most")
         now = self.now().replace(microsecond=0)
         calendar = await asyncio.to_thread(window_calendar, windows, now - _BEFORE, now + _AFTER)
         states = calendar.states if not args.project or _concern_alike(windows) else ()
