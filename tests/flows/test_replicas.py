@@ -120,12 +120,7 @@ async def test_replicas_divide_the_work_join_leave_and_are_replaced(estate: Agen
             await eventually(lambda: act_for(32, 32, replicas=(one, two)))
             estate.repository.webhook = two.webhook
             await until_live(estate, "2", await push(estate, "2"))
-            theirs = {"one": await syncs_of(one), "two": await syncs_of(two)}
-            mine = set(await own_shards(two))
-            in_two = {
-                name for name in APPS if shard_of(AppKey(estate.namespace, name).token) in mine
-            }
-            assert theirs["two"] == in_two
+            await eventually(lambda: has_synced_its_own(estate, two))
             assert set(await holders(one)) == set(await holders(two))
         await eventually(lambda: act_for(SHARDS, replicas=(one,)))
 
@@ -137,9 +132,24 @@ async def test_replicas_divide_the_work_join_leave_and_are_replaced(estate: Agen
             await until_live(estate, "3", pushed)
             await eventually(lambda: act_for(SHARDS, replicas=(one,)))
 
+    async def all_have_ended() -> bool:
+        ends = await finished_operations(estate)
+        assert {app.name for app, revision in ends if revision == pushed} == set(APPS)
+        return True
+
+    await eventually(all_have_ended)
     ends = await finished_operations(estate)
     assert len(ends) == len(set(ends)), "an operation was done twice"
-    assert {app.name for app, revision in ends if revision == pushed} == set(APPS)
+
+
+async def has_synced_its_own(agent_fixture: AgentFixture, two: AgentProcess) -> bool:
+    """Whether the second replica has synced Applications, if it has any."""
+    by_two, held = await syncs_of(two), set(await own_shards(two))
+    in_two = {
+        name for name in APPS if shard_of(AppKey(agent_fixture.namespace, name).token) in held
+    }
+    assert bool(by_two) == bool(in_two)
+    return True
 
 
 async def syncs_of(agent: AgentProcess) -> set[str]:
