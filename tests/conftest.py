@@ -14,6 +14,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+import structlog
 from rich.console import Console
 
 from playground.background import BackgroundLoop
@@ -45,6 +46,16 @@ hypothesis.settings.load_profile("tests")  # an example may be slow on a machine
 def pytest_configure(config: pytest.Config) -> None:
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
+    _log_plainly()
+
+
+def _log_plainly() -> None:
+    """Write tracebacks without the values of variables: one of a large object takes minutes."""
+    plain = structlog.dev.ConsoleRenderer(
+        colors=False, exception_formatter=structlog.dev.plain_traceback
+    )
+    *before, _ = structlog.get_config()["processors"]
+    structlog.configure(processors=[*before, plain])
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
