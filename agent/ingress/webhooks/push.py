@@ -8,7 +8,7 @@ shortened commit list. No decision rests on `paths` alone: the refresh handler c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Protocol, TypeVar
 
@@ -22,12 +22,15 @@ from handlers.application.application import Application
 _T = TypeVar("_T")
 _BRANCH = "refs/heads/"
 _TAG = "refs/tags/"
+_HEADS = ("", "HEAD")
+"""Target revisions that mean the default branch."""
 _REF = re.compile(r"refs/[^\x00-\x20\x7f]{1,1000}")
 _BRANCH_NAME = re.compile(r"[^\x00-\x20\x7f]{0,1000}")
 _COMMIT = re.compile(r"([0-9a-f]{40}|[0-9a-f]{64})?")
 _DELIVERY = re.compile(r"[\x21-\x7e]{0,200}")
 _LONGEST_URL = 2000
 _MOST_REFS = 2000
+_MOST_URLS = 20
 
 
 class MalformedPayloadError(ValueError):
@@ -134,7 +137,12 @@ def paths_of(commits: Iterable[PushedCommit]) -> tuple[str, ...]:
 
 
 def spellings(*urls: str) -> tuple[str, ...]:
-    """Return the URLs in canonical form, without repetitions and without what is no repository."""
+    """Return the URLs in canonical form, without repetitions and without what is no repository.
+
+    Raises MalformedPayloadError.
+    """
+    if len(urls) > _MOST_URLS:
+        raise MalformedPayloadError(f"a repository with more than {_MOST_URLS} URLs")
     return tuple(dict.fromkeys(form for url in urls for form in _canonical(url)))
 
 
@@ -165,12 +173,14 @@ def touched(push: Push, apps: AppsOfRepository) -> tuple[RefreshRepository, ...]
     branch counts where it is the target revision or the default branch of an application that
     follows HEAD.
     """
+    targets = _moved_targets(push)
+    has_tag = any(one.is_tag for one in push.updates)
     keys = dict.fromkeys(_delivery_keys(push))
     found = dict.fromkeys(url for key in keys for url in apps.repositories(key))
     return tuple(
         RefreshRepository(repository=repository, ref=push.ref)
         for repository in found
-        if any(_follows(app, push) for app in apps.of_repository(repository))
+        if any(has_tag or _follows(app, targets) for app in apps.of_repository(repository))
     )
 
 
@@ -180,16 +190,17 @@ def _delivery_keys(push: Push) -> Iterator[str]:
             yield RepositoryUrl.parse(url).delivery_key
 
 
-def _follows(app: Application, push: Push) -> bool:
-    return any(one.is_tag for one in push.updates) or any(
-        _means(source.target_revision, one, push.default_branch)
+def _follows(app: Application, targets: Container[str]) -> bool:
+    return any(
+        source.target_revision in targets
         for source in (app.spec.sources or (app.spec.source,))
         if source is not None
-        for one in push.updates
     )
 
 
-def _means(target: str, update: RefUpdate, default_branch: str) -> bool:
-    if target in {"", "HEAD"}:
-        return default_branch in {"", update.branch}
-    return target in {update.branch, update.ref}
+def _moved_targets(push: Push) -> Container[str]:
+    """Collect the target revisions that a push of branches may move."""
+    branches = {one.branch for one in push.updates}
+    heads = _HEADS if push.default_branch in ("", *branches) else ()
+    named = branches | {one.ref for one in push.updates}
+    return named - {*_HEADS} | {*heads}

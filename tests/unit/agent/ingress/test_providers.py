@@ -241,3 +241,10 @@ def test_the_refs_of_one_push_have_a_bound() -> None:
     resource = {**AZURE.payload["resource"], "refUpdates": [update] * 2001}
     received = AZURE.send({**AZURE.payload, "resource": resource})
     assert received.outcome is DeliveryOutcome.MALFORMED
+
+
+def test_the_urls_of_one_repository_have_a_bound() -> None:
+    links = {"clone": [{"href": f"https://git.example/{number}.git"} for number in range(21)]}
+    repository = {**BITBUCKET_SERVER.payload["repository"], "links": links}
+    received = BITBUCKET_SERVER.send({**BITBUCKET_SERVER.payload, "repository": repository})
+    assert received.outcome is DeliveryOutcome.MALFORMED

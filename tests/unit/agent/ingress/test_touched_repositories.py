@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from agent.ingress.webhooks.delivery import DeliveryMemory
-from agent.ingress.webhooks.push import Push, touched
+from agent.ingress.webhooks.push import Push, RefUpdate, touched
 from agent.store.repository_users import RepositoryUsers
 from bus.identity import AppKey, RepositoryKey
 from handlers.application.application import Application, Metadata
@@ -102,6 +103,30 @@ def test_head_is_touched_by_any_branch_where_the_default_is_not_known() -> None:
     )
 
     assert touched(unknown, IndexedUsers("HEAD", "https://git.example/shop"))
+
+
+def test_an_application_is_looked_at_once_however_many_refs_a_push_has() -> None:
+    """Whoever may send a delivery chooses how many: that must not occupy the agent."""
+
+    class CountedText(str):
+        __slots__ = ()
+        looks = 0
+
+        def __hash__(self) -> int:
+            CountedText.looks += 1
+            return super().__hash__()
+
+        def __eq__(self, other: object) -> bool:
+            CountedText.looks += 1
+            return super().__eq__(other)
+
+    index = IndexedUsers(CountedText("main"), "https://git.example/shop")
+    refs = tuple(RefUpdate(ref=f"refs/heads/other-{number}") for number in range(1000))
+    CountedText.looks = 0
+
+    assert not touched(replace(push("refs/heads/x"), further=refs), index)
+    assert CountedText.looks < 10
+    assert touched(replace(push("refs/heads/main"), further=refs), index)
 
 
 def test_deliveries_forget_the_oldest_first() -> None:
