@@ -124,8 +124,6 @@ class Transport:
     async def _call(self, request: KubeRequest) -> bytes:
         for left in reversed(range(_TRIES)):
             async with self._throttle:
-                if self.fence is not None and request.method != "GET":
-                    self.fence.check(request.path)
                 code, body, pause = await self._once(request)
             if code < 400:
                 return body
@@ -173,6 +171,7 @@ class Transport:
                     headers["Impersonate-User"] = self.impersonated
                 if request.body is not None:
                     headers["Content-Type"] = request.content_type
+                self._check_fence(request)
                 async with self._session.request(
                     request.method,
                     self.url + request.path,
@@ -187,6 +186,11 @@ class Transport:
                     yield answer
         finally:
             self._report(request, code, loop.time() - began)
+
+    def _check_fence(self, request: KubeRequest) -> None:
+        """Refuse a late write: after the login, which may have to be renewed far away."""
+        if self.fence is not None and request.method != "GET":
+            self.fence.check(request.path)
 
     async def _read(self, content: aiohttp.StreamReader) -> bytes:
         chunks: list[bytes] = []

@@ -17,7 +17,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from agent.kube.client import KubeClient, kube_client
-from agent.kube.connection_config import KubeConnection
+from agent.kube.connection_config import AuthHeaders, KubeConnection
 from agent.kube.transport import RequestSeen
 from agent.kube.watch import KindWatch, WatchTarget
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError
@@ -34,13 +34,13 @@ async def no_headers() -> dict[str, str]:
 
 @asynccontextmanager
 async def answered(
-    answer: Answer, seen: list[RequestSeen] | None = None
+    answer: Answer, seen: list[RequestSeen] | None = None, headers: AuthHeaders = no_headers
 ) -> AsyncIterator[KubeClient]:
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", answer)
     async with TestServer(app) as server:
         url = str(server.make_url("")).rstrip("/")
-        connection = KubeConnection(url=url, tls=False, headers=no_headers)
+        connection = KubeConnection(url=url, tls=False, headers=headers)
         observe = seen.append if seen is not None else None
         async with kube_client(connection, answer_within=0.5, observe=observe) as client:
             yield client

@@ -34,6 +34,25 @@ def test_a_fence_is_open_for_as_long_as_it_was_extended() -> None:
         fence.check("/api/v1/namespaces/shop/configmaps/a")
 
 
+async def test_a_login_that_takes_longer_than_the_fence_is_open_is_followed_by_no_write() -> None:
+    asked: list[str] = []
+
+    async def note(request: web.Request) -> web.Response:
+        asked.append(request.method)
+        return web.Response(text="{}")
+
+    fence = WriteFence()
+
+    async def late_login() -> dict[str, str]:
+        fence.close()
+        return {}
+
+    async with answered(note, headers=late_login) as client:
+        with pytest.raises(ClusterUnreachableError, match="has not renewed its place"):
+            await client.fenced(fence).create("/api/v1/namespaces/shop/configmaps", b"{}")
+    assert asked == []
+
+
 async def test_behind_a_closed_fence_one_can_read_and_write_nothing() -> None:
     asked: list[str] = []
 
