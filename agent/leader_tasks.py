@@ -24,6 +24,7 @@ from agent.observe.dispatch_observer import DispatchObserver
 from agent.startup_replay import publish_unpublished, recall_revisions
 from agent.watch_subscriptions import WatchSubscriptions
 from agent.wiring import build_bridge, build_handlers
+from bus.dispatch import always
 from bus.dispatcher import Dispatcher
 from bus.jetstream import Bus, DispatchOptions
 from bus.jetstream.provisioner import ProvisionError
@@ -37,17 +38,19 @@ Helper = tuple[str, Callable[[], Coroutine[Any, Any, None]]]
 """A task to run beside the handlers, by its name."""
 
 
-async def provision(bus: Bus, plan: Sequence[Route]) -> None:
+async def provision(
+    bus: Bus, plan: Sequence[Route] = (), may_act: Callable[[], bool] = always
+) -> None:
     """Provision the bus, again where it goes away meanwhile; raises ProvisionError at last."""
     for _ in range(_RETRIES):
         try:
-            await bus.provision(plan)
+            await bus.provision(plan, may_act)
         except ProvisionError as error:
             log.warning("bus not provisioned, tried again", reason=str(error))
             await asyncio.sleep(_AGAIN)
         else:
             return
-    await bus.provision(plan)
+    await bus.provision(plan, may_act)
 
 
 async def run_leader_tasks(
@@ -55,7 +58,7 @@ async def run_leader_tasks(
 ) -> None:
     """Run until `stop` is set and the lanes are drained; `acting` is set while handlers run."""
     plan = handler_routes(parts)
-    await provision(parts.bus, plan)
+    await provision(parts.bus, plan, lambda: parts.ownership.fence.is_open)
     await recall_revisions(parts.bus, parts.refs)
     await publish_unpublished(parts.bus, parts.applications, parts.settings.namespace)
     dispatcher = dispatcher_of(parts, plan)

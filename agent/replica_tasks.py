@@ -20,7 +20,7 @@ async def run_replica_tasks(
     parts: AgentDependencies, identity: str, stop: asyncio.Event, acting: asyncio.Event
 ) -> None:
     """Run until `stop` is set and the lanes are drained; raises MembershipLostError."""
-    await provision(parts.bus, ())
+    await provision(parts.bus)
     membership = _membership(parts, identity)
     await membership.join()
     parts.readiness.standby = ""

@@ -98,10 +98,15 @@ class Carrier(Protocol):
     def inbox(self, route: Route, take: Take) -> Inbox: ...
 
     async def shard_inboxes(
-        self, terms: Mapping[str, int], routes: Sequence[Route], take: Take
+        self,
+        terms: Mapping[str, int],
+        routes: Sequence[Route],
+        take: Take,
+        may_act: Callable[[], bool],
     ) -> Mapping[str, Mapping[EventKind, Inbox]]:
         """Make the inboxes of shards, by shard and kind of event: the events of all routes there.
 
         Each shard has a term, a number that no other holder of it has had. What earlier holders
-        took and did not settle is delivered here, and nothing more to them.
+        took and did not settle is delivered here, and nothing more to them: so a process that
+        may not act any more gets a CarrierError.
         """

@@ -151,7 +151,12 @@ class Dispatcher:
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
-        self._inboxes = ShardInboxes(carrier=self.carrier, routes=self.routes, take=self._take)
+        self._inboxes = ShardInboxes(
+            carrier=self.carrier,
+            routes=self.routes,
+            take=self._take,
+            may_act=self.dispatch.may_act,
+        )
 
     @property
     def is_ready(self) -> bool:

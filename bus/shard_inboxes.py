@@ -28,6 +28,8 @@ class ShardInboxes:
     carrier: Carrier
     routes: Sequence[Route]
     take: TakeFrom
+    may_act: Callable[[], bool]
+    """Whether the process may still take a shard from its former holder."""
     tasks: asyncio.TaskGroup | None = None
     """The dispatcher's, while it takes deliveries."""
     _open: dict[str, list[Inbox]] = field(default_factory=dict)
@@ -41,7 +43,9 @@ class ShardInboxes:
     async def open(self, terms: Mapping[str, int]) -> None:
         """Open shards; those that are open stay as they are. Raises CarrierError."""
         new = {shard: term for shard, term in terms.items() if shard not in self._open}
-        found = await self.carrier.shard_inboxes(new, self.routes, self._take_of_shard)
+        found = await self.carrier.shard_inboxes(
+            new, self.routes, self._take_of_shard, self.may_act
+        )
         for shard, inboxes in found.items():
             self._by_kind[shard] = inboxes
             try:

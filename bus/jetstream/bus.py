@@ -84,12 +84,17 @@ class Bus:
     def ack_wait(self) -> float:
         return self.settings.ack_wait
 
-    async def provision(self, routes: Sequence[Route] = ()) -> None:
-        """Create or upgrade streams, buckets and the consumers of `routes`; idempotent."""
+    async def provision(
+        self, routes: Sequence[Route] = (), may_act: Callable[[], bool] = always
+    ) -> None:
+        """Create or upgrade streams, buckets and the consumers of `routes`; idempotent.
+
+        Consumers of shards are in the way of these, and end only while the process may act.
+        """
         await self.provisioner.everything()
         plans = [self._consumer(route) for route in routes]
         if plans:
-            await self.shards.provision_undivided(plans)
+            await self.shards(may_act).provision_undivided(plans)
 
     async def publish(
         self,
@@ -146,15 +151,18 @@ class Bus:
         return NatsInbox(self.connection, self.provisioner, self._consumer(route), take)
 
     async def shard_inboxes(
-        self, terms: Mapping[str, int], routes: Sequence[Route], take: Take
+        self,
+        terms: Mapping[str, int],
+        routes: Sequence[Route],
+        take: Take,
+        may_act: Callable[[], bool] = always,
     ) -> Mapping[str, Mapping[EventKind, NatsInbox]]:
         """Make the inboxes of shards; raises CarrierError."""
-        return await self.shards.inboxes(terms, routes, take)
+        return await self.shards(may_act).inboxes(terms, routes, take)
 
-    @property
-    def shards(self) -> ShardConsumers:
-        """The consumers of shards."""
-        return ShardConsumers(self.connection, self.provisioner)
+    def shards(self, may_act: Callable[[], bool]) -> ShardConsumers:
+        """Return the consumers of shards, for a process as long as it may act."""
+        return ShardConsumers(self.connection, self.provisioner, may_act)
 
     def facts(
         self, *, since: datetime | None = None, follow: bool = True, app: AppKey | None = None

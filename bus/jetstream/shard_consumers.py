@@ -4,7 +4,8 @@ A consumer of a shard belongs to one holder: its name has the holder's term. Who
 deletes the consumers of all terms before, which ends the pending requests of a former holder, and
 what was delivered to it and not settled is delivered again at once instead of after `ack_wait`. A
 former holder that comes back and asks for its consumer again is refused, because two consumers of a
-work queue may not have a subject in common.
+work queue may not have a subject in common. Nor does it end the consumer of its successor when it
+goes on in the middle of taking over: who has been silent for too long deletes nothing.
 
 For the same reason there are consumers of routes or of shards, never both: who provisions the one
 kind deletes the other. Facts are no work queue: consumers of former holders harm nobody there, may
@@ -14,13 +15,13 @@ where the former holder had settled them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 import structlog
 
-from bus.carrier import Take
+from bus.carrier import CarrierError, Take
 from bus.events import EventKind
 from bus.jetstream.connection import NatsConnection
 from bus.jetstream.nats_inbox import NatsInbox
@@ -44,6 +45,8 @@ log = structlog.get_logger()
 class ShardConsumers:
     connection: NatsConnection
     provisioner: Provisioner
+    may_act: Callable[[], bool]
+    """Asked right before a consumer is deleted: it may be that of a later holder."""
 
     async def inboxes(
         self, terms: Mapping[str, int], routes: Sequence[Route], take: Take
@@ -94,7 +97,7 @@ class ShardConsumers:
         for stream in self._work_queues():
             for found in await self.provisioner.consumers(stream):
                 if found.name.startswith(SHARD_CONSUMER):
-                    await self.provisioner.drop_consumer(stream, found.name)
+                    await self._drop(stream, found.name)
                     dropped += 1
         log.info("shards are not divided any more", consumers=dropped)
         return dropped
@@ -112,8 +115,16 @@ class ShardConsumers:
             if former:
                 settled[shard] = max(settled.get(shard, 0), found.settled)
             if stream in self._work_queues() and (former or found.name in of_routes):
-                await self.provisioner.drop_consumer(stream, found.name)
+                await self._drop(stream, found.name)
         return settled
+
+    async def _drop(self, stream: str, name: str) -> None:
+        if not self.may_act():
+            raise CarrierError(
+                f"consumer {name} of stream {stream} stays: this process has not renewed its place "
+                "in the Lease in time, so the consumer may be that of whoever acts in its stead"
+            )
+        await self.provisioner.drop_consumer(stream, name)
 
     def _work_queues(self) -> tuple[str, ...]:
         return tuple(stream.name_in(self.connection.settings.scope) for stream in WORK_QUEUES)

@@ -8,11 +8,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from bus.carrier import CarrierError
 from bus.dispatcher import Dispatcher
 from bus.events import Compared, RefreshApp, RefreshRepository, SyncApp
 from bus.events.examples import example_of
 from bus.identity import SHARD_NAMES, AppKey, RepositoryKey
-from bus.jetstream import Bus
+from bus.jetstream import Bus, DispatchOptions
 from bus.jetstream.provisioner import TopologyConflictError
 from bus.route import Route
 from bus.topology import shard_consumers
@@ -41,8 +42,10 @@ async def bus(nats_url: str) -> AsyncIterator[Bus]:
 
 
 @asynccontextmanager
-async def replica(bus: Bus, shards: dict[str, int], *routes: Route) -> AsyncIterator[Dispatcher]:
-    dispatcher = bus.dispatcher(routes, None, QUICK, divided=True)
+async def replica(
+    bus: Bus, shards: dict[str, int], *routes: Route, options: DispatchOptions = QUICK
+) -> AsyncIterator[Dispatcher]:
+    dispatcher = bus.dispatcher(routes, None, options, divided=True)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(dispatcher.run())
         await dispatcher.ready()
@@ -139,6 +142,31 @@ async def test_a_former_holder_is_refused_its_consumer(bus: Bus) -> None:
     async with replica(bus, {ASK.shard: 7}, route):
         with pytest.raises(TopologyConflictError):
             await bus.provisioner.consumer(plan)
+
+
+async def test_a_former_holder_that_opens_late_takes_nothing_from_the_present_one(bus: Bus) -> None:
+    """It was stopped between the table and the bus, and another has the shard since."""
+    former, present = always_open(), always_open()
+    stopped = DispatchOptions(may_act=lambda: False)
+    async with (
+        replica(bus, {ASK.shard: 7}, route_of(present, RefreshApp)),
+        replica(bus, {}, route_of(former, RefreshApp), options=stopped) as late,
+    ):
+        with pytest.raises(CarrierError, match="has not renewed its place in the Lease"):
+            await late.open({ASK.shard: 6})
+        await bus.publish(ASK)
+        await eventually(lambda: present.left == [ASK])
+    assert not former.came
+
+
+async def test_an_undivided_agent_that_was_stopped_leaves_the_consumers_of_shards(bus: Bus) -> None:
+    handler = always_open()
+    route = route_of(handler, RefreshApp)
+    async with replica(bus, {ASK.shard: 1}, route):
+        with pytest.raises(CarrierError, match="has not renewed its place in the Lease"):
+            await bus.provision([route], lambda: False)
+        await bus.publish(ASK)
+        await eventually(lambda: handler.left == [ASK])
 
 
 async def test_facts_are_read_on_from_where_the_former_holder_ended(bus: Bus) -> None:
