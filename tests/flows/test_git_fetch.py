@@ -134,7 +134,8 @@ async def test_housekeeping_keeps_everything_readable(
 
 
 async def test_another_protocol_is_not_spoken(git: Mirrors, tmp_path: Path) -> None:
-    assert "over https" in (await refusal(git, "git@127.0.0.1:x/y.git")).message
+    error = await refusal(git, "git://127.0.0.1/x/y.git")
+    assert "over https, http and ssh only" in error.message
     for url in (f"file://{tmp_path}", "ext::sh -c touch"):
         with pytest.raises(RepositoryError) as caught:
             git.access(url)
