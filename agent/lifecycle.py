@@ -26,7 +26,7 @@ from agent.kube.watch import KindWatch
 from agent.leader_tasks import run_leader_tasks
 from agent.observe.metrics import watch_lag
 from agent.replica_tasks import run_replica_tasks
-from agent.replicas.membership import MembershipLostError
+from agent.replicas.membership_terms import MembershipLostError
 from agent.replicas.shard_table import holders
 from agent.store import feeds
 from agent.store.application_watches import ApplicationWatches

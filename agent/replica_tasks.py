@@ -11,7 +11,8 @@ import secrets
 
 from agent.dependencies import AgentDependencies
 from agent.leader_tasks import dispatcher_of, handler_routes, provision, run_dispatcher
-from agent.replicas.membership import Membership, MembershipLostError, MembershipTerms
+from agent.replicas.membership import Membership
+from agent.replicas.membership_terms import MembershipLostError, MembershipTerms
 from agent.replicas.repository_parts import with_shard
 from agent.shard_duties import ShardDuties
 

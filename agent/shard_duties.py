@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 import structlog
 
 from agent.dependencies import AgentDependencies
-from agent.replicas.membership import Membership, MembershipLostError
+from agent.replicas.membership import Membership
+from agent.replicas.membership_terms import MembershipLostError
 from agent.replicas.shard_table import surplus
 from agent.startup_replay import publish_unpublished, recall_revisions
 from bus.carrier import CarrierError

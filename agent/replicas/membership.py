@@ -17,7 +17,6 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import msgspec
@@ -25,8 +24,9 @@ import structlog
 
 from agent.kube.client import KubeClient
 from agent.kube.errors import ConflictError, NotFoundError
-from agent.kube.leader import API_VERSION, Lease, LeaseMeta, LeaseSpec
+from agent.kube.lease import API_VERSION, Lease, LeaseMeta, LeaseSpec
 from agent.replicas.beats import Beats
+from agent.replicas.membership_terms import MembershipLostError, MembershipTerms
 from agent.replicas.shard_ownership import ShardOwnership
 from agent.replicas.shard_table import (
     ShardTable,
@@ -48,30 +48,6 @@ _LEAST_DURATION = 15.0
 _TRIES = 8
 _AGAIN = 0.1
 _log = structlog.get_logger(__name__)
-
-
-class MembershipLostError(Exception):
-    """The others have given away what this replica held, or an undivided agent holds the Lease."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MembershipTerms:
-    """Times in seconds; `identity` is the member's name, unique per process."""
-
-    namespace: str
-    name: str
-    identity: str
-    duration: float = 12.0
-    """A member that was silent for so long is removed by the others."""
-
-    @property
-    def deadline(self) -> float:
-        """When a member that could not write stops writing anything."""
-        return self.duration * 0.75
-
-    @property
-    def renewal(self) -> float:
-        return self.duration / 3
 
 
 class Membership:

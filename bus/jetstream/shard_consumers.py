@@ -28,15 +28,14 @@ from bus.jetstream.nats_inbox import NatsInbox
 from bus.jetstream.provisioner import Provisioner, TopologyConflictError
 from bus.jetstream.pull import SHARD_TIMES
 from bus.route import Route
-from bus.subjects import escape
-from bus.topology import (
+from bus.shard_consumer_plans import (
     SHARD_CONSUMER,
     SHARD_INBOX_LIMIT,
-    WORK_QUEUES,
-    ConsumerPlan,
     shard_consumer_name,
     shard_consumers,
 )
+from bus.subjects import escape
+from bus.topology import WORK_QUEUES, ConsumerPlan
 
 log = structlog.get_logger()
 

@@ -70,6 +70,7 @@ from bus.link.object_arguments import (
     RunActionArguments,
     TaskArguments,
 )
+from bus.link.task_classes import TaskPriority, TaskScope
 from bus.link.tasks import (
     TASKS,
     ConfirmDeletionArguments,
@@ -86,8 +87,6 @@ from bus.link.tasks import (
     SyncWindowsArguments,
     TaskKind,
     TaskKindRow,
-    TaskPriority,
-    TaskScope,
     TerminateArguments,
     TreeArguments,
     kind_of,

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from bus.link.object_arguments import TaskArguments
-from bus.link.tasks import TaskKind, TaskPriority
+from bus.link.task_classes import TaskPriority
+from bus.link.tasks import TaskKind
 from bus.link.wire import WireValue
 
 

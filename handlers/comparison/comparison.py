@@ -12,18 +12,17 @@ from enum import StrEnum
 
 import msgspec
 
-from bus.identity import Digest, ResourceKey, digest_of
+from bus.identity import Digest, ResourceKey
 from bus.status import SyncStatus
 from handlers.application.destination import IN_CLUSTER, DestinationCluster
 from handlers.application.ignore_rules import ObjectRules
 from handlers.application.known_types import KnownTypeRules
 from handlers.application.unsupported import Unsupported
 from handlers.comparison.desired_objects import DesiredObjects
-from handlers.comparison.drift_summary import DriftSummary, compare, resolve
+from handlers.comparison.drift_summary import DriftSummary
 from handlers.comparison.ignored_fields import IgnoredFields
-from handlers.comparison.object_difference import DiffOutcome, DiffVerdict
-from handlers.comparison.resource_state import KnownStates, PairOptions, ResourceState
-from handlers.comparison.taken_fields import all_taken
+from handlers.comparison.object_difference import DiffOutcome
+from handlers.comparison.resource_state import ResourceState
 from handlers.manifest import access
 from handlers.manifest.access import Manifest
 from handlers.ports import LiveObject
@@ -166,62 +165,6 @@ class ComparisonInput(msgspec.Struct, frozen=True, kw_only=True):
     """Live objects that Git does not have and whose newest state cannot be seen, and why."""
 
 
-def compared(
-    inputs: ComparisonInput, answers: Answers, known: KnownStates | None = None
-) -> DriftSummary:
-    """Compare locally, with the answers that the server has given before.
-
-    `known` is what the comparison before found.
-    """
-    summary = compare(
-        inputs.desired,
-        inputs.lives,
-        inputs.identity,
-        options=PairOptions(inputs.takes_over, inputs.known_types),
-        ignored=inputs.ignored,
-        known=known,
-    )
-    answered = {
-        key: answers[question]
-        for key, question in questions(summary, inputs).items()
-        if question in answers
-    }
-    return resolve(summary, answered) if answered else summary
-
-
-def questions(
-    summary: DriftSummary, inputs: ComparisonInput, *, deployed: bool = True
-) -> Mapping[ResourceKey, DryRunQuestion]:
-    """Select what to ask the server, by object.
-
-    `deployed`: the last sync applied this revision. Then a difference may be the server's doing
-    (a default, a conversion) and is asked about. Before that a difference is believed without a
-    question: the next sync applies the object in any case. So is what is known to be somebody's
-    doing. An uncertain object is always asked.
-    """
-    doubtful = frozenset(summary.doubtful)
-    if not doubtful:
-        return {}
-    asked = {
-        state.key
-        for state in summary.resources
-        if state.key in doubtful and _is_asked(state, inputs, deployed=deployed)
-    }
-    desired = inputs.desired.objects
-    return {
-        key: _question(desired[key], inputs.lives[key], inputs.rules.get(key))
-        for key in asked
-        if key in desired and inputs.lives[key].body
-    }
-
-
-def _is_asked(state: ResourceState, inputs: ComparisonInput, *, deployed: bool) -> bool:
-    if not deployed or state.doubts or state.key in inputs.rules:
-        return deployed or state.verdict is DiffVerdict.UNCERTAIN
-    desired, live = inputs.desired.objects[state.key], inputs.lives[state.key]
-    return not all_taken(state.differences, desired, live)
-
-
 def joined(summary: DriftSummary, inputs: ComparisonInput) -> Comparison:
     """Pair both sides; denied objects that Git does not have are left out altogether."""
     desired = inputs.desired.objects
@@ -251,11 +194,6 @@ def joined(summary: DriftSummary, inputs: ComparisonInput) -> Comparison:
         annotated=inputs.desired.annotated,
         images=inputs.desired.images,
     )
-
-
-def _question(desired: Manifest, live: LiveObject, rules: ObjectRules | None) -> DryRunQuestion:
-    content = msgspec.json.encode(desired, order="deterministic")
-    return DryRunQuestion(digest_of(content), live.uid, live.resource_version, rules)
 
 
 def _state(resource: ResourceState, live: LiveObject | None) -> PairState:

@@ -24,15 +24,10 @@ from handlers.application.impersonation import unused_accounts
 from handlers.application.namespace_marks import left_out_marks
 from handlers.application.policy import namespace_differs, sync_options_of_app
 from handlers.comparison.application_writer import application_writer
-from handlers.comparison.comparison import (
-    Comparison,
-    ComparisonInput,
-    compared,
-    joined,
-    questions,
-)
+from handlers.comparison.comparison import Comparison, ComparisonInput, joined
 from handlers.comparison.comparison_memory import ComparisonMemory
 from handlers.comparison.desired_objects import DesiredObjects, without_excluded
+from handlers.comparison.dry_run_questions import compared, questions
 from handlers.comparison.dry_runs import DryRuns
 from handlers.comparison.ignored_fields_reader import (
     IgnoredFieldsReader,

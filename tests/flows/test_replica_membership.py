@@ -12,8 +12,9 @@ import pytest
 
 from agent.kube.client import KubeClient, kube_client
 from agent.kube.connection_config import connect
-from agent.kube.leader import Lease
-from agent.replicas.membership import HOLDER, Membership, MembershipLostError, MembershipTerms
+from agent.kube.lease import Lease
+from agent.replicas.membership import HOLDER, Membership
+from agent.replicas.membership_terms import MembershipLostError, MembershipTerms
 from agent.replicas.shard_ownership import ShardOwnership
 from agent.replicas.shard_table import ShardTable, read_table, surplus
 from bus.identity import SHARDS

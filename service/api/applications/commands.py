@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
@@ -27,11 +27,20 @@ from service.api.agent_tasks.task_requests import (
     submit_all,
 )
 from service.api.applications import applications as apps
-from service.api.applications.filters import ORDERS, ApplicationSort, ApplicationsQuery, filters_of
+from service.api.applications.command_requests import (
+    MOST_APPLICATIONS,
+    BulkFilter,
+    BulkRefreshRequest,
+    BulkRequest,
+    BulkSyncRequest,
+    RefreshRequest,
+    RollbackRequest,
+    SyncRequest,
+)
+from service.api.applications.filters import ORDERS, ApplicationSort, filters_of
 from service.api.applications.summaries import ApplicationRow, selected
 from service.http.call import ApiCall
 from service.http.endpoint import Endpoint, NoInput, RequestModel
-from service.http.fields import Id, Text
 from service.http.pages import PagedList, read_page
 from service.http.problem import invalid
 
@@ -39,69 +48,10 @@ SYNC = Permission.APPLICATION_SYNC
 OVERRIDE = Permission.APPLICATION_OVERRIDE
 OVERRIDE_WINDOW = Permission.APPLICATION_OVERRIDE_WINDOW
 DELETE = Permission.APPLICATION_DELETE
-_MOST = 500
 _WEAKENING = frozenset({"Replace=true", "Force=true", "Validate=false"})
 
 ArgumentsOf = Callable[[apps.ScopedApplication], TaskArguments]
 """What is asked of the agent about one application."""
-
-
-class ObjectRef(RequestModel, frozen=True, kw_only=True):
-    """One object of the application."""
-
-    group: Text = ""
-    kind: Annotated[str, msgspec.Meta(min_length=1, max_length=63)]
-    namespace: Annotated[str, msgspec.Meta(max_length=63)] = ""
-    name: Annotated[str, msgspec.Meta(min_length=1, max_length=253)]
-
-
-Objects = Annotated[tuple[ObjectRef, ...], msgspec.Meta(max_length=1000)]
-Options = Annotated[tuple[Text, ...], msgspec.Meta(max_length=50)]
-
-
-class SyncRequest(RequestModel, frozen=True, kw_only=True, omit_defaults=True):
-    """`revision`: instead of the target revision; `options`: as in the spec."""
-
-    revision: Annotated[str, msgspec.Meta(max_length=253)] = ""
-    prune: bool = False
-    dry_run: bool = False
-    resources: Objects = ()
-    options: Options = ()
-    override_window: bool = False
-    """Let this one sync pass a closed sync window; needs a reason."""
-    reason: Annotated[str, msgspec.Meta(max_length=500)] = ""
-    """Why a closed sync window is overridden, for the audit."""
-
-
-class RefreshRequest(RequestModel, frozen=True, kw_only=True, omit_defaults=True):
-    hard: bool = False
-    """Forget what is cached: charts, rendered manifests."""
-
-
-class RollbackRequest(RequestModel, frozen=True, kw_only=True):
-    history_id: Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-    prune: bool = False
-
-
-class BulkFilter(ApplicationsQuery, frozen=True, kw_only=True):
-    """As for the list."""
-
-
-class BulkRequest(RequestModel, frozen=True, kw_only=True):
-    """Either ids or a filter; at most 500 applications."""
-
-    ids: Annotated[tuple[Id, ...], msgspec.Meta(max_length=_MOST)] | None = None
-    filter: BulkFilter | None = None
-
-
-class BulkSyncRequest(BulkRequest, frozen=True, kw_only=True):
-    prune: bool = False
-    dry_run: bool = False
-    options: Options = ()
-
-
-class BulkRefreshRequest(BulkRequest, frozen=True, kw_only=True):
-    hard: bool = False
 
 
 async def sync(call: ApiCall, params: SyncRequest) -> TaskReceipt:
@@ -221,13 +171,13 @@ async def _all(call: ApiCall, params: BulkRequest, arguments: ArgumentsOf) -> Ta
 
 
 async def _filtered(call: ApiCall, params: BulkFilter | None) -> tuple[str, ...]:
-    params = msgspec.structs.replace(params or BulkFilter(), limit=_MOST, cursor="")
+    params = msgspec.structs.replace(params or BulkFilter(), limit=MOST_APPLICATIONS, cursor="")
     query = selected().where(visible_applications(call.caller, SYNC), *filters_of(params))
     order = ORDERS[ApplicationSort.NAME]
     paged = PagedList(name="bulk", order=order, into=ApplicationRow)
     found = await read_page(call.connection, query, params, paged)
     if found.next is not None:
-        raise invalid("filter", f"more than {_MOST} applications match", rule="size")
+        raise invalid("filter", f"more than {MOST_APPLICATIONS} applications match", rule="size")
     return tuple(row.id for row in found.rows)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from service.api.applications.commands import ObjectRef
+from service.api.applications.command_requests import ObjectRef
 from service.http.endpoint import ResponseModel
 from service.http.fields import Text
 

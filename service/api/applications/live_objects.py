@@ -27,7 +27,8 @@ from service.api.agent_tasks.task_answers import answered, ask, body_of
 from service.api.agent_tasks.task_requests import TaskReceipt, submit
 from service.api.applications import applications as apps
 from service.api.applications.agent_reads import WAIT_SECONDS, ObjectQuery
-from service.api.applications.commands import ObjectRef, task_request_for
+from service.api.applications.command_requests import ObjectRef
+from service.api.applications.commands import task_request_for
 from service.api.applications.live_object_models import (
     ActionRequest,
     DeletionRequest,

@@ -15,7 +15,7 @@ from bus.link import DiffArguments
 from service.access.permissions import Permission
 from service.api.agent_tasks.task_answers import ask, body_of
 from service.api.applications import applications as apps
-from service.api.applications.commands import RollbackRequest, SyncRequest
+from service.api.applications.command_requests import RollbackRequest, SyncRequest
 from service.http.call import ApiCall
 from service.http.endpoint import Endpoint, Handler, RequestModel, ResponseModel
 

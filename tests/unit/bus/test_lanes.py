@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bus.dispatcher import Lanes
+from bus.lanes import Lanes
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from bus.identity import SHARD_NAMES, AppKey, RepositoryKey
 from bus.jetstream import Bus, DispatchOptions
 from bus.jetstream.provisioner import TopologyConflictError
 from bus.route import Route
-from bus.topology import shard_consumers
+from bus.shard_consumer_plans import shard_consumers
 from tests.support import eventually
 from tests.unit.bus.dispatch_fixture import (
     QUICK,

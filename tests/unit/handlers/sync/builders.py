@@ -9,8 +9,9 @@ import msgspec
 
 from bus.identity import NO_DIGEST, AppKey, RepositoryKey, ResourceKey, Revision, digest_of
 from bus.status import HealthStatus
-from handlers.comparison.comparison import Comparison, ComparisonInput, compared, joined
+from handlers.comparison.comparison import Comparison, ComparisonInput, joined
 from handlers.comparison.desired_objects import desired_of
+from handlers.comparison.dry_run_questions import compared
 from handlers.comparison.object_difference import DiffOutcome, DiffVerdict
 from handlers.manifest.tracking import stamp
 from handlers.ports import LiveObject

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from bus.status import SyncStatus
-from handlers.comparison.comparison import Comparison, PairState, compared, joined, questions
+from handlers.comparison.comparison import Comparison, PairState, joined
+from handlers.comparison.dry_run_questions import compared, questions
 from handlers.sync.sync_input import sync_input
 from tests.unit.handlers.application.builders import application
 from tests.unit.handlers.sync.builders import SAME, comparison, found, key, live, manifest
