@@ -22,10 +22,11 @@ from agent.kube.answer_bytes import AnswerBytes
 from agent.kube.call_gate import CallGate
 from agent.kube.connection_config import KubeConfigError, KubeConnection
 from agent.kube.errors import read_status, refusal
+from agent.kube.request_path import check_path
 from agent.kube.throttle import Throttle
 from agent.kube.write_fence import WriteFence
 from bus.redaction import failure_text
-from handlers.ports import ApplyRefusedError, ClusterUnreachableError
+from handlers.ports import ClusterUnreachableError
 
 JSON = "application/json"
 
@@ -161,7 +162,7 @@ class Transport:
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         loop = asyncio.get_running_loop()
         began, code = loop.time(), 0
-        _check_path(request.path)
+        check_path(request.path)
         try:
             if self._session.closed:
                 raise ClusterUnreachableError(f"the connection to {self.url} was closed")
@@ -214,13 +215,6 @@ class Transport:
 def _payload(body: bytes | None) -> bytes | BytesIO | None:
     """Give a large body to be sent in pieces: as one, it would hold up everything else."""
     return BytesIO(body) if body is not None and len(body) >= _LARGE_BODY else body
-
-
-def _check_path(path: str) -> None:
-    """Refuse names that would lead to another object: a URL with them is shortened on the way."""
-    if not {".", ".."}.isdisjoint(path.split("/")):
-        text = f"{path}: '.' and '..' name no object of Kubernetes; correct the name or namespace"
-        raise ApplyRefusedError(text, code=422)
 
 
 @contextmanager

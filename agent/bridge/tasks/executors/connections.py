@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -37,6 +36,7 @@ from agent.kube.client import KubeClient
 from agent.kube.core_api import secrets_path
 from agent.kube.errors import NotFoundError
 from agent.kube.list_watch import pages
+from agent.kube.request_path import is_object_name
 from agent.store.argo_secrets import ArgoSecrets, read_secret
 from bus.identity import token_of
 from bus.link import PutArguments, SecretRef
@@ -44,9 +44,6 @@ from bus.link.kinds import CLUSTER
 from bus.metadata_keys import CREDENTIAL, CREDENTIAL_URLS
 from handlers.control_plane.governance import GOVERNED, marked
 from handlers.manifest import access
-
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LONGEST_NAME = 253
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,8 +156,7 @@ class ConnectionWriter:
         self, reference: SecretRef, identity: ConnectionIdentity
     ) -> Mapping[str, str]:
         namespace = self.namespace
-        is_name = len(reference.name) <= _LONGEST_NAME and _NAME.fullmatch(reference.name)
-        if reference.namespace not in ("", namespace) or not is_name:
+        if reference.namespace not in ("", namespace) or not is_object_name(reference.name):
             raise TaskFailedError("invalid", f"expected the name of a Secret of {namespace}")
         raw = await self.client.get(f"{self._secrets}/{reference.name}")
         secret = msgspec.json.decode(raw)

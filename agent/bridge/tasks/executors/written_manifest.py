@@ -7,6 +7,7 @@ from typing import Any
 
 from agent.bridge.tasks.executors.application_places import ApplicationPlaces
 from agent.bridge.tasks.task_context import TaskFailedError
+from agent.kube.request_path import is_object_name
 from bus.link import OBJECT_KINDS, LinkTask
 from bus.link.kinds import APPLICATION
 from bus.metadata_keys import AGENT_RECORDS
@@ -14,6 +15,7 @@ from handlers.manifest import access
 
 VERSION = "argoproj.io/v1alpha1"
 PLURALS = {kind.name: kind.resource for kind in OBJECT_KINDS if kind.resource and kind.writable}
+_SHOWN = 100
 _KEPT = ("labels", "annotations", "finalizers")
 
 
@@ -31,6 +33,7 @@ def checked_manifest(
     if not name or (kind != APPLICATION.name and namespace != control):
         text = f"expected a name, and namespace {control}: that of this agent"
         raise TaskFailedError("invalid", text)
+    check_name(name)
     places.check_followed(namespace)
     space, _, last = task.subject.rpartition("/")
     is_other = space != namespace and (written or places.follows(space))
@@ -49,3 +52,10 @@ def checked_manifest(
         "metadata": {"name": name, "namespace": namespace, **kept},
         "spec": access.mapping(manifest, "spec"),
     }
+
+
+def check_name(name: str) -> None:
+    """Raise TaskFailedError for a name that a URL may spell otherwise than the policy read it."""
+    if not is_object_name(name):
+        text = f"{name[:_SHOWN]!r} is no name: expected small letters, digits, '-' and '.'"
+        raise TaskFailedError("invalid", text)

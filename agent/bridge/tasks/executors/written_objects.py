@@ -23,7 +23,12 @@ import orjson
 from agent.bridge.cluster_state import ClusterState
 from agent.bridge.tasks.executors import preconditions
 from agent.bridge.tasks.executors.application_places import ApplicationPlaces
-from agent.bridge.tasks.executors.written_manifest import PLURALS, VERSION, checked_manifest
+from agent.bridge.tasks.executors.written_manifest import (
+    PLURALS,
+    VERSION,
+    check_name,
+    checked_manifest,
+)
 from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
 from agent.bridge.tasks.task_namespaces import write_target
 from agent.kube.errors import NotFoundError
@@ -92,6 +97,7 @@ class ObjectWriter:
         self, task: LinkTask, args: DeleteArguments, task_context: TaskContext
     ) -> object:
         target = write_target(task.subject, args, self.cluster.namespace)
+        check_name(target.name)
         if target.kind == PROJECT.name:
             self._check_unused(target.name)
         else:

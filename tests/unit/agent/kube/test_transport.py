@@ -46,7 +46,20 @@ async def answered(
             yield client
 
 
-@pytest.mark.parametrize("path", ["/api/v1/namespaces/shop/secrets/..", "/api/v1/./secrets/a"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v1/namespaces/shop/secrets/..",
+        "/api/v1/./secrets/a",
+        "/api/v1/namespaces/shop/pods/%2e%2E/secrets/a",
+        "/api/v1/namespaces/shop/pods/.\t./secrets/a",
+        "/api/v1/namespaces/shop/pods/..%2fsecrets",
+        "/api/v1/namespaces/shop/pods/%252e%252e",
+        "/api/v1/namespaces/shop/pods/web?dryRun=All",
+        "/api/v1/namespaces/shop/pods/web#web",
+        "/api/v1/namespaces/shop/pods/..\\secrets",
+    ],
+)
 async def test_a_path_that_leads_elsewhere_is_not_sent(path: str) -> None:
     asked: list[str] = []
 
@@ -55,9 +68,18 @@ async def test_a_path_that_leads_elsewhere_is_not_sent(path: str) -> None:
         return web.Response(text="{}")
 
     async with answered(note) as client:
-        with pytest.raises(ApplyRefusedError, match="name no object"):
+        with pytest.raises(ApplyRefusedError, match="names no object"):
             await client.get(path)
     assert asked == []
+
+
+async def test_the_name_of_a_role_may_have_colons() -> None:
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(text=request.path)
+
+    async with answered(answer) as client:
+        assert await client.get("/x/system%3Anode") == b"/x/system:node"
+        assert await client.get("/x/system:node") == b"/x/system:node"
 
 
 async def test_a_429_is_tried_again_when_the_server_asks_for_it() -> None:
