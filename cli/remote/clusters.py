@@ -23,7 +23,11 @@ from cli.remote.tables import Columns
 
 app = new_group()
 
-_WORDS = ConnectionWords(noun="clusters", word="cluster")
+_WORDS = ConnectionWords(
+    noun="clusters",
+    word="cluster",
+    lost="its objects stay, and an agent refuses while applications use it",
+)
 
 ClusterArgument = Annotated[
     str, typer.Argument(metavar="CLUSTER", help="NAME, AGENT/NAME, its server or an id.")
@@ -97,6 +101,7 @@ def add(options: ClusterAddOptions) -> None:
     """Make a cluster known to an agent, or give it another token."""
 
     async def work(client: ServiceClient) -> output.Exit:
+        connections.check_no_login("--server", options.server)
         agent = await find.one_agent(client, options.agent)
         body = {
             "agent": agent.id,

@@ -1,7 +1,8 @@
 """What `gitops cluster` and `gitops repo` share: connections of agents, and credentials for them.
 
 A credential is read from a file, never from the command line, and sealed to the agent's key before
-it leaves this machine: the service passes it on and cannot read it.
+it leaves this machine: the service passes it on. The service hands out the key too, so one that
+lies about the key can read what is sealed; a Secret of the cluster (`--secret`) never passes it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 from nacl.exceptions import CryptoError
@@ -28,6 +30,7 @@ from cli.remote.service_types import ConnectionSummary
 
 _LARGEST = 64 * 1024
 _STANDARD_INPUT = "-"
+_HTTP = ("http", "https")
 
 SecretOption = Annotated[
     str,
@@ -42,10 +45,11 @@ ProjectOption = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionWords:
-    """A kind of connection: its `noun` in the REST API, and its `word`."""
+    """A kind of connection: its `noun` in the REST API, its `word`, and what a removal takes."""
 
     noun: str
     word: str
+    lost: str
 
     def change(self, participle: str) -> task_client.ChangeRequest:
         return task_client.ChangeRequest(noun=self.word, participle=participle)
@@ -74,9 +78,9 @@ async def remove(
     client: ServiceClient, words: ConnectionWords, options: RemoveOptions
 ) -> output.Exit:
     found = await find.connection(client, words.noun, options.connection)
-    lost = "applications that use it can no longer be refreshed"
     name = f"{found.agent.name}/{found.name}"
-    confirm(f"{words.word} {name} will be removed with its credential; {lost}", yes=options.yes)
+    what = f"{words.word} {name} will be removed with its credential"
+    confirm(f"{what}; {words.lost}", yes=options.yes)
     task = await task_client.submit_task(client, find.path(words.noun, found.id), None, "DELETE")
     return await task_client.wait_for_task(client, [task], options, words.change("removed"))
 
@@ -98,6 +102,21 @@ async def credential(
         raise ServiceError("the agent has no key to seal a credential to: is it connected?") from e
     box = SealedBox(key).encrypt(json.dumps(sealed).encode())
     return {"sealed": base64.b64encode(box).decode()}
+
+
+def check_no_login(word: str, address: str) -> None:
+    """Raise ServiceError, which quotes nothing, for an address with a login in it."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return  # the service says what is wrong with it
+    is_login = parts.scheme.lower() in _HTTP and "@" in parts.netloc
+    if is_login or parts.password is not None:
+        text = (
+            f"{word} has a login in it, which the service would keep in clear, so nothing was sent:"
+            " leave it out, and give it by a file; your shell may remember what was typed"
+        )
+        raise ServiceError(text, _BAD)
 
 
 def secret_of(option: str, file: str) -> str:

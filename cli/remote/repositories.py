@@ -22,7 +22,11 @@ from cli.remote.tables import Columns
 
 app = new_group()
 
-_WORDS = ConnectionWords(noun="repositories", word="repository")
+_WORDS = ConnectionWords(
+    noun="repositories",
+    word="repository",
+    lost="applications that need it can no longer be refreshed",
+)
 
 RepositoryArgument = Annotated[
     str, typer.Argument(metavar="REPO", help="NAME, AGENT/NAME, its URL or an id.")
@@ -120,6 +124,7 @@ def add(options: RepositoryAddOptions) -> None:
     """Make a Git repository known to an agent, or give it another login."""
 
     async def work(client: ServiceClient) -> output.Exit:
+        connections.check_no_login("URL", options.url)
         agent = await find.one_agent(client, options.agent)
         body = {
             "agent": agent.id,

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from nacl.public import SealedBox
 
 from bus.link import StateBody, TaskKind
@@ -106,6 +107,28 @@ async def test_repositories_are_listed_added_tested_and_removed(service: Service
     opened = json.loads(SealedBox(agent.keys.sealing).decrypt(base64.b64decode(put["sealed"])))
     assert opened == {"url": URL, "username": "bot", "password": "c4nary-password"}
     assert [it.task.kind for it in agent.offered][-1] == TaskKind.DELETE
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("repo", "add", "https://c4nary@git.example/team/apps"),
+        ("repo", "add", "HTTPS://bot:c4nary@git.example/team/apps"),
+        ("repo", "add", "ssh://git:c4nary@git.example/team/apps"),
+        ("cluster", "add", "staging", "--server", "https://bot:c4nary@staging.example:6443"),
+    ],
+)
+async def test_a_login_in_an_address_is_not_sent(
+    service: ServiceFixture, arguments: tuple[str, ...]
+) -> None:
+    await service.log_in()
+    async with answering(service.running_service) as agent:
+        added = await service.run(*arguments)
+        plain = await service.run("repo", "add", "ssh://git@git.example/team/apps", "--wait")
+    assert (added.code, plain.code) == (2, 0), plain.err
+    assert "has a login in it" in added.err
+    assert "c4nary" not in added.err + added.out
+    assert len(agent.offered) == 1
 
 
 async def test_who_may_only_look_makes_nothing_known(service: ServiceFixture) -> None:
