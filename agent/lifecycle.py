@@ -135,6 +135,8 @@ class Agent:
                 self.parts.readiness.wait_for("lease", _NO_LEASE, to_act=True)
             else:
                 return
+            finally:
+                self.acting.clear()
 
     def _stand_by(self, holder: str) -> None:
         """Report readiness: only the Lease is missing, and another agent holds it."""

@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from agent.settings.process_settings import LeaseSettings, ReplicasSettings
 from bus.events import OperationFinished
 from bus.identity import SHARDS, AppKey, shard_of
 from tests.flows.agent_fixture import AgentFixture, config_map, is_synced
@@ -182,6 +183,19 @@ async def test_a_replica_that_was_stopped_before_a_write_does_not_write_when_it_
 
     ends = await finished_operations(estate)
     assert len(ends) == len(set(ends)), "an operation was done twice"
+
+
+async def test_a_replica_that_lost_its_place_does_not_act_and_can_be_stopped(
+    stopped_agent: AgentFixture,
+) -> None:
+    """Somebody who divides nothing has the Lease, and keeps it."""
+    changes = {"replicas": ReplicasSettings(divide=True, lease=LEASE), "lease": LeaseSettings()}
+    stopped_agent.settings = stopped_agent.settings.model_copy(update=changes)
+    leases = f"/apis/coordination.k8s.io/v1/namespaces/{stopped_agent.namespace}/leases"
+    held = {"spec": {"holderIdentity": "undivided", "leaseDurationSeconds": 3600}}
+    async with stopped_agent.running() as agent:
+        await stopped_agent.api.patch(f"{leases}/{stopped_agent.settings.lease.name}", held)
+        await eventually(lambda: not agent.acting.is_set())
 
 
 def is_stopped(agent: AgentProcess) -> bool:
