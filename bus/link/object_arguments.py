@@ -68,7 +68,10 @@ class EditObjectArguments(ObjectArguments, frozen=True, kw_only=True):
 
 
 class DeleteObjectArguments(ObjectArguments, frozen=True, kw_only=True):
-    """`propagation` is foreground, background or orphan; `force`: without a grace period."""
+    """`uid` is that of the object to delete, which the requester saw; a task without it is refused.
+
+    `propagation` is foreground, background or orphan; `force`: without a grace period.
+    """
 
     uid: str = ""
     propagation: str = "foreground"

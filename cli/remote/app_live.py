@@ -15,6 +15,7 @@ from cli import output
 from cli.command import new_group
 from cli.remote import command_runner, find, tables, task_client
 from cli.remote.confirmation import YesOption, confirm
+from cli.remote.errors import ServiceError
 from cli.remote.options import takes
 from cli.remote.service_client import ServiceClient
 from cli.remote.tables import Columns
@@ -156,10 +157,24 @@ def _change(options: ChangeOptions, verb: str, more: Mapping[str, Any]) -> None:
         if isinstance(options, ObjectDeletionOptions):
             text = f"{options.kind} {options.name} of {options.application} will be deleted"
             confirm(text, yes=options.yes)
+            body["uid"] = await _uid(client, path, named, options)
         task = await task_client.submit_task(client, f"{path}/{verb}", body)
         return await task_client.wait_for_task(client, [task], options)
 
     command_runner.call(options.context, work)
+
+
+async def _uid(
+    client: ServiceClient, path: str, named: Mapping[str, str], options: ObjectDeletionOptions
+) -> str:
+    """Read the UID of the object that is there now, so that no successor of it is deleted."""
+    seconds = command_runner.seconds("--timeout", options.timeout)
+    body = await ask_agent(client, f"{path}/tree", seconds)
+    for node in body["nodes"]:
+        if all(node.get(name, "") == value for name, value in named.items()) and node.get("uid"):
+            return str(node["uid"])
+    text = f"{options.application} has no live {options.kind} {options.name}: see gitops app tree"
+    raise ServiceError(text, output.Exit.NO)
 
 
 async def _object(

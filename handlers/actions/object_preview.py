@@ -25,6 +25,7 @@ from handlers.report.hidden_values import hidden_texts, unrevealed
 from handlers.report.redaction import Redaction
 
 _MOST = 500
+_OF_ORPHAN = "It belongs to no application, so nothing that this agent knows creates it again."
 _UNSEEN = frozenset({"managedFields"})
 
 
@@ -73,10 +74,14 @@ def previewed(
 
 
 def previewed_deletion(
-    keys: Iterable[str], *, spec: ApplicationSpec, pair: ComparedPair | None
+    keys: Iterable[str],
+    *,
+    spec: ApplicationSpec,
+    pair: ComparedPair | None,
+    orphaned: bool = False,
 ) -> ChangePreview:
     """Describe the deletion of an object, whose key comes first, with all that it owns."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = (_OF_ORPHAN,) if orphaned else ()
     if pair is not None and pair.desired is not None:
         policy = auto_sync(spec)
         what = (

@@ -44,6 +44,7 @@ WORKS = (
     "rebuilt",
     "older",
     "frozen",
+    "touched",
     "raced",
 )
 """The applications of the tests, one each; all are in Git before the first is made."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from playwright.async_api import Page
@@ -53,6 +54,34 @@ async def test_an_action_shows_what_it_will_do_and_then_does_it(
         return bool(found) and before not in found
 
     await eventually(created_again, 60)
+
+
+async def test_an_object_is_edited_from_the_menu_of_the_tree(
+    page: Page, scene: BrowserScene
+) -> None:
+    work = await scene.application("touched", automated=False)
+    await scene.synced(work)
+    await page.goto(f"/applications/{work.id}?as=list")
+    await page.get_by_role("button", name="Menu of ConfigMap touched").click()
+    menu = page.get_by_role("menu", name="ConfigMap touched")
+    await expect(menu.get_by_role("menuitem", name="Summary")).to_be_focused()
+    await menu.get_by_role("menuitem", name="Edit…").click()
+    drawer = page.get_by_role("dialog", name="ConfigMap touched")
+    text = drawer.get_by_label("Live object")
+    await expect(text).to_have_value(re.compile("colour: blue"))
+    await expect(drawer.get_by_role("button", name="Save")).to_be_disabled()
+    await text.fill((await text.input_value()).replace("colour: blue", "colour: red"))
+    await drawer.get_by_role("button", name="Preview").click()
+    await expect(drawer).to_contain_text("metadata.labels.colour")
+    await drawer.get_by_role("button", name="Save").click()
+    await expect(page.get_by_text("Edit of ConfigMap touched done")).to_be_visible()
+    assert await scene.colour(work) == "red"
+
+    await page.goto(f"/applications/{work.id}?as=graph")
+    await page.get_by_role("button", name="Menu of ConfigMap touched").click()
+    await page.get_by_role("menuitem", name="Delete…").click()
+    deletion = page.get_by_role("dialog", name="Delete ConfigMap touched?")
+    await expect(deletion).to_contain_text("Git has it")
 
 
 async def uid(scene: BrowserScene) -> Any:

@@ -129,3 +129,28 @@ async def _secret(scene: BrowserScene, url: str) -> dict[str, str]:
 
 def _clear(data: dict[str, str]) -> dict[str, str]:
     return {name: base64.b64decode(value).decode() for name, value in data.items()}
+
+
+async def test_the_actions_of_a_role_are_edited(page: Page, scene: BrowserScene) -> None:
+    name = f"restarter-{uuid.uuid4().hex[:4]}"
+    await page.goto("/settings/roles")
+    await page.get_by_role("button", name="Add a role").click()
+    added = page.get_by_role("dialog", name="Add a role")
+    await added.get_by_label("Name", exact=True).fill(name)
+    await added.get_by_label("gitops_application_view").check()
+    await added.get_by_label("Resource actions").fill("restart")
+    await expect(added).to_contain_text("restart is no pattern")
+    await added.get_by_label("Resource actions").fill("action/apps/Deployment/restart")
+    await added.get_by_role("button", name="Add", exact=True).click()
+    row = page.get_by_role("row").filter(has_text=name)
+    await expect(row).to_contain_text("action/apps/Deployment/restart")
+    await row.get_by_role("button", name="Edit…").click()
+    edited = page.get_by_role("dialog", name=f"Edit the role {name}")
+    await edited.get_by_label("Resource actions").fill("action/*/*/restart")
+    await edited.get_by_role("button", name="Save").click()
+    await expect(row).to_contain_text("action/*/*/restart")
+    (role,) = [it for it in (await scene.get("/roles"))["items"] if it["name"] == name]
+    assert (role["actions"], role["permissions"]) == (
+        ["action/*/*/restart"],
+        ["gitops_application_view"],
+    )

@@ -12,6 +12,7 @@ from tests.flows.agent_fixture import AgentFixture, config_map
 from tests.flows.fake_service_link import allow
 from tests.flows.linked_agent import LinkedAgent, open_linked_agent
 from tests.flows.test_exclusions import put_settings
+from tests.flows.test_projects import limit
 from tests.support import eventually
 
 WEB = """
@@ -136,7 +137,7 @@ async def test_actions_are_listed_previewed_run_and_audited(linked_agent: Linked
     assert {one["detail"]["action"] for one in audited} >= {"restart", "create-job", "paint"}
 
 
-async def test_an_object_is_edited_and_deleted_within_what_the_owner_permits(
+async def test_an_object_is_edited_within_what_the_owner_permits(
     linked_agent: LinkedAgent,
 ) -> None:
     agent, admin = linked_agent.agent, linked_agent.admin
@@ -176,22 +177,71 @@ async def test_an_object_is_edited_and_deleted_within_what_the_owner_permits(
     assert audited[0]["detail"]["fields"] == ["data.colour", "data.user"]
     assert "ann" not in str(audited[0]["detail"])
 
+
+async def test_an_object_is_deleted_by_its_uid_within_what_the_owner_permits(
+    linked_agent: LinkedAgent,
+) -> None:
+    agent, admin = linked_agent.agent, linked_agent.admin
+    app = await synced(linked_agent)
+    login = {"kind": "Secret", "name": "login", "namespace": agent.destination}
     gone = await admin.call("POST", f"{app}/objects/delete/preview", login)
     assert [it.rpartition("/")[2] for it in gone["deletes"]] == ["login"]
     assert "its next sync creates it" in gone["notes"][0]
+    with pytest.raises(AssertionError, match="expected the uid"):
+        await admin.call("POST", f"{app}/objects/delete", login)
     other = await admin.order("POST", f"{app}/objects/delete", {**login, "uid": "another"})
     assert other["code"] == "conflict"
     await allow(agent, objectKinds="*, !Secret")
     refused = await eventually(lambda: refusal(linked_agent, app, login), what="the new policy")
     assert "objectKinds" in refused["message"]
     await allow(agent)
-    deleted = await eventually(lambda: success(linked_agent, app, login), what="the deletion")
+    named = {**login, "uid": await uid_of(agent, "secrets/login")}
+    deleted = await eventually(lambda: success(linked_agent, app, named), what="the deletion")
     assert deleted["result"] == {"deleted": True}
     assert await agent.get("secrets/login") is None
     stranger = {**login, "kind": "ServiceAccount", "name": "default"}
+    stranger["uid"] = await uid_of(agent, "serviceaccounts/default")
     refused = await admin.order("POST", f"{app}/objects/delete", stranger)
     assert refused["code"] == "not_found"
     assert await agent.get("serviceaccounts/default") is not None
+
+
+async def test_an_orphaned_object_is_deleted_where_the_project_asks_for_orphans(
+    linked_agent: LinkedAgent,
+) -> None:
+    agent, admin = linked_agent.agent, linked_agent.admin
+    app = await synced(linked_agent)
+    path = f"/api/v1/namespaces/{agent.destination}/configmaps/left"
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "left"}}
+    await agent.api.apply(path, body)
+    left = {"kind": "ConfigMap", "namespace": agent.destination, "name": "left"}
+    named = {**left, "uid": await uid_of(agent, "configmaps/left")}
+    stranger = await admin.order("POST", f"{app}/objects/delete", named)
+    assert stranger["code"] == "not_found"
+
+    await limit(agent, orphanedResources={"warn": False})
+    await agent.patch_app("web", {"spec": {"project": "limited"}})
+
+    async def orphan() -> Any:
+        nodes = (await admin.call("GET", f"{app}/tree"))["nodes"]
+        return any(one["name"] == "left" and one.get("orphaned") for one in nodes)
+
+    await eventually(orphan, what="the orphan in the tree")
+    shown = await admin.call("POST", f"{app}/objects/delete/preview", left)
+    assert "belongs to no application" in shown["notes"][0]
+    edit = {**left, "patch": {"data": {"a": "1"}}}
+    await allow(agent, override="true")
+    refused = await admin.order("POST", f"{app}/objects/edit", edit)
+    assert refused["code"] == "not_found"
+    deleted = await eventually(lambda: success(linked_agent, app, named), what="the deletion")
+    assert deleted["result"] == {"deleted": True}
+    assert await agent.get("configmaps/left") is None
+
+
+async def uid_of(agent: AgentFixture, named: str) -> str:
+    found = await agent.get(named)
+    assert found is not None
+    return str(found["metadata"]["uid"])
 
 
 async def edits(linked_agent: LinkedAgent, app: str, body: dict[str, Any]) -> Any:

@@ -7,7 +7,7 @@ look at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -41,8 +41,12 @@ class ObjectNode(msgspec.Struct, frozen=True, kw_only=True):
 
 def nodes_of(app: Application, live: ObjectFamily) -> dict[ResourceKey, ObjectNode]:
     """The nodes of the application, roots first, each object once."""
+    return _below(live.tracked(app.key), live)
+
+
+def _below(roots: Iterable[LiveObject], live: ObjectFamily) -> dict[ResourceKey, ObjectNode]:
     found: dict[ResourceKey, ObjectNode] = {}
-    waiting = [ObjectNode(live=root) for root in live.tracked(app.key)]
+    waiting = [ObjectNode(live=root) for root in roots]
     for node in waiting:
         if node.live.key in found or len(found) >= _MOST:
             continue
@@ -82,6 +86,11 @@ class VisibleObjects:
         own = {one.key for one in app.status.resources}
         found = search.find(app, session, own, self.is_hidden)[:_MOST]
         return tuple(one for key in found if (one := session.live.get(key)) is not None)
+
+    def orphan_nodes(self, app: Application) -> dict[ResourceKey, ObjectNode]:
+        """The orphaned resources and what they own, without those that are hidden."""
+        found = _below(self.orphaned(app), self.session(app).live)
+        return {key: node for key, node in found.items() if not self.is_hidden(key)}
 
     def client_as(self, app: Application) -> KubeClient:
         """The client of its cluster, as the account that its project names.

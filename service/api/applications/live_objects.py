@@ -118,8 +118,12 @@ async def preview_deletion(call: ApiCall, params: DeletionRequest) -> ObjectPrev
 
 
 async def delete_object(call: ApiCall, params: DeletionRequest) -> TaskReceipt:
-    """Delete one live object of an application."""
+    """Delete one live object of an application, or an orphaned one; `uid` is required."""
     row = await apps.find(call, call.id, DELETE)
+    if not params.uid:
+        text = "expected the uid of the object, as the tree of the application shows it"
+        remedy = "Without it another object of that name could be deleted."
+        raise invalid("uid", text, rule="required", remedy=remedy)
     change = DeleteObjectArguments(
         uid=params.uid, propagation=params.propagation, force=params.force
     )

@@ -72,13 +72,24 @@ async def test_an_edit_is_a_merge_patch_of_a_file(service: ServiceFixture, tmp_p
 async def test_a_deletion_is_asked_first(service: ServiceFixture) -> None:
     await service.log_in()
     delete = ("app", "object", "delete", "shop", *WEB, "--orphan")
-    async with answering(service.running_service) as agent:
+    tree = {"body": {"nodes": [{**NAMED, "uid": "u1"}]}}
+    async with answering(service.running_service, tree=tree) as agent:
         refused = await service.run(*delete)
         ran = await service.run(*delete, "--yes", "--wait")
     assert refused.code == 2
     assert ran.code == 0, ran.err
-    (task,) = (offer.task for offer in agent.offered)
-    assert task.arguments == {**NAMED, "propagation": "orphan"}
+    read, done = (offer.task for offer in agent.offered)
+    assert read.kind is TaskKind.TREE
+    assert done.arguments == {**NAMED, "propagation": "orphan", "uid": "u1"}
+
+
+async def test_what_the_tree_has_not_is_not_deleted(service: ServiceFixture) -> None:
+    await service.log_in()
+    async with answering(service.running_service, tree={"body": {"nodes": []}}) as agent:
+        ran = await service.run("app", "object", "delete", "shop", *WEB, "--yes")
+    assert ran.code == 1
+    assert "gitops app tree" in ran.err
+    assert [offer.task.kind for offer in agent.offered] == [TaskKind.TREE]
 
 
 @pytest.mark.parametrize("written", ["replicas", "=3"])

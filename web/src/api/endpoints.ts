@@ -60,6 +60,10 @@ export const applications = {
     post<t.ObjectPreview>(`/applications/${enc(id)}/actions/preview`, ask),
   runAction: (id: string, ask: t.ActionRequest) =>
     post<{ task: t.TaskSummary }>(`/applications/${enc(id)}/actions`, ask),
+  previewEdit: (id: string, ask: t.EditRequest) =>
+    post<t.ObjectPreview>(`/applications/${enc(id)}/objects/edit/preview`, ask),
+  editObject: (id: string, ask: t.EditRequest) =>
+    post<{ task: t.TaskSummary }>(`/applications/${enc(id)}/objects/edit`, ask),
   previewObjectDeletion: (id: string, ask: t.DeletionRequest) =>
     post<t.ObjectPreview>(`/applications/${enc(id)}/objects/delete/preview`, ask),
   deleteObject: (id: string, ask: t.DeletionRequest) =>
@@ -152,6 +156,8 @@ export const access = {
   setPassword: ({ id, version }: t.PrincipalDetail, password: string) =>
     request<t.PrincipalDetail>(`/principals/${enc(id)}`, { method: "PATCH", body: { password, version } }),
   tokens: (principal: string) => list<t.Token>(`/principals/${enc(principal)}/tokens`),
+  changeRole: ({ id, version }: t.Role, permissions: string[], actions: string[]) =>
+    request<t.Role>(`/roles/${enc(id)}`, { method: "PATCH", body: { permissions, actions, version } }),
   create: (noun: AccessNoun, body: t.JsonObject) => post<unknown>(`/${noun}`, body),
   remove: (noun: AccessNoun, id: string) => remove(`/${noun}/${enc(id)}`),
   issueToken: (principal: string, body: t.JsonObject) =>

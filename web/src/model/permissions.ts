@@ -39,3 +39,18 @@ export const PERMISSIONS: readonly Permission[] = [
   "audit_view",
   "settings_edit",
 ].sort() as Permission[];
+
+const PATTERN = /^action\/[A-Za-z0-9.*-]{0,253}\/[A-Za-z0-9*]{1,63}\/[A-Za-z0-9._*-]{1,100}$/;
+
+/** The patterns of resource actions in a text, one a line. */
+export function patternsOf(text: string): string[] {
+  return [...new Set(text.split("\n").map((line) => line.trim()))].filter(Boolean);
+}
+
+/** What is wrong with the first pattern that is none; empty where all are. */
+export function patternFault(text: string): string {
+  const wrong = patternsOf(text).find((one) => !PATTERN.test(one));
+  return wrong
+    ? `${wrong} is no pattern: expected action/group/kind/name, as action/apps/Deployment/restart.`
+    : "";
+}

@@ -33,7 +33,7 @@ class LiveExecutor:
     async def __call__(self, task: LinkTask, args: LiveArguments, _context: TaskContext) -> object:
         app = self.subjects.app(task)
         key = ResourceKey(args.group, args.kind, args.namespace, args.name)
-        if key not in self.objects.nodes(app):
+        if key not in self.objects.nodes(app) and key not in self.objects.orphan_nodes(app):
             raise TaskFailedError("not_found", f"{key} is no live object of {app.key}")
         session = self.objects.session(app)
         path = object_path(_kind(session, key), key.namespace, key.name)

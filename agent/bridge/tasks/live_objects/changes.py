@@ -20,7 +20,6 @@ from bus.link import (
     EditObjectArguments,
     LinkTask,
     ObjectPreviewArguments,
-    TaskPhase,
 )
 from handlers.actions.action import ActionCall, ActionError, changes_of
 from handlers.actions.object_change import LiveObjectChange
@@ -47,13 +46,16 @@ class ObjectPreviewExecutor:
         """Answer with what the change would do; nothing is written."""
         if (bool(args.action), bool(args.patch), args.delete).count(True) != 1:
             raise TaskFailedError("invalid", "expected one of action, patch and delete")
-        found = await self.objects.find(task, args, context)
         if args.delete:
+            found = await self.objects.find_with_orphans(task, args, context)
             keys = (found.key, *found.owned)
             self.objects.check_deletion(found)
             pair = await self.objects.pair(found)
             names = [str(key) for key in keys]
-            return previewed_deletion(names, spec=found.app.spec, pair=pair)
+            return previewed_deletion(
+                names, spec=found.app.spec, pair=pair, orphaned=found.orphaned
+            )
+        found = await self.objects.find(task, args, context)
         change = await self._change(found, args)
         self.objects.check_action(found, change.created_keys)
         return previewed(
@@ -102,8 +104,14 @@ class DeleteObjectExecutor:
         if args.propagation not in _PROPAGATIONS:
             text = f"propagation is {args.propagation!r}; expected {', '.join(_PROPAGATIONS)}"
             raise TaskFailedError("invalid", text)
+        if not args.uid:
+            text = (
+                f"the deletion of {args.kind} {args.name} names no uid, so another object of that"
+                " name could be deleted: expected the uid that the tree shows"
+            )
+            raise TaskFailedError("invalid", text)
         try:
-            found = await self.objects.find(task, args, context)
+            found = await self.objects.find_with_orphans(task, args, context)
         except (TaskFailedError, NotFoundError) as error:
             if context.repeated and getattr(error, "code", "") in ("not_found", 404):
                 return {"deleted": True}
@@ -127,18 +135,8 @@ class DeleteObjectExecutor:
 
 
 def was_deleted(found: TaskObject, uid: str) -> bool:
-    """Whether a deletion that was cut off is done, and `found` is the successor of its object.
-
-    Raises TaskFailedError where the task named no UID: self-heal may have created the object again,
-    and nobody ordered to delete that one.
-    """
-    if uid:
-        return uid != found.uid
-    text = (
-        f"the agent was restarted while it deleted {found.key}, and the task names no uid: what is"
-        " there now may have been created since; look at it, then repeat"
-    )
-    raise TaskFailedError("failed", text, phase=TaskPhase.UNKNOWN)
+    """Whether a deletion that was cut off is done, and `found` is the successor of its object."""
+    return uid != found.uid
 
 
 def edited(found: TaskObject, patch: Mapping[str, Any], redaction: Redaction) -> LiveObjectChange:

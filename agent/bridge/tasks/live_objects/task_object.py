@@ -6,12 +6,12 @@ project and policy deny to a sync over the link is denied to every change of a s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import msgspec
 
-from agent.bridge.reporting.object_nodes import VisibleObjects
+from agent.bridge.reporting.object_nodes import ObjectNode, VisibleObjects
 from agent.bridge.tasks.executors.task_subjects import TaskSubjects
 from agent.bridge.tasks.executors.written_objects import ObjectWriter
 from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
@@ -55,6 +55,8 @@ class TaskObject:
     """Without managedFields."""
     owned: Sequence[ResourceKey]
     """The objects below it in the tree."""
+    orphaned: bool = False
+    """Whether no application has it: then it can be deleted, and nothing else."""
 
     @property
     def uid(self) -> str:
@@ -111,8 +113,22 @@ class TaskObjects:
     async def find(self, task: LinkTask, args: ObjectArguments, context: TaskContext) -> TaskObject:
         """Read the object; raises TaskFailedError where it is none of the application's."""
         app = self.subjects.app_of_command(task, context)
-        key = ResourceKey(args.group, args.kind, args.namespace, args.name)
+        return await self._read(app, _key(args), self.objects.nodes(app))
+
+    async def find_with_orphans(
+        self, task: LinkTask, args: ObjectArguments, context: TaskContext
+    ) -> TaskObject:
+        """Read the object likewise, or one of the orphaned resources that the tree shows."""
+        app, key = self.subjects.app_of_command(task, context), _key(args)
         nodes = self.objects.nodes(app)
+        if key in nodes:
+            return await self._read(app, key, nodes)
+        orphans = self.objects.orphan_nodes(app)
+        return replace(await self._read(app, key, orphans), orphaned=True)
+
+    async def _read(
+        self, app: Application, key: ResourceKey, nodes: Mapping[ResourceKey, ObjectNode]
+    ) -> TaskObject:
         node = nodes.get(key)
         session = self.objects.session(app)
         kind = session.live.kind(key.group, key.kind)
@@ -198,6 +214,10 @@ class TaskObjects:
         comparison = await self.comparisons.read(found.app)
         pairs = comparison.pairs if comparison is not None else ()
         return next((one for one in pairs if one.key == found.key), None)
+
+
+def _key(args: ObjectArguments) -> ResourceKey:
+    return ResourceKey(args.group, args.kind, args.namespace, args.name)
 
 
 def _metadata(manifest: Manifest) -> dict[str, object]:

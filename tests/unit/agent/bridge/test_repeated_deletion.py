@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-import pytest
-
 from agent.bridge.tasks.live_objects.changes import was_deleted
 from agent.bridge.tasks.live_objects.task_object import TaskObject
-from agent.bridge.tasks.task_context import TaskFailedError
 from bus.identity import ResourceKey
-from bus.link import TaskPhase
 
 
 def found(uid: str) -> TaskObject:
@@ -32,9 +28,3 @@ def found(uid: str) -> TaskObject:
 def test_a_repeated_deletion_leaves_the_successor_alone() -> None:
     assert was_deleted(found("second"), "first")
     assert not was_deleted(found("first"), "first")
-
-
-def test_a_repeated_deletion_without_a_uid_deletes_nothing() -> None:
-    with pytest.raises(TaskFailedError, match="names no uid") as caught:
-        was_deleted(found("second"), "")
-    assert caught.value.phase is TaskPhase.UNKNOWN
