@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import msgspec
 
 from handlers.manifest.access import Manifest, is_secret, mapping
-from handlers.ports import ApplyRefusedError
+from handlers.ports import ApplyRefusedError, ClusterUnreachableError
 
 _LONGEST_MESSAGE = 2000
 _MANAGER = re.compile(r'conflict with "([^"]+)"')
@@ -83,6 +83,18 @@ def read_status(body: bytes) -> ApiStatus:
         return msgspec.json.decode(body, type=ApiStatus)
     except (msgspec.MsgspecError, RecursionError):
         return ApiStatus(message=body[:200].decode(errors="replace").strip())
+
+
+def refuse_redirect(url: str, code: int) -> None:
+    """Raise ClusterUnreachableError for a redirect: a cluster sends the agent nowhere.
+
+    It could read what only the agent reaches, and lead elsewhere what is to be written.
+    """
+    if 300 <= code < 400:
+        raise ClusterUnreachableError(
+            f"{url} answers with a redirect (status {code}), which is not followed; expected the "
+            "address of the API server itself"
+        )
 
 
 def refusal(code: int, body: bytes) -> ApplyRefusedError:

@@ -21,7 +21,7 @@ import msgspec
 from agent.kube.answer_bytes import AnswerBytes
 from agent.kube.call_gate import CallGate
 from agent.kube.connection_config import KubeConfigError, KubeConnection
-from agent.kube.errors import read_status, refusal
+from agent.kube.errors import read_status, refusal, refuse_redirect
 from agent.kube.request_path import check_path
 from agent.kube.throttle import Throttle
 from agent.kube.write_fence import WriteFence
@@ -182,8 +182,10 @@ class Transport:
                     timeout=limits,
                     server_hostname=self._connection.server_name,
                     proxy=self._connection.proxy,
+                    allow_redirects=False,
                 ) as answer:
                     code = answer.status
+                    refuse_redirect(self.url, code)
                     yield answer
         finally:
             self._report(request, code, loop.time() - began)

@@ -46,6 +46,21 @@ async def answered(
             yield client
 
 
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+async def test_a_cluster_cannot_send_the_agent_elsewhere(code: int) -> None:
+    asked: list[str] = []
+
+    async def redirect(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        return web.Response(status=code, headers={"Location": "/latest/meta-data"})
+
+    async with answered(redirect) as client:
+        for call in (client.get("/api/v1/nodes"), client.create("/api/v1/nodes", b"{}")):
+            with pytest.raises(ClusterUnreachableError, match="which is not followed"):
+                await call
+    assert asked == ["/api/v1/nodes"] * 2
+
+
 @pytest.mark.parametrize(
     "path",
     [
