@@ -107,7 +107,7 @@ def _of_host_key(host: str, complaint: str) -> SshFailure | None:
         )
     if unknown := _UNKNOWN.search(complaint):
         return SshFailure(
-            f"no {unknown[1]} host key is known for {unknown[2]}",
+            f"no {unknown[1]} host key is known for {_named(host, unknown[2])}",
             f"Put the line of its host key into {_PLACE}, as `ssh-keyscan` prints it, "
             "after the owner of the host has confirmed it",
         )
@@ -117,3 +117,12 @@ def _of_host_key(host: str, complaint: str) -> SshFailure | None:
             f"Put the line of its host key into {_PLACE}",
         )
     return None
+
+
+def _named(host: str, shown: str) -> str:
+    """Name the host as known hosts do: with its port, but no other host.
+
+    A host writes on the same standard error, and would have people trust another one.
+    """
+    is_own = re.fullmatch(rf"\[{re.escape(host)}\]:\d{{1,5}}", shown.lower())
+    return shown if is_own else host

@@ -115,6 +115,22 @@ def test_a_key_gets_the_lines_that_ssh_reads() -> None:
     assert normalised_key(" \n") == ""
 
 
+@pytest.mark.parametrize(
+    ("shown", "named"),
+    [
+        ("git.evil", "git.evil"),
+        ("[git.evil]:2222", "[git.evil]:2222"),
+        ("github.com", "git.evil"),
+        ("[git.evil]:22,github.com", "git.evil"),
+    ],
+)
+def test_a_host_that_writes_the_words_of_ssh_names_no_other_host(shown: str, named: str) -> None:
+    words = f"No ED25519 host key is known for {shown} and you have requested strict checking."
+    found = ssh_failure("git.evil", words)
+    assert found is not None
+    assert found.cause == f"no ED25519 host key is known for {named}"
+
+
 def test_words_that_say_nothing_of_ssh_are_left_to_git() -> None:
     assert ssh_failure("git.example", "fatal: the remote end hung up unexpectedly") is None
 
