@@ -31,9 +31,9 @@ from bus.status import OperationPhase
 from handlers.application.application import Application
 from handlers.application.history import deployed_entry
 from handlers.application.unsupported import unsupported_options
-from handlers.control_plane.governance import FROM_CONTROL_PLANE
+from handlers.control_plane.governance import FROM_CONTROL_PLANE, OVERRIDE_WINDOW
 from handlers.ports import Apps, ClusterUnreachableError, StaleWriteError, StatusWrite
-from handlers.sync.operation_info import COMMAND_ID, OVERRIDE_WINDOW, info_of
+from handlers.sync.operation_info import COMMAND_ID, info_of
 from handlers.sync.operation_transitions import under_way
 
 _OF_DELETION = "Delete="

@@ -163,12 +163,14 @@ class Governance:
     def sent(self, app: Application, key: ResourceKey, manifest: Manifest) -> Manifest:
         """The manifest to apply: Applications and AppProjects keep or inherit the mark.
 
-        Their status is the agent's own record: what Git has of it is left out.
+        Their status is the agent's own record: what Git has of it is left out, and so is the
+        override of a sync window, which a person gives once.
         """
         if not is_ours(key):
             return manifest
         if "status" in manifest:
             manifest = {name: value for name, value in manifest.items() if name != "status"}
+        manifest = _without_override(manifest)
         return marked(manifest) if self.governs(app) or self._has_mark(key) else manifest
 
     def _has_mark(self, key: ResourceKey) -> bool:
@@ -192,6 +194,16 @@ def named(denials: Mapping[ResourceKey, str], most: int = 5) -> str:
     return "; ".join((*first, f"and {more} more") if more else first)
 
 
+def _without_override(manifest: Manifest) -> Manifest:
+    """Leave out what would let an operation that a commit asks for pass a closed sync window."""
+    operation = mapping(manifest, "operation")
+    info = operation.get("info")
+    if not isinstance(info, list):
+        return manifest
+    kept = [one for one in info if mapping(one).get("name") != OVERRIDE_WINDOW]
+    return {**manifest, "operation": {**operation, "info": kept}} if kept != info else manifest
+
+
 def _message(key: ResourceKey, why: str) -> str:
     place = f"{key.namespace}/{key.name}" if key.namespace else key.name
     return f"{key.kind} {place} {NOT_PERMITTED}: {why}"
@@ -201,6 +213,8 @@ GOVERNED = "plumbline.dev/governed-by"
 """The annotation; its value names the ConfigMap with the policy."""
 FROM_CONTROL_PLANE = "fromControlPlane"
 """The name in `operation.info` of an operation that came over the link."""
+OVERRIDE_WINDOW = "overrideWindow"
+"""The name in `operation.info` of why an operation passes a closed sync window."""
 ARGO_GROUP = "argoproj.io"
 OBJECTS_OF_THE_AGENT = frozenset(kind.name for kind in OBJECT_KINDS if kind.resource)
 """The kinds that tell the agent what to do; Git brings them where the owner allows it."""

@@ -9,8 +9,6 @@ COMMAND_ID = "commandId"
 """The name in `operation.info` under which a command leaves its id."""
 OPERATION_ID = "operationId"
 """The name under which every operation keeps its own."""
-OVERRIDE_WINDOW = "overrideWindow"
-"""Why an operation passes a closed sync window: the reason that a person gave."""
 END_REASON = "endReason"
 """Why an operation is not tried again: a `Reason`."""
 

@@ -24,11 +24,12 @@ from handlers.application.history import kind_of
 from handlers.application.spec import Operation, SyncOperation
 from handlers.application.status import ApplicationStatus, OperationState, ResourceResult
 from handlers.comparison.comparison import Comparison
+from handlers.control_plane.governance import OVERRIDE_WINDOW
 from handlers.manifest.options import SyncOptions
 from handlers.ports import DestinationSession, StatusWrite
 from handlers.sync.move import Act
 from handlers.sync.operation import sync_result
-from handlers.sync.operation_info import OVERRIDE_WINDOW, info_of, operation_id
+from handlers.sync.operation_info import info_of, operation_id
 from handlers.sync.operation_results import count, outcomes
 from handlers.sync.sync_work import options_of
 from handlers.sync.window_override import LONGEST_REASON

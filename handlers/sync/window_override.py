@@ -10,7 +10,8 @@ from typing import Protocol
 
 from handlers.application.application import Application
 from handlers.application.spec import Operation
-from handlers.sync.operation_info import OVERRIDE_WINDOW, info_of
+from handlers.control_plane.governance import OVERRIDE_WINDOW
+from handlers.sync.operation_info import info_of
 
 LONGEST_REASON = 500
 

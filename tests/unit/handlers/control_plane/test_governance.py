@@ -192,3 +192,11 @@ def test_an_operation_over_the_link_makes_no_namespace_in_a_cluster_that_is_not_
     assert governance(EVERYTHING, apps=(app,)).may_create_namespace(app, "shop")
     elsewhere = governance(EVERYTHING, apps=(app,), clusters=another())
     assert not elsewhere.may_create_namespace(app, "shop")
+
+
+def test_a_commit_gives_no_override_of_a_sync_window() -> None:
+    info = [{"name": "overrideWindow", "value": "mine"}, {"name": "why", "value": "first"}]
+    body = {"spec": {}, "operation": {"sync": {"prune": True}, "info": info}}
+    sent = governance({}, apps=()).sent(child(), CHILD, body)
+    assert sent["operation"] == {"sync": {"prune": True}, "info": info[1:]}
+    assert governance({}, apps=()).sent(child(), CHILD, sent) is sent

@@ -8,8 +8,8 @@ import pytest
 
 from handlers.application.application import Application
 from handlers.application.spec import InitiatedBy, Operation
+from handlers.control_plane.governance import OVERRIDE_WINDOW
 from handlers.control_plane.policy import read_policy
-from handlers.sync.operation_info import OVERRIDE_WINDOW
 from handlers.sync.window_override import closed_window
 from tests.unit.handlers.application.builders import application
 
