@@ -15,11 +15,13 @@ import msgspec
 from agent.kube.client import KubeClient
 from agent.subscribers import Subscribers
 from bus.identity import AppKey
-from bus.metadata_keys import PENDING_FACTS
+from bus.metadata_keys import COMMANDS, PENDING_FACTS
 from handlers.application.application import Application, Metadata
 from handlers.application.patch import merge_patch
+from handlers.command import with_command
 from handlers.fact_journal import journal_annotation
 from handlers.ports import StatusWrite
+from handlers.sync.operation_info import COMMAND_ID
 
 _MANAGER = "plumbline-agent"
 """Another one than that of applied objects: a child of an app of apps is both."""
@@ -48,6 +50,16 @@ def status_patch(app: Application, change: StatusWrite, now: datetime) -> dict[s
         metadata.setdefault("annotations", {})[PENDING_FACTS.name] = entry
     if metadata:
         patch["metadata"] = metadata
+    return patch
+
+
+def operation_patch(app: Application, operation: Mapping[str, Any]) -> dict[str, Any]:
+    """Make the patch that sets `.operation`, and notes the command that it came by."""
+    patch: dict[str, Any] = {"operation": operation}
+    info = operation.get("info", ())
+    command = next((it["value"] for it in info if it.get("name") == COMMAND_ID), "")
+    if command:
+        patch["metadata"] = {"annotations": {COMMANDS.name: with_command(app, command)}}
     return patch
 
 

@@ -8,34 +8,28 @@ it. An older watch event never overwrites a newer answer.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
-import msgspec
-
 from agent.clock import SystemClock
+from agent.store.application_index import ApplicationIndex, everything
 from agent.store.application_writes import (
     UnconfirmedWrites,
     journal_entry_in,
+    operation_patch,
     status_patch,
-    version_of,
     with_own_changes,
 )
 from agent.store.object_reader import ArgoResourceReader
 from agent.store.projects import Projects
-from agent.store.repository_users import RepositoryUsers
-from agent.store.source_followers import FollowerIndex
 from agent.subscribers import Subscribers
 from bus.identity import AppKey, RepositoryKey
 from bus.link.kinds import APPLICATION, PROJECT
-from bus.metadata_keys import COMMANDS
 from handlers.application.application import (
     Application,
     AppProject,
 )
-from handlers.command import with_command
 from handlers.ports import (
     ApplyRefusedError,
     Clock,
@@ -44,14 +38,8 @@ from handlers.ports import (
     StaleWriteError,
     StatusWrite,
 )
-from handlers.sync.operation_info import COMMAND_ID
 
-_REMEMBERED = 10_000
 _CLOCK = SystemClock()
-
-
-def _everything(_key: AppKey) -> bool:
-    return True
 
 
 class Patching(Protocol):
@@ -82,42 +70,37 @@ class Applications:
         self._patching = patching
         self._guards_operations = guards_operations
         self._clock = clock
-        self._apps: dict[AppKey, Application] = {}
-        self._users = RepositoryUsers()
-        self._followers = FollowerIndex()
+        self._index = ApplicationIndex()
         self._projects = projects or Projects()
         self._reader = ArgoResourceReader()
-        self._owns: Callable[[AppKey], bool] = _everything
-        self._deleted: OrderedDict[str, None] = OrderedDict()
-        """UIDs of deleted objects: the answer to our last write may come after the deletion."""
 
     # --- the port ---
 
     def get(self, key: AppKey) -> Application | None:
-        return self._apps.get(key)
+        return self._index.get(key)
 
     def all(self) -> Sequence[Application]:
-        return tuple(self._apps.values())
+        return self._index.all()
 
     def of_repository(self, repository: RepositoryKey) -> Sequence[Application]:
-        return tuple(self._apps[key] for key in self._users.of(repository))
+        return self._index.of_repository(repository)
 
     def followed_repositories(self) -> Sequence[RepositoryKey]:
-        return self._followers.repositories()
+        return self._index.followers.repositories()
 
     def followers(self, repository: RepositoryKey) -> Sequence[SourceFollowers]:
-        return self._followers.of(repository)
+        return self._index.followers.of(repository)
 
     @property
     def naming_commit(self) -> AbstractSet[AppKey]:
-        return self._followers.naming_commit
+        return self._index.followers.naming_commit
 
     @property
     def in_error(self) -> AbstractSet[AppKey]:
-        return self._followers.in_error
+        return self._index.followers.in_error
 
     def repositories(self, delivery_key: str) -> Sequence[RepositoryKey]:
-        return self._users.repositories(delivery_key)
+        return self._index.users.repositories(delivery_key)
 
     def project(self, name: str) -> AppProject | None:
         return self._projects.get(name)
@@ -139,7 +122,7 @@ class Applications:
         try:
             guarded = change.guarded or replaces_list or is_stale
             if not guarded and self._guards_operations and _is_of_operation(patch):
-                app, guarded = self._apps.get(app.key, app), True
+                app, guarded = self._index.get(app.key) or app, True
             written = await self._send(app, patch, guarded=guarded)
         except StaleWriteError as error:
             if change.guarded or replaces_list:
@@ -148,21 +131,16 @@ class Applications:
             raise ClusterUnreachableError(text) from error
         except (ClusterUnreachableError, asyncio.CancelledError):
             # The server may have stored the write: the watch will show whether it did.
-            self.unconfirmed.add(app.key, journal_entry_in(patch), self._apps.get(app.key))
+            self.unconfirmed.add(app.key, journal_entry_in(patch), self._index.get(app.key))
             raise
         self.unconfirmed.settle(app.key)
         return written
 
     async def set_operation(self, app: Application, operation: Mapping[str, Any]) -> Application:
-        current = self._apps.get(app.key, app)
+        current = self._index.get(app.key) or app
         if current.operation is not None:
             raise StaleWriteError(f"{app.key} already has an operation")
-        patch: dict[str, Any] = {"operation": operation}
-        command = next((it["value"] for it in operation.get("info", ()) if _is_command(it)), "")
-        if command:
-            annotations = {COMMANDS.name: with_command(current, command)}
-            patch["metadata"] = {"annotations": annotations}
-        return await self._send(current, patch, guarded=True)
+        return await self._send(current, operation_patch(current, operation), guarded=True)
 
     async def _send(self, app: Application, patch: dict[str, Any], *, guarded: bool) -> Application:
         if guarded:
@@ -183,18 +161,19 @@ class Applications:
 
         The watch shows their change too, but too late: what is indexed is as new by then.
         """
-        before = self._apps.get(written.key)
-        kept = self._keep(written)
-        if kept is not None and before is not None:
-            self.changes.notify(with_own_changes(before, kept, patch), kept)
-        return kept
+        before = self._index.get(written.key)
+        if not self._keep(written):
+            return None
+        if before is not None:
+            self.changes.notify(with_own_changes(before, written, patch), written)
+        return written
 
     # --- events of the watch ---
 
     def put_application(self, raw: bytes) -> None:
         """Take one Application as the API server sent it; a malformed one keeps its reason."""
         app = self._reader.application(raw)
-        before = self._apps.get(app.key)
+        before = self._index.get(app.key)
         if self._keep(app):
             self.changes.notify(before, app)
             self.unconfirmed.confirm(app)
@@ -202,50 +181,36 @@ class Applications:
     def remove_application(self, key: AppKey) -> None:
         self._reader.forget(key)
         self.unconfirmed.settle(key)
-        before = self._apps.pop(key, None)
+        before = self._index.pop(key, is_deleted=True)
         if before is not None:
-            self._note_deleted(before.metadata.uid)
-            self._users.change(before, None)
-            self._follow(before, None)
             self.changes.notify(before, None)
             self.indexed.notify(APPLICATION.name, str(key))
 
     def keep_only(
-        self, keys: Iterable[AppKey], listed: Callable[[AppKey], bool] = _everything
+        self, keys: Iterable[AppKey], listed: Callable[[AppKey], bool] = everything
     ) -> None:
         """Remove, after a complete list of what is `listed`, the Applications not named in it."""
-        for key in set(filter(listed, self._apps)) - set(keys):
+        for key in set(filter(listed, self._keys())) - set(keys):
             self.remove_application(key)
 
     def release(self, is_released: Callable[[AppKey], bool]) -> None:
         """Let go of Applications that are followed no longer: they are there, and not deleted."""
-        for key in list(filter(is_released, self._apps)):
+        for key in tuple(filter(is_released, self._keys())):
             self._reader.forget(key)
             self.unconfirmed.settle(key)
-            before = self._apps.pop(key)
-            self._users.change(before, None)
-            self._follow(before, None)
+            self._index.pop(key, is_deleted=False)
             self.indexed.notify(APPLICATION.name, str(key))
 
     def follow_only(self, owns: Callable[[AppKey], bool]) -> None:
         """Follow sources for these Applications alone; call it whenever they are others."""
-        for app in self._apps.values():
-            self._follow(app, None)
-        self._owns = owns
-        for app in self._apps.values():
-            self._follow(None, app)
-
-    def _follow(self, before: Application | None, after: Application | None) -> None:
-        here = after or before
-        if here is not None and self._owns(here.key):
-            self._followers.change(before, after)
+        self._index.follow_only(owns)
 
     def forget_versions(self) -> None:
         """Accept any version next: the cluster was restored, and deleted objects may be back."""
-        for key, app in self._apps.items():
-            metadata = msgspec.structs.replace(app.metadata, resource_version="")
-            self._apps[key] = msgspec.structs.replace(app, metadata=metadata)
-        self._deleted.clear()
+        self._index.forget_versions()
+
+    def _keys(self) -> Iterator[AppKey]:
+        return (app.key for app in self._index.all())
 
     def put_project(self, raw: bytes) -> None:
         project = self._reader.project(raw)
@@ -271,37 +236,13 @@ class Applications:
     def problem(self, key: AppKey) -> str:
         return self._reader.problem(key)
 
-    def _keep(self, app: Application) -> Application | None:
-        """Index `app`; None where it is deleted, or not newer than the indexed one."""
-        # Two sources race: answers to our writes and watch events. The newer version wins; a late
-        # answer about a deleted object must not bring it back.
-        if app.metadata.uid in self._deleted:
-            return None
-        before = self._apps.get(app.key)
-        if before is not None and not _newer(app, before):
-            return None
-        self._apps[app.key] = app
-        self._users.change(before, app)
-        self._follow(before, app)
-        self.indexed.notify(APPLICATION.name, str(app.key))
-        return app
-
-    def _note_deleted(self, uid: str) -> None:
-        self._deleted[uid] = None
-        while len(self._deleted) > _REMEMBERED:
-            self._deleted.popitem(last=False)
+    def _keep(self, app: Application) -> bool:
+        """Index `app`, and report it; False where what is known is newer."""
+        kept = self._index.put(app)
+        if kept:
+            self.indexed.notify(APPLICATION.name, str(app.key))
+        return kept
 
 
 def _is_of_operation(patch: Mapping[str, Any]) -> bool:
     return "operationState" in patch.get("status", {})
-
-
-def _is_command(info: Mapping[str, str]) -> bool:
-    return info.get("name") == COMMAND_ID
-
-
-def _newer(app: Application, before: Application) -> bool:
-    """Compare versions of one object, which are numbers; a recreated object is always newer."""
-    if app.metadata.uid != before.metadata.uid:
-        return True
-    return version_of(app) > version_of(before)
