@@ -3,6 +3,7 @@
 import asyncio
 import random
 import socket
+from collections import deque
 
 import aiohttp
 
@@ -13,12 +14,16 @@ from agent.child_process import Fact
 _FREE_PORTS = range(10_000, 32_000)
 
 
+_given: deque[int] = deque(maxlen=1000)
+"""Ports whose server may not listen yet."""
+
+
 class NoFreePortError(RuntimeError):
     """No loopback port is free."""
 
 
 def free_port() -> int:
-    """Find a loopback port on which no process listens now."""
+    """Find a loopback port on which no process listens now, another one at each of many calls."""
     chance = random.SystemRandom()  # two processes that seeded `random` alike would meet
     for port in chance.sample(_FREE_PORTS, 200):
         with socket.socket() as probe:
@@ -27,6 +32,8 @@ def free_port() -> int:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
+        if port not in _given:
+            _given.append(port)
             return port
     raise NoFreePortError("no free loopback port found in 200 tries")
 

@@ -18,7 +18,7 @@ import structlog
 from nats.js import JetStreamContext
 
 from bus.carrier import CarrierError
-from bus.jetstream.nats_client import NatsClient
+from bus.jetstream.nats_client import NatsClient, ended_within
 from bus.logins import BusLogin, inbox_prefix
 from bus.signature import CommandKey
 from bus.spans.span import Sampler
@@ -132,8 +132,7 @@ class NatsConnection:
     async def open(self) -> None:
         settings = self.settings
         try:
-            async with asyncio.timeout(settings.connect_seconds):
-                await self._connect()
+            await ended_within(self._connect(), settings.connect_seconds)
         except (TimeoutError, OSError, nats.errors.Error) as error:
             cause = self.client.last_error or error
             raise CarrierUnreachableError(

@@ -4,7 +4,8 @@ Its calls never swallow a cancellation. `asyncio.wait_for` of Python 3.11, on wh
 returns the result where a cancellation and the result come in the same turn of the loop: one in
 twelve cancelled requests continued as if it had not been cancelled, and a loop around such a call
 then ran for ever. The task still counts the cancellation, so it is raised here. Python 3.12 needs
-no such repair.
+no such repair. A call that loops inside nats-py, as the first connection does, is cancelled until
+it ends (`ended_within`).
 
 Its login is never sent in clear text where TLS is configured. nats-py leaves TLS out if the
 server's greeting does not ask for it, and whoever stands in between can write that greeting.
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine
 from typing import Any, TypeVar
 from urllib.parse import ParseResult
 
@@ -28,6 +29,8 @@ from nats.aio.msg import Msg
 from nats.aio.transport import TcpTransport
 
 T = TypeVar("T")
+_AGAIN = 0.1
+"""Seconds until a call that goes on is cancelled once more."""
 
 
 async def cancel_safe(call: Awaitable[T]) -> T:
@@ -38,6 +41,25 @@ async def cancel_safe(call: Awaitable[T]) -> T:
     if task and task.cancelling() > before:
         raise asyncio.CancelledError
     return result
+
+
+async def ended_within(call: Coroutine[Any, Any, T], seconds: float) -> T:
+    """Return the result of the call; TimeoutError after `seconds`, when it has ended.
+
+    The call may swallow a cancellation, as nats-py does between two tries to connect, so it is
+    cancelled until it ends.
+    """
+    task = asyncio.create_task(call)  # noqa: TID251  it has ended when this function has
+    try:
+        if not (await asyncio.wait({task}, timeout=seconds))[0]:
+            raise TimeoutError
+        return task.result()
+    finally:
+        while not task.done():
+            task.cancel()
+            await asyncio.wait({task}, timeout=_AGAIN)
+        if not task.cancelled():
+            task.exception()
 
 
 class NoTlsError(nats.errors.Error):

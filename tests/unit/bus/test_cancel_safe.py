@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from random import Random
 
 import pytest
 from nats.aio.msg import Msg
 
-from bus.jetstream.nats_client import NatsClient, cancel_safe
+from bus.jetstream.nats_client import NatsClient, cancel_safe, ended_within
 
 _CALLS = 500
 _LONGEST_SECONDS = 0.0015
@@ -59,3 +60,33 @@ async def test_a_call_that_nobody_cancels_gives_its_result() -> None:
         return "here"
 
     assert await cancel_safe(ask()) == "here"
+
+
+async def swallowing(times: int) -> None:
+    """As nats-py's tries to connect: a cancellation may be lost between two of them."""
+    for _ in range(times):
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+    await asyncio.Event().wait()
+
+
+async def test_a_call_that_swallows_its_cancellation_ends_all_the_same() -> None:
+    with pytest.raises(TimeoutError):
+        await ended_within(swallowing(3), 0.01)
+
+
+async def test_a_call_that_swallows_the_cancellation_of_its_caller_ends_with_it() -> None:
+    caller = asyncio.create_task(ended_within(swallowing(3), 300))
+    await asyncio.sleep(0)
+    caller.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+
+
+async def test_what_a_call_in_time_says_is_passed_on() -> None:
+    async def refused() -> None:
+        raise LookupError("no server")
+
+    assert await ended_within(asyncio.sleep(0, "here"), 300) == "here"
+    with pytest.raises(LookupError):
+        await ended_within(refused(), 300)
