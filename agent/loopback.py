@@ -14,7 +14,7 @@ from agent.child_process import Fact
 _FREE_PORTS = range(10_000, 32_000)
 
 
-_given: deque[int] = deque(maxlen=1000)
+_recent: deque[int] = deque(maxlen=1000)
 """Ports whose server may not listen yet."""
 
 
@@ -32,8 +32,8 @@ def free_port() -> int:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
-        if port not in _given:
-            _given.append(port)
+        if port not in _recent:
+            _recent.append(port)
             return port
     raise NoFreePortError("no free loopback port found in 200 tries")
 
