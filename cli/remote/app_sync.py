@@ -19,10 +19,12 @@ from cli.remote.options import takes
 from cli.remote.service_client import ServiceClient
 from cli.remote.tables import Columns
 from cli.remote.task_client import ask_agent
+from handlers.sync.resource_selection import EXCLUDED
 
 app = new_group()
 
 _RESOURCE_PARTS = 4
+_COLONS = 2
 
 RevisionOption = Annotated[
     str, typer.Option("--revision", help="Instead of the target revision; of one application.")
@@ -31,8 +33,9 @@ ResourceOption = Annotated[
     list[str] | None,
     typer.Option(
         "--resource",
-        metavar="GROUP/KIND/NAMESPACE/NAME",
-        help="Only this object, of one application; may be repeated.",
+        metavar="[!]GROUP:KIND:[NAMESPACE/]NAME",
+        help="Only this object, or with ! every other one, of one application; `*` stands for any"
+        " group, kind, namespace or name; may be repeated.",
     ),
 ]
 SyncOptionOption = Annotated[
@@ -133,16 +136,26 @@ def _option(text: str) -> str:
 
 
 def _resource(text: str) -> dict[str, str]:
-    """Parse a reference; core kinds have no group, and cluster-wide ones no namespace."""
-    parts: Sequence[str] = text.split("/")
+    """Parse a reference as Argo CD writes it, or with slashes; core kinds have no group.
+
+    An exclamation mark goes before the kind, as the API has it.
+    """
+    exclusion = EXCLUDED if text.startswith(EXCLUDED) else ""
+    parts: Sequence[str] = text.removeprefix(EXCLUDED).split("/")
+    if len(parts) < _RESOURCE_PARTS and text.count(":") >= _COLONS:
+        group, kind, place = text.removeprefix(EXCLUDED).split(":", _COLONS)
+        namespace, _, name = place.rpartition("/")
+        parts = (group, kind, namespace, name)
     if len(parts) != _RESOURCE_PARTS or not parts[1] or not parts[3]:
         expected = (
-            "GROUP/KIND/NAMESPACE/NAME, e.g. apps/Deployment/shop/web or /ConfigMap/shop/site"
+            "GROUP:KIND:NAME or GROUP/KIND/NAMESPACE/NAME, e.g. apps:Deployment:web,"
+            " apps/Deployment/shop/web, :ConfigMap:shop/site or '!*:Job:*'"
         )
         raise ServiceError(
             f"--resource: expected {expected}, found {text!r}", output.Exit.BAD_INPUT
         )
-    return dict(zip(("group", "kind", "namespace", "name"), parts, strict=True))
+    group, kind, namespace, name = parts
+    return {"group": group, "kind": exclusion + kind, "namespace": namespace, "name": name}
 
 
 _DONE = ("create", "change", "prune")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -11,7 +11,7 @@ from bus.status import ResultStatus
 from handlers.application.application import Application
 from handlers.application.denials import NOT_PERMITTED
 from handlers.application.policy import sync_options_for, sync_options_of_app
-from handlers.application.spec import SyncOperation, SyncResource
+from handlers.application.spec import SyncOperation
 from handlers.application.status import ResourceResult
 from handlers.comparison.comparison import ComparedPair, Comparison, PairState
 from handlers.comparison.respected_fields import respected
@@ -22,6 +22,7 @@ from handlers.manifest.options import (
     sync_options_of,
 )
 from handlers.sync.operation_results import result
+from handlers.sync.resource_selection import is_selected
 from handlers.sync.sync_plan import SyncAction, SyncTask
 
 
@@ -59,7 +60,9 @@ def work_of(
     tasks: list[SyncTask] = []
     settled: list[ResourceResult] = []
     confirmed = prunes_approved or sync.dry_run
-    for pair in _chosen(comparison.pairs, sync.resources):
+    for pair in comparison.pairs:
+        if not is_selected(pair.key, sync.resources):
+            continue
         if options.apply_out_of_sync_only and pair.state is PairState.SAME:
             continue
         task = _task(pair, options, confirmed=confirmed)
@@ -91,20 +94,6 @@ def _shared(pair: ComparedPair) -> str:
         f"it {NOT_PERMITTED} by FailOnSharedResource=true: it is part of the application"
         f" {pair.resource.shared_with!r} too; remove it from one of them"
     )
-
-
-def _chosen(
-    pairs: Iterable[ComparedPair], resources: tuple[SyncResource, ...]
-) -> Iterator[ComparedPair]:
-    """The pairs that the operation names, or all; an entry without a namespace means any."""
-    for pair in pairs:
-        if not resources or any(_names(one, pair.key) for one in resources):
-            yield pair
-
-
-def _names(written: SyncResource, key: ResourceKey) -> bool:
-    same = (written.group, written.kind, written.name) == (key.group, key.kind, key.name)
-    return same and written.namespace in ("", key.namespace)
 
 
 def _task(pair: ComparedPair, options: SyncOptions, *, confirmed: bool) -> SyncTask:

@@ -22,7 +22,20 @@ class ObjectRef(RequestModel, frozen=True, kw_only=True):
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=253)]
 
 
-Objects = Annotated[tuple[ObjectRef, ...], msgspec.Meta(max_length=1000)]
+class ObjectSelector(RequestModel, frozen=True, kw_only=True):
+    """Objects of the application; `*` is any group, kind, namespace or name.
+
+    Without a namespace those of every namespace. A `!` before the kind excludes them: every other
+    object is meant, or every other one that the list names.
+    """
+
+    group: Text = ""
+    kind: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+    namespace: Annotated[str, msgspec.Meta(max_length=63)] = ""
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=253)]
+
+
+Objects = Annotated[tuple[ObjectSelector, ...], msgspec.Meta(max_length=1000)]
 
 
 Options = Annotated[tuple[Text, ...], msgspec.Meta(max_length=50)]

@@ -40,6 +40,40 @@ async def test_sync_options_and_objects_reach_the_agent(service: ServiceFixture)
     assert "--option: expected NAME=VALUE" in wrong.err
 
 
+@pytest.mark.parametrize(
+    ("written", "kind"),
+    [
+        ("apps:Deployment:web", ("apps", "Deployment", "", "web")),
+        (":ConfigMap:shop/site", ("", "ConfigMap", "shop", "site")),
+        ("*:*:*", ("*", "*", "", "*")),
+        ("!batch:Job:*", ("batch", "!Job", "", "*")),
+        ("!/Secret/shop/*", ("", "!Secret", "shop", "*")),
+        ("rbac/ClusterRole//system:a:b", ("rbac", "ClusterRole", "", "system:a:b")),
+        ("rbac:ClusterRole:system:a", ("rbac", "ClusterRole", "", "system:a")),
+    ],
+)
+async def test_objects_are_chosen_in_the_form_of_argo_cd(
+    service: ServiceFixture, written: str, kind: tuple[str, ...]
+) -> None:
+    await service.log_in("deployer")
+    async with answering(service.running_service) as agent:
+        ran = await service.run("app", "sync", "shop", "--resource", written)
+    assert ran.code == 0, ran.err
+    (offer,) = agent.offered
+    (found,) = offer.task.arguments["resources"]
+    parts = ("group", "kind", "namespace", "name")
+    assert tuple(found.get(part, "") for part in parts) == kind
+
+
+@pytest.mark.parametrize("written", ["Deployment", "apps:Deployment", "::web", "apps:Deployment:"])
+async def test_a_choice_of_no_object_is_refused(service: ServiceFixture, written: str) -> None:
+    await service.log_in("deployer")
+    async with answering(service.running_service) as agent:
+        ran = await service.run("app", "sync", "shop", "--resource", written)
+    assert (ran.code, agent.offered) == (2, [])
+    assert "--resource: expected GROUP:KIND:NAME" in ran.err
+
+
 async def test_all_with_a_label_are_synced_and_waited_for_as_bulk(service: ServiceFixture) -> None:
     await service.log_in("deployer")
     labels = {"team": "web"}

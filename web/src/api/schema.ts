@@ -731,8 +731,13 @@ export interface ObjectPreview {
   notes: string[];
 }
 
-/** One object of the application. */
-export interface ObjectRef {
+/**
+ * Objects of the application; `*` is any group, kind, namespace or name.
+ *
+ * Without a namespace those of every namespace. A `!` before the kind excludes them: every other
+ * object is meant, or every other one that the list names.
+ */
+export interface ObjectSelector {
   group?: string;
   kind: string;
   namespace?: string;
@@ -1050,7 +1055,7 @@ export interface SyncRequest {
   revision?: string;
   prune?: boolean;
   dryRun?: boolean;
-  resources?: ObjectRef[];
+  resources?: ObjectSelector[];
   options?: string[];
   overrideWindow?: boolean;
   reason?: string;

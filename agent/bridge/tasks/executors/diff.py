@@ -44,6 +44,7 @@ from handlers.sync.destination_namespace import (
     namespace_work,
 )
 from handlers.sync.hook_tasks import PHASES
+from handlers.sync.resource_selection import is_selected
 from handlers.sync.sync_plan import SyncAction, SyncTask
 from handlers.sync.sync_work import options_of, work_of
 
@@ -106,9 +107,9 @@ def _previewed(app: Application, args: DiffArguments) -> tuple[Application, str]
 
 
 def _differing(comparison: Comparison, args: DiffArguments) -> list[ComparedPair]:
-    selected = {ResourceKey(it.group, it.kind, it.namespace, it.name) for it in args.resources}
+    named = _named(args)
     pairs = (one for one in comparison.pairs if one.state not in _UNMODIFIED)
-    return [one for one in pairs if not selected or one.key in selected]
+    return [one for one in pairs if is_selected(one.key, named)]
 
 
 def fitting(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:

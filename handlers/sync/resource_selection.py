@@ -1,0 +1,43 @@
+"""A resource selection says which objects of an application one operation is about. Pure.
+
+Argo CD's command line knows `*` for a whole part and `!` for an exclusion, and resolves both itself
+before it writes `.operation`, so an object that the deployed revision adds is not among them. Here
+the entries stay as they were written, and the exclamation mark stands before the kind: a reader
+that does not know it, such as an older agent or Argo CD, finds no such kind and syncs less, never
+more. No kind has one of these characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bus.identity import ResourceKey
+from handlers.application.spec import SyncResource
+
+ANY = "*"
+EXCLUDED = "!"
+
+
+def is_selected(key: ResourceKey, written: Iterable[SyncResource]) -> bool:
+    """Whether the entries select the object.
+
+    Without entries every object is selected, and with exclusions alone every other one. An
+    exclusion beats the entries that name the object.
+    """
+    included: list[SyncResource] = []
+    for one in written:
+        if not one.kind.startswith(EXCLUDED):
+            included.append(one)
+        elif _names(one, key):
+            return False
+    return not included or any(_names(one, key) for one in included)
+
+
+def _names(written: SyncResource, key: ResourceKey) -> bool:
+    """Whether an entry is about the object; one without a namespace is about all of them."""
+    return (
+        written.group in (ANY, key.group)
+        and written.kind.removeprefix(EXCLUDED) in (ANY, key.kind)
+        and written.namespace in (ANY, "", key.namespace)
+        and written.name in (ANY, key.name)
+    )
