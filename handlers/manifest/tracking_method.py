@@ -136,7 +136,7 @@ class Tracking(msgspec.Struct, frozen=True, kw_only=True):
             return ""
         if here == _CREATED_UNTRACKED and self.method is not TrackingMethod.LABEL:
             return ""
-        if not _is_written(live, self.label_key):
+        if not is_written_by_tracking(live, self.label_key):
             return ""
         return str(TrackingId(label, here.group, here.kind, namespace(live), name(live)))
 
@@ -167,7 +167,7 @@ def _without_marks(manifest: Manifest) -> dict[str, Any]:
     return {**manifest, "metadata": {**metadata, "annotations": notes}}
 
 
-def _is_written(live: Manifest, label_key: str) -> bool:
+def is_written_by_tracking(live: Manifest, label_key: str) -> bool:
     """Whether Argo CD, or this agent, has written the label."""
     for entry in items(live, "metadata", "managedFields"):
         if entry.get("manager") in _WRITERS and not entry.get("subresource"):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from handlers.manifest.tracking import TRACKING_ID
 from tests.flows.agent_fixture import AgentFixture, config_map
 from tests.flows.fake_service_link import allow
 from tests.flows.linked_agent import LinkedAgent, open_linked_agent
@@ -214,6 +215,9 @@ async def test_an_orphaned_object_is_deleted_where_the_project_asks_for_orphans(
     path = f"/api/v1/namespaces/{agent.destination}/configmaps/left"
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "left"}}
     await agent.api.apply(path, body)
+    others = {TRACKING_ID: f"theirs:/ConfigMap:{agent.destination}/theirs"}
+    theirs = {**body, "metadata": {"name": "theirs", "annotations": others}}
+    await agent.api.apply(path.replace("left", "theirs"), theirs)
     left = {"kind": "ConfigMap", "namespace": agent.destination, "name": "left"}
     named = {**left, "uid": await uid_of(agent, "configmaps/left")}
     stranger = await admin.order("POST", f"{app}/objects/delete", named)
@@ -224,9 +228,9 @@ async def test_an_orphaned_object_is_deleted_where_the_project_asks_for_orphans(
 
     async def orphan() -> Any:
         nodes = (await admin.call("GET", f"{app}/tree"))["nodes"]
-        return any(one["name"] == "left" and one.get("orphaned") for one in nodes)
+        return {one["name"] for one in nodes if one.get("orphaned")} >= {"left", "theirs"}
 
-    await eventually(orphan, what="the orphan in the tree")
+    await eventually(orphan, what="the orphans in the tree")
     shown = await admin.call("POST", f"{app}/objects/delete/preview", left)
     assert "belongs to no application" in shown["notes"][0]
     edit = {**left, "patch": {"data": {"a": "1"}}}
@@ -236,6 +240,12 @@ async def test_an_orphaned_object_is_deleted_where_the_project_asks_for_orphans(
     deleted = await eventually(lambda: success(linked_agent, app, named), what="the deletion")
     assert deleted["result"] == {"deleted": True}
     assert await agent.get("configmaps/left") is None
+
+    foreign = {**left, "name": "theirs", "uid": await uid_of(agent, "configmaps/theirs")}
+    kept = await admin.order("POST", f"{app}/objects/delete", foreign)
+    assert kept["code"] == "not_allowed"
+    assert "tracking id of the application theirs" in kept["message"]
+    assert await agent.get("configmaps/theirs") is not None
 
 
 async def uid_of(agent: AgentFixture, named: str) -> str:

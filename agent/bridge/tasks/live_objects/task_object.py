@@ -32,6 +32,7 @@ from handlers.comparison.reader import ComparisonReader
 from handlers.control_plane.governance import is_ours, named
 from handlers.manifest import access
 from handlers.manifest.access import Manifest
+from handlers.manifest.foreign_mark import foreign_mark
 from handlers.ports import ApplyRefusedError, ClusterWriter
 from handlers.report.hidden_values import hidden_texts, quoted
 from handlers.report.redaction import Redaction
@@ -55,6 +56,8 @@ class TaskObject:
     """Without managedFields."""
     owned: Sequence[ResourceKey]
     """The objects below it in the tree."""
+    foreign_mark: str = ""
+    """The mark by which the object may be an application's that is not known here."""
     orphaned: bool = False
     """Whether no application has it: then it can be deleted, and nothing else."""
 
@@ -151,6 +154,7 @@ class TaskObjects:
             key=key,
             path=path,
             manifest=manifest,
+            foreign_mark=foreign_mark(found, self.objects.settings().tracking),
             owned=_below(key, parents),
         )
 
@@ -196,8 +200,16 @@ class TaskObjects:
         """Raise TaskFailedError where the object may not be deleted.
 
         Applications and AppProjects have a task of their own, with checks of what goes with them.
+        An orphan with a mark is somebody's: this agent does not see what others deploy.
         """
         self.check_permitted(found, (found.key,))
+        if found.orphaned and found.foreign_mark:
+            text = (
+                f"nothing was deleted: {found.key} carries the {found.foreign_mark}, which may be"
+                " of another agent or of Argo CD; delete it there, or, where that application is"
+                " gone, remove the mark with kubectl and repeat"
+            )
+            raise TaskFailedError("not_allowed", text)
         ours = next(filter(is_ours, (found.key, *found.owned)), None)
         if ours is None:
             return
