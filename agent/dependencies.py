@@ -30,6 +30,7 @@ from agent.renderer.jq_paths import SandboxJqPaths
 from agent.replicas.repository_parts import RepositoryParts
 from agent.replicas.shard_ownership import ShardOwnership
 from agent.settings import Settings
+from agent.sources import SourceReaders
 from agent.store.applications import Applications
 from agent.store.argo_secrets import ArgoSecrets
 from agent.store.artifact_store import ArtifactCache, ArtifactStore
@@ -42,6 +43,7 @@ from agent.store.render_store import RenderStore
 from agent.watched_state import WatchedState, watched_state
 from bus.jetstream import Bus
 from bus.spans import Spans, SpanSource, open_spans
+from handlers.application.source_address import SourceKind
 from handlers.comparison.reader import ComparisonReader
 from handlers.control_plane.governance import Governance
 from handlers.report.known_secrets import KnownSecrets
@@ -66,6 +68,7 @@ class AgentDependencies:
     store: StoreWatch
     sandbox: Sandbox
     mirrors: Mirrors
+    sources: SourceReaders
     client: KubeClient
     live: LiveCluster
     """Of the cluster that the agent runs in."""
@@ -147,6 +150,7 @@ class _Opened:
             store=StoreWatch(usage=bus.usage, metrics=self.metrics),
             sandbox=self.sandbox,
             mirrors=self.mirrors,
+            sources=self._sources(),
             client=connections.client,
             live=watched.live,
             clusters=watched.clusters,
@@ -162,6 +166,12 @@ class _Opened:
             refs=ResolvedRefs(),
             redis=connections.redis,
             known_secrets=watched.known_secrets,
+        )
+
+    def _sources(self) -> SourceReaders:
+        return SourceReaders(
+            credentials=SecretCredentials(self.watched.secrets.all),
+            by_kind={SourceKind.GIT: self.mirrors},
         )
 
     def _governance(self) -> Governance:

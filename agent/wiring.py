@@ -11,7 +11,7 @@ from agent.bridge.task_wiring import TaskSources
 from agent.bridge.tasks.executors.desired_state import DesiredState
 from agent.clock import SystemClock
 from agent.dependencies import AgentDependencies
-from agent.observe.counted_git import CountedGit
+from agent.observe.counted_sources import CountedSources
 from agent.renderer.renderer import SandboxRenderer
 from handlers.application.argo_settings import ArgoSettings
 from handlers.command import (
@@ -43,13 +43,13 @@ def build_handlers(parts: AgentDependencies) -> Handlers:
         parts.comparisons,
         SystemClock(),
     )
-    git = CountedGit(parts.mirrors, parts.metrics)
+    sources = CountedSources(parts.sources, parts.metrics)
     return Handlers(
-        refresh=_refresh(parts, git, clock),
-        render=_render(parts, git, clock),
+        refresh=_refresh(parts, sources, clock),
+        render=_render(parts, sources, clock),
         compare=CompareHandler(apps=apps, comparisons=seen),
         decide=DecideHandler(apps=apps, comparisons=seen, clock=clock),
-        step=_step(parts, git, clock),
+        step=_step(parts, sources, clock),
         assess=AssessHandler(apps=apps, clusters=clusters, clock=clock),
         fail_on_render_error=FailOnRenderErrorHandler(
             apps=apps, renders=parts.renders, clock=clock
@@ -61,22 +61,23 @@ def build_handlers(parts: AgentDependencies) -> Handlers:
     )
 
 
-def _refresh(parts: AgentDependencies, git: CountedGit, clock: SystemClock) -> RefreshHandler:
+def _refresh(
+    parts: AgentDependencies, sources: CountedSources, clock: SystemClock
+) -> RefreshHandler:
     return RefreshHandler(
         apps=parts.applications,
-        git=git,
-        commits=parts.mirrors,
+        sources=sources,
         renders=parts.renders,
         refs=parts.refs,
         clock=clock,
     )
 
 
-def _render(parts: AgentDependencies, git: CountedGit, clock: SystemClock) -> RenderHandler:
+def _render(parts: AgentDependencies, sources: CountedSources, clock: SystemClock) -> RenderHandler:
     return RenderHandler(
         apps=parts.applications,
         clusters=parts.clusters,
-        git=git,
+        sources=sources,
         evaluate=evaluator_of(parts),
         artifacts=parts.artifacts,
         renders=parts.renders,
@@ -86,7 +87,7 @@ def _render(parts: AgentDependencies, git: CountedGit, clock: SystemClock) -> Re
     )
 
 
-def _step(parts: AgentDependencies, git: CountedGit, clock: SystemClock) -> StepHandler:
+def _step(parts: AgentDependencies, sources: CountedSources, clock: SystemClock) -> StepHandler:
     apps, comparisons = parts.applications, parts.comparisons
     return StepHandler(
         apps=apps,
@@ -94,7 +95,7 @@ def _step(parts: AgentDependencies, git: CountedGit, clock: SystemClock) -> Step
         starter=OperationStarter(
             apps=apps,
             comparisons=comparisons,
-            git=git,
+            sources=sources,
             governance=parts.governance,
             clock=clock,
         ),
@@ -160,7 +161,7 @@ def build_bridge(parts: AgentDependencies) -> Bridge:
 def _task_sources(parts: AgentDependencies, cluster: ClusterState) -> TaskSources:
     desired_state = DesiredState(
         applications=parts.applications,
-        mirrors=parts.mirrors,
+        sources=parts.sources,
         artifacts=parts.artifacts,
         renders=parts.renders,
         evaluate=evaluator_of(parts),
@@ -169,6 +170,7 @@ def _task_sources(parts: AgentDependencies, cluster: ClusterState) -> TaskSource
         cluster=cluster,
         governance=parts.governance,
         mirrors=parts.mirrors,
+        sources=parts.sources,
         desired_state=desired_state,
         comparisons=parts.comparisons,
         traces=parts.task_traces,

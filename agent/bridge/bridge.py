@@ -102,6 +102,7 @@ class _BridgeRun:
         self._changes = StateChanges(
             parts.tasks.cluster,
             parts.tasks.mirrors,
+            parts.tasks.sources,
             parts.components,
             self._finished_operations.changes,
         )

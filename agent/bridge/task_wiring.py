@@ -73,6 +73,7 @@ from bus.link import (
 )
 from handlers.comparison.reader import ComparisonReader
 from handlers.control_plane.governance import Governance
+from handlers.ports import Sources
 from handlers.report.redaction import Redaction
 from sandbox.client import Sandbox
 
@@ -86,6 +87,7 @@ class TaskSources:
     cluster: ClusterState
     governance: Governance
     mirrors: Mirrors
+    sources: Sources
     desired_state: DesiredState
     comparisons: ComparisonReader
     traces: TaskTraces
@@ -131,7 +133,7 @@ class TaskWiring:
             commands=publisher,
             traces=sources.traces,
         )
-        overrides = Overrides(mirrors=sources.mirrors, governance=sources.governance)
+        overrides = Overrides(sources=sources.sources, governance=sources.governance)
         sync = SyncExecutor(
             subjects=subjects,
             overrides=overrides,

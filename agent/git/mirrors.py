@@ -139,10 +139,10 @@ class Mirrors:
         mirror = await self._mirror(repository)
         return await asyncio.to_thread(mirror.changed_paths, before, after)
 
-    async def reaches(self, repository: RepositoryAccess, tip: Revision, commit: Revision) -> bool:
-        """Whether `commit` is `tip` or one of its ancestors."""
+    async def reaches(self, repository: RepositoryAccess, tip: Revision, wanted: Revision) -> bool:
+        """Whether `wanted` is `tip` or one of its ancestors."""
         mirror = await self._mirror(repository)
-        return await asyncio.to_thread(mirror.reaches, tip, commit)
+        return await asyncio.to_thread(mirror.reaches, tip, wanted)
 
     async def commit(self, repository: RepositoryAccess, revision: Revision) -> Commit | None:
         return (await self._mirror(repository)).commit(revision)

@@ -10,8 +10,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from bus.identity import AppKey, RepositoryKey
-from bus.repository_url import RepositoryUrl, RepositoryUrlError
+from bus.repository_url import RepositoryUrlError
 from handlers.application.application import Application
+from handlers.application.source_address import SourceAddress
+from handlers.application.spec import Source
 
 
 class RepositoryUsers:
@@ -38,25 +40,25 @@ class RepositoryUsers:
 
     def change(self, before: Application | None, after: Application | None) -> None:
         """Index a change; `before` is None for a new Application, `after` for a deleted one."""
-        if before is not None and after is not None and _urls(before) == _urls(after):
+        if before is not None and after is not None and _places(before) == _places(after):
             return
         if before is not None:
-            for url in _repositories(before):
-                self._of(_key(url)).discard(before.key)
-                self._forget_unused(url)
+            for address in _addresses(before):
+                self._of(address.key).discard(before.key)
+                self._forget_unused(address)
         if after is not None:
-            for url in _repositories(after):
-                self._by_delivery_key.setdefault(url.delivery_key, set()).add(_key(url))
-                self._of(_key(url)).add(after.key)
+            for address in _addresses(after):
+                self._by_delivery_key.setdefault(address.delivery_key, set()).add(address.key)
+                self._of(address.key).add(after.key)
 
-    def _forget_unused(self, url: RepositoryUrl) -> None:
-        if self._apps.get(_key(url)):
+    def _forget_unused(self, address: SourceAddress) -> None:
+        if self._apps.get(address.key):
             return
-        self._apps.pop(_key(url), None)
-        spelled = self._by_delivery_key.get(url.delivery_key, set())
-        spelled.discard(_key(url))
+        self._apps.pop(address.key, None)
+        spelled = self._by_delivery_key.get(address.delivery_key, set())
+        spelled.discard(address.key)
         if not spelled:
-            self._by_delivery_key.pop(url.delivery_key, None)
+            self._by_delivery_key.pop(address.delivery_key, None)
 
     def _of(self, repository: RepositoryKey) -> set[AppKey]:
         """Return the users, to be changed, and drop their order."""
@@ -64,16 +66,16 @@ class RepositoryUsers:
         return self._apps.setdefault(repository, set())
 
 
-def _urls(app: Application) -> list[str]:
-    return [it.repo_url for it in (app.spec.source, *app.spec.sources) if it is not None]
+def _sources(app: Application) -> list[Source]:
+    return [it for it in (app.spec.source, *app.spec.sources) if it is not None]
 
 
-def _repositories(app: Application) -> Iterator[RepositoryUrl]:
+def _places(app: Application) -> list[tuple[str, str]]:
+    return [(it.repo_url, it.chart) for it in _sources(app)]
+
+
+def _addresses(app: Application) -> Iterator[SourceAddress]:
     """Return the readable addresses; validation reports the others."""
-    for url in _urls(app):
+    for source in _sources(app):
         with suppress(RepositoryUrlError):
-            yield RepositoryUrl.parse(url)
-
-
-def _key(url: RepositoryUrl) -> RepositoryKey:
-    return RepositoryKey(str(url))
+            yield SourceAddress.of(source)

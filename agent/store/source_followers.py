@@ -84,7 +84,9 @@ class FollowerIndex:
 
 def _group(app: Application, source: Source) -> SourceGroup:
     namespace = app.metadata.namespace
-    return SourceGroup(source.repo_url, app.spec.project, source.target_revision, namespace)
+    return SourceGroup(
+        source.repo_url, app.spec.project, source.target_revision, namespace, source.chart
+    )
 
 
 def _same_source(before: Application, after: Application) -> bool:

@@ -9,6 +9,7 @@ import msgspec
 from bus.identity import AppKey, RepositoryKey
 from bus.metadata_keys import AGENT_RECORDS
 from bus.repository_url import RepositoryUrlError
+from handlers.application.source_address import SourceAddress
 from handlers.application.spec import ApplicationSpec, Operation, ResourceValue, Source
 from handlers.application.status import ApplicationStatus
 from handlers.application.unknown_field import UnknownField
@@ -72,7 +73,7 @@ class Application(ResourceValue, frozen=True, kw_only=True):
     def repository(self) -> RepositoryKey | None:
         """The repository of the source; None also for a bad URL, which `validate` reports."""
         try:
-            return RepositoryKey.of(self.source.repo_url) if self.source else None
+            return SourceAddress.of(self.source).key if self.source else None
         except RepositoryUrlError:
             return None
 

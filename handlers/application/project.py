@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from bus.repository_url import RepositoryUrl, RepositoryUrlError
+from bus.repository_url import RepositoryUrlError
 from handlers.application.address_pattern import any_denied, any_matches, matches
 from handlers.application.application import (
     AppProject,
@@ -25,8 +25,9 @@ from handlers.application.destination import (
     DestinationError,
     RegisteredCluster,
 )
+from handlers.application.source_address import OCI_SCHEME, SourceAddress
 from handlers.application.source_namespaces import namespace_matches
-from handlers.application.spec import Destination
+from handlers.application.spec import Destination, Source
 
 _ANY = "*"
 
@@ -42,15 +43,25 @@ class ServedKind(Protocol):
     def namespaced(self) -> bool: ...
 
 
-def source_permitted(project: AppProject, url: str) -> bool:
+def source_permitted(project: AppProject, source: Source) -> bool:
+    """Whether the project permits the source's repository; of a chart, the one that has it."""
     try:
-        identities = RepositoryUrl.parse(url).identities
+        address = SourceAddress.of(source)
     except RepositoryUrlError:
         return False
-    rules = project.spec.source_repos
+    identities = address.url.identities
+    rules = [form for rule in project.spec.source_repos for form in _forms(rule, address)]
     if any(rule.startswith("!") and any_denied(rule, identities, "/") for rule in rules):
         return False
     return any(rule == _ANY or any_matches(rule, identities, "/") for rule in rules)
+
+
+def _forms(rule: str, address: SourceAddress) -> Iterable[str]:
+    """Read a rule without a scheme as one of a registry too, where the source is in one."""
+    yield rule
+    if address.url.origin.scheme == OCI_SCHEME and "://" not in rule:
+        denial = "!" if rule.startswith("!") else ""
+        yield f"{denial}{OCI_SCHEME}://{rule.removeprefix('!')}"
 
 
 def destination_permitted(

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from msgspec.structs import replace
 
 from bus.redaction import without_user_info
-from bus.repository_url import RepositoryUrl, RepositoryUrlError
+from bus.repository_url import RepositoryUrlError
 from bus.status import ConditionType
 from handlers.application.application import Application, AppProject
 from handlers.application.denials import not_admitted
@@ -30,6 +30,7 @@ from handlers.application.project import (
     destination_permitted,
     source_permitted,
 )
+from handlers.application.source_address import SourceAddress
 from handlers.application.spec import Destination, Operation, Source
 from handlers.application.status import Condition
 
@@ -71,7 +72,7 @@ def _source_problems(app: Application) -> Iterator[str]:
 
 
 def _one_source(source: Source) -> Iterator[str]:
-    yield from _url_problems(source.repo_url)
+    yield from _url_problems(source)
     if source.chart:
         yield (
             f"spec.source.chart is {source.chart!r}: charts from a Helm or OCI registry are not "
@@ -97,12 +98,12 @@ def _one_source(source: Source) -> Iterator[str]:
         yield f"spec.source has {' and '.join(kinds)}; only one kind of source may be given"
 
 
-def _url_problems(url: str) -> Iterator[str]:
-    if not url:
+def _url_problems(source: Source) -> Iterator[str]:
+    if not source.repo_url:
         yield "spec.source.repoURL is empty; expected the URL of a Git repository"
         return
     try:
-        RepositoryUrl.parse(url)
+        SourceAddress.of(source)
     except RepositoryUrlError as error:
         yield f"spec.source.repoURL {error}"
 
@@ -191,9 +192,9 @@ def _unsafe_rules(project: AppProject) -> Iterator[str]:
 
 def _source_denials(app: Application, project: AppProject) -> Iterator[str]:
     """Report a source that the project denies; a malformed URL is a problem of its own."""
-    if app.source is None or any(_url_problems(app.source.repo_url)):
+    if app.source is None or any(_url_problems(app.source)):
         return
-    if not source_permitted(project, app.source.repo_url):
+    if not source_permitted(project, app.source):
         yield (
             f"repository {without_user_info(app.source.repo_url)} is not permitted in project "
             f"{app.spec.project or 'default'!r}; see spec.sourceRepos of the project"

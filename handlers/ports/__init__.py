@@ -1,4 +1,4 @@
-"""ports: what handlers ask of cluster, Git, sandbox and clock, as small Protocols.
+"""ports: what handlers ask of cluster, sources, sandbox and clock, as small Protocols.
 
 Adapters in `agent/` implement the Protocols and translate foreign exceptions into those of
 `errors`. Synchronous methods answer from memory and never block; awaited ones may use the network.
@@ -36,17 +36,17 @@ from handlers.ports.errors import (
     StaleWriteError,
     UnavailableError,
 )
-from handlers.ports.git import (
-    Commits,
-    CommitTree,
-    EntryKind,
-    GitRepositories,
-    KnownRefs,
-    RepositoryAccess,
-    TreeEntry,
-)
 from handlers.ports.jq import JqPaths, JqResult
 from handlers.ports.rendering import Artifacts, Renderer, Renders
+from handlers.ports.sources import (
+    CommitTree,
+    EntryKind,
+    KnownRefs,
+    RepositoryAccess,
+    SourceReader,
+    Sources,
+    TreeEntry,
+)
 
 __all__ = [
     "AllApps",
@@ -60,13 +60,11 @@ __all__ = [
     "ClusterWriter",
     "Clusters",
     "CommitTree",
-    "Commits",
     "DestinationSession",
     "DestinationUnavailableError",
     "DestinationUnknownError",
     "EntryKind",
     "FollowedRepositories",
-    "GitRepositories",
     "JqBusyError",
     "JqPaths",
     "JqResult",
@@ -81,6 +79,8 @@ __all__ = [
     "RepositoryError",
     "SourceFollowers",
     "SourceGroup",
+    "SourceReader",
+    "Sources",
     "StaleWriteError",
     "StatusWrite",
     "TreeEntry",

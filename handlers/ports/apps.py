@@ -11,6 +11,7 @@ import msgspec
 from bus.events import Event
 from bus.identity import AppKey, RepositoryKey
 from handlers.application.application import Application, AppProject
+from handlers.application.spec import Source
 from handlers.application.status import ApplicationStatus
 
 
@@ -39,6 +40,12 @@ class SourceGroup(NamedTuple):
     target_revision: str
     namespace: str = ""
     """Of the Applications: their project may not admit it."""
+    chart: str = ""
+
+    @property
+    def source(self) -> Source:
+        """The source as far as it decides which repository is read."""
+        return Source(repo_url=self.repo_url, chart=self.chart)
 
 
 class SourceFollowers(NamedTuple):

@@ -16,7 +16,7 @@ import msgspec
 from bus.identity import AppKey, Digest, RepositoryKey, Revision, digest_of
 from bus.status import Reason
 from handlers.application.spec import DirectorySource, HelmSource, KustomizeSource
-from handlers.ports.git import CommitTree
+from handlers.ports.sources import CommitTree
 
 
 class SourceType(StrEnum):

@@ -33,15 +33,14 @@ from handlers.ports import (
     Apps,
     Clock,
     ClusterUnreachableError,
-    Commits,
     CommitTree,
-    GitRepositories,
     KnownRefs,
     Renders,
     RepositoryAccess,
     RepositoryError,
     SourceFollowers,
     SourceGroup,
+    Sources,
     StatusWrite,
 )
 from handlers.refresh.public_commit import public_commit
@@ -70,8 +69,7 @@ class RevisionLookup:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshHandler:
     apps: Apps
-    git: GitRepositories
-    commits: Commits
+    sources: Sources
     renders: Renders
     refs: KnownRefs
     clock: Clock
@@ -81,7 +79,7 @@ class RefreshHandler:
         failures: list[Retry] = []
         for repository, followers in self._by_access(ask.repository).items():
             try:
-                await self.git.fetch(repository)
+                await self.sources.fetch(repository)
             except RepositoryError as error:
                 apps = [app for one in followers for app in self._present(one.apps)]
                 failures.append(await self._failure(repository.key, apps, error))
@@ -105,7 +103,7 @@ class RefreshHandler:
             group = followers.group
             if not self._is_admitted(group):
                 continue
-            found[self.git.access(group.repo_url, group.project)].append(followers)
+            found[self.sources.access(group.source, group.project)].append(followers)
         return found
 
     def _is_admitted(self, group: SourceGroup) -> bool:
@@ -120,8 +118,8 @@ class RefreshHandler:
     async def _look(self, look: RevisionLookup) -> Sequence[Event]:
         before = self.refs.last(look.repository, look.target)
         try:
-            after = await self.git.resolve(look.repository, look.target)
-            tree = await self.git.tree(look.repository, after)
+            after = await self.sources.resolve(look.repository, look.target)
+            tree = await self.sources.tree(look.repository, after)
             touched = await self._touched(look, (before, after), tree)
         except RepositoryError:
             # Each render meets the same error and writes it as a condition.
@@ -130,7 +128,7 @@ class RefreshHandler:
         self.refs.remember(look.repository, look.target, after)
         if published == after:
             return _asks(touched)
-        commit = await self.commits.commit(look.repository, after)
+        commit = await self.sources.commit(look.repository, after)
         moved = RevisionResolved(
             repository=look.repository.key,
             target_revision=look.target,
@@ -167,7 +165,7 @@ class RefreshHandler:
             return self._present(look.followers)
         changed: frozenset[str] | None = frozenset()
         if before != after:
-            changed = await self.git.changed_paths(look.repository, before, after)
+            changed = await self.sources.changed_paths(look.repository, before, after)
         if changed is None:
             return self._present(look.followers)
         repository = look.repository.key

@@ -26,6 +26,7 @@ from handlers.application.desired_source import (
     pinned_revision,
     pinned_source,
 )
+from handlers.application.spec import Source
 from handlers.application.status import Condition
 from handlers.application.validate import problems
 from handlers.comparison.ignored_fields_reader import IgnoreRuleError
@@ -38,12 +39,12 @@ from handlers.ports import (
     CommitTree,
     DestinationUnavailableError,
     DestinationUnknownError,
-    GitRepositories,
     JqBusyError,
     RendererBusyError,
     Renders,
     RepositoryAccess,
     RepositoryError,
+    Sources,
     StatusWrite,
 )
 from handlers.ports.rendering import Recipe, RenderError, RenderRecord
@@ -75,7 +76,7 @@ _AGAIN = 0.5
 class RenderHandler:
     apps: Apps
     clusters: Clusters
-    git: GitRepositories
+    sources: Sources
     evaluate: Evaluator
     artifacts: Artifacts
     renders: Renders
@@ -134,7 +135,7 @@ class RenderHandler:
     async def _newest(self, app: Application, error: RenderError) -> Revision:
         """Look at the repository once more where that may help; else there is no revision."""
         repository = self._repository(app)
-        looked_at = self.git.looked_at(repository)
+        looked_at = self.sources.looked_at(repository)
         if not may_be_newer(app, error, looked_at, self.clock.now()):
             return NO_REVISION
         return await self._resolve(app, fetch=True)
@@ -163,14 +164,14 @@ class RenderHandler:
     async def _resolve(self, app: Application, *, fetch: bool) -> Revision:
         repository = self._repository(app)
         if fetch:
-            await self.git.fetch(repository)
-        return await self.git.resolve(repository, desired_revision(app))
+            await self.sources.fetch(repository)
+        return await self.sources.resolve(repository, desired_revision(app))
 
     def _repository(self, app: Application) -> RepositoryAccess:
-        return self.git.access(app.source.repo_url if app.source else "", app.spec.project)
+        return self.sources.access(app.source or Source(repo_url=""), app.spec.project)
 
     async def _render(self, app: Application, revision: Revision, *, hard: bool) -> Event:
-        tree = await self.git.tree(self._repository(app), revision)
+        tree = await self.sources.tree(self._repository(app), revision)
         recipe = self.evaluate.recipe(app, revision, tree)
         record = None if hard else await self._still_good(app, recipe, tree)
         if record is None:

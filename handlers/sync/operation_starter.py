@@ -32,7 +32,7 @@ from handlers.application.validate import operation_problem
 from handlers.comparison.comparison import Comparison
 from handlers.comparison.reader import ComparisonReader
 from handlers.control_plane.governance import Governance
-from handlers.ports import Apps, Clock, GitRepositories, RepositoryError, StatusWrite
+from handlers.ports import Apps, Clock, RepositoryError, Sources, StatusWrite
 from handlers.sync.operation_transitions import (
     begun,
     failed_to_start,
@@ -53,7 +53,7 @@ from handlers.sync.window_override import closed_window
 class OperationStarter:
     apps: Apps
     comparisons: ComparisonReader
-    git: GitRepositories
+    sources: Sources
     governance: Governance
     clock: Clock
 
@@ -133,8 +133,8 @@ class OperationStarter:
         source = as_desired(app).source
         if requested.sync and requested.sync.revision and source:
             try:
-                repository = self.git.access(source.repo_url, app.spec.project)
-                revision = await self.git.resolve(repository, requested.sync.revision)
+                repository = self.sources.access(source, app.spec.project)
+                revision = await self.sources.resolve(repository, requested.sync.revision)
             except RepositoryError as error:
                 return await self.cannot_start(app, error.message)
         # Another revision than the compared one must be rendered first; see desired_source.

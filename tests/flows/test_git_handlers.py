@@ -11,6 +11,7 @@ from agent.git.credentials import SECRET_TYPE, Secret, SecretCredentials
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.git.refs import ResolvedRefs
 from agent.renderer.renderer import SandboxRenderer
+from agent.sources import SourceReaders
 from agent.store.artifact_store import ArtifactStore
 from agent.store.render_store import RenderStore
 from bus.events import (
@@ -26,6 +27,7 @@ from bus.identity import AppKey, RepositoryKey, Revision
 from bus.route import Retry
 from bus.status import Reason
 from handlers.application.application import Application
+from handlers.application.source_address import SourceKind
 from handlers.manifest.manifest_assembly import objects_of
 from handlers.ports import RepositoryAccess
 from handlers.refresh.handler import RefreshHandler
@@ -52,6 +54,7 @@ class GitHandlers:
     cluster: RenderCluster
     clock: NoonClock
     git: Mirrors
+    sources: SourceReaders
     artifacts: ArtifactStore
     renders: RenderStore
     refs: ResolvedRefs
@@ -61,8 +64,7 @@ class GitHandlers:
     async def refresh(self, repository: HostedRepository, ref: str = "") -> Sequence[Event]:
         handler = RefreshHandler(
             apps=self.cluster.apps,
-            git=self.git,
-            commits=self.git,
+            sources=self.sources,
             renders=self.renders,
             refs=self.refs,
             clock=self.clock,
@@ -75,7 +77,7 @@ class GitHandlers:
         handler = RenderHandler(
             apps=self.cluster.apps,
             clusters=OneCluster(OneSession(live=ServedKindsTable())),
-            git=self.git,
+            sources=self.sources,
             evaluate=Evaluator(
                 renderer=SandboxRenderer(self.sandbox),
                 clusters=OneCluster(OneSession(live=ServedKindsTable())),
@@ -112,6 +114,7 @@ async def handlers(tmp_path: Path, sandbox_binary: Path) -> AsyncIterator[GitHan
             cluster=RenderCluster(),
             clock=NoonClock(),
             git=git,
+            sources=SourceReaders(credentials=credentials, by_kind={SourceKind.GIT: git}),
             artifacts=ArtifactStore.open(tmp_path / "artifacts", cipher=CIPHER),
             renders=RenderStore.open(tmp_path / "renders"),
             refs=ResolvedRefs(),

@@ -19,6 +19,7 @@ from bus.events import Commit
 from bus.identity import AppKey, Revision
 from bus.link.kinds import APPLICATION
 from handlers.application.application import Application
+from handlers.application.spec import Source
 from handlers.ports import RepositoryAccess, RepositoryError
 from handlers.refresh.public_commit import public_commit
 
@@ -29,7 +30,7 @@ _REMEMBERED = 10_000
 
 
 class CommitReader(Protocol):
-    def access(self, url: str, project: str = "") -> RepositoryAccess: ...
+    def access(self, source: Source, project: str) -> RepositoryAccess: ...
     async def commit(self, repository: RepositoryAccess, revision: Revision) -> Commit | None: ...
 
 
@@ -38,7 +39,7 @@ class CommitReporter:
     """`application_changed` marks an application, `update` reads its commits."""
 
     applications: Applications
-    mirrors: CommitReader
+    sources: CommitReader
     _cache: dict[tuple[RepositoryAccess, str], Commit] = field(default_factory=dict)
     _by_subject: dict[str, Mapping[str, Commit]] = field(default_factory=dict)
     _missing: set[str] = field(default_factory=set)
@@ -88,7 +89,7 @@ class CommitReporter:
         if app is None or app.source is None or not revisions:
             return {}
         try:
-            repository = self.mirrors.access(app.source.repo_url, app.spec.project)
+            repository = self.sources.access(app.source, app.spec.project)
         except RepositoryError:
             return {}
         found = {one: await self._commit(repository, one) for one in revisions}
@@ -101,7 +102,7 @@ class CommitReporter:
         if known is not None:
             return known
         try:
-            commit = await self.mirrors.commit(repository, Revision(revision))
+            commit = await self.sources.commit(repository, Revision(revision))
         except RepositoryError:
             return None
         if commit is None:

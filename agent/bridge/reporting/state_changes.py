@@ -14,7 +14,7 @@ from typing import Any
 
 from agent.bridge.cluster_state import ClusterState
 from agent.bridge.reporting.causes import CauseTracker
-from agent.bridge.reporting.commit_reports import CommitReporter
+from agent.bridge.reporting.commit_reports import CommitReader, CommitReporter
 from agent.bridge.reporting.components import API_SERVER, ComponentStates
 from agent.bridge.reporting.connection_states import ConnectionStates, our_clusters
 from agent.bridge.reporting.finished_operations import ApplicationChanges
@@ -59,6 +59,7 @@ class StateChanges:
         self,
         cluster: ClusterState,
         mirrors: Mirrors,
+        commits: CommitReader,
         components: ComponentStates,
         application_changes: ApplicationChanges,
     ) -> None:
@@ -82,7 +83,7 @@ class StateChanges:
             clock=SystemClock(),
             control_namespace=self._namespace,
         )
-        self._commits = CommitReporter(applications=self._applications, mirrors=self._mirrors)
+        self._commits = CommitReporter(applications=self._applications, sources=commits)
         self._trust = trust_of(self._namespace, self._changed)
         self.changes = Subscribers[[str, str]]()
         """Called with kind and subject of every change of a state."""

@@ -14,17 +14,17 @@ from msgspec.structs import replace
 
 from agent.bridge.tasks.executors.task_subjects import TaskSubjects
 from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
-from agent.git.mirrors import Mirrors
 from agent.store.applications import Applications
 from agent.store.render_store import RenderStore
 from bus.link import LinkTask, ManifestsArguments
 from bus.status import Reason
 from handlers.application.application import Application
 from handlers.application.history import deployed_entry
+from handlers.application.spec import Source
 from handlers.application.status import RevisionHistory
 from handlers.application.validate import problems
 from handlers.manifest.manifest_assembly import objects_of
-from handlers.ports import Artifacts, RendererBusyError, RepositoryError
+from handlers.ports import Artifacts, RendererBusyError, RepositoryError, Sources
 from handlers.ports.rendering import RenderError, RenderRecord
 from handlers.render.evaluator import RENDER_SECONDS, Evaluator, RenderEvaluation
 from handlers.render.render_outcome import message_of
@@ -33,7 +33,7 @@ from handlers.render.render_outcome import message_of
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesiredState:
     applications: Applications
-    mirrors: Mirrors
+    sources: Sources
     artifacts: Artifacts
     renders: RenderStore
     evaluate: Evaluator
@@ -84,10 +84,10 @@ class DesiredState:
             raise TaskFailedError("failed", text) from error
 
     async def _evaluated(self, app: Application, revision: str) -> RenderEvaluation:
-        mirrors, url = self.mirrors, app.source.repo_url if app.source else ""
-        repository = mirrors.access(url, app.spec.project)
-        commit = await mirrors.resolve(repository, revision)
-        tree = await mirrors.tree(repository, commit)
+        source = app.source or Source(repo_url="")
+        repository = self.sources.access(source, app.spec.project)
+        commit = await self.sources.resolve(repository, revision)
+        tree = await self.sources.tree(repository, commit)
         recipe = self.evaluate.recipe(app, commit, tree)
         return await self.evaluate(app, recipe, commit, tree)
 

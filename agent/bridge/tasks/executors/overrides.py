@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent.bridge.tasks.task_context import TaskFailedError
-from agent.git.mirrors import Mirrors
 from bus.identity import NO_REVISION, Revision
 from bus.link import SyncArguments
 from handlers.application.application import Application
@@ -20,13 +19,14 @@ from handlers.command import option_problems
 from handlers.control_plane.governance import Governance
 from handlers.control_plane.policy import CONFIG_MAP
 from handlers.manifest.options import weakened
+from handlers.ports import Sources
 from handlers.sync.sync_work import options_of
 from handlers.sync.window_override import LONGEST_REASON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overrides:
-    mirrors: Mirrors
+    sources: Sources
     governance: Governance
 
     async def checked(self, app: Application, args: SyncArguments) -> Revision:
@@ -67,14 +67,14 @@ class Overrides:
         """Resolve `revision` now, and find out whether the target revision reaches its commit."""
         if app.source is None:
             raise TaskFailedError("invalid", f"{app.key} has no source")
-        mirrors, target_revision = self.mirrors, app.source.target_revision
-        repository = mirrors.access(app.source.repo_url, app.spec.project)
-        commit = await mirrors.resolve(repository, revision)
-        target = await mirrors.resolve(repository, target_revision)
-        if not await mirrors.reaches(repository, target, commit):
-            await mirrors.fetch(repository)  # the target may have been pushed since the last fetch
-            target = await mirrors.resolve(repository, target_revision)
-        return commit, await mirrors.reaches(repository, target, commit)
+        sources, target_revision = self.sources, app.source.target_revision
+        repository = sources.access(app.source, app.spec.project)
+        commit = await sources.resolve(repository, revision)
+        target = await sources.resolve(repository, target_revision)
+        if not await sources.reaches(repository, target, commit):
+            await sources.fetch(repository)  # the target may have been pushed since the last fetch
+            target = await sources.resolve(repository, target_revision)
+        return commit, await sources.reaches(repository, target, commit)
 
     def _check_allowed(self, app: Application, args: SyncArguments, what: str) -> None:
         if not args.override:

@@ -12,7 +12,7 @@ from handlers.application.denials import ProjectKind, denial
 from handlers.application.global_projects import GlobalProject, with_global_projects
 from handlers.application.label_selector import LabelOperator, LabelRequirement, LabelSelector
 from handlers.application.project import destination_permitted, permitted, source_permitted
-from handlers.application.spec import Destination
+from handlers.application.spec import Destination, Source
 from handlers.application.unsupported_fields import unsupported
 from tests.unit.handlers.application.builders import SERVER, application
 
@@ -59,7 +59,7 @@ def test_a_denial_names_the_projects_whose_rules_are_part_of_it() -> None:
 def test_a_global_project_permits_what_its_own_does_not() -> None:
     org = project("org", PERMISSIVE | {"clusterResourceWhitelist": [kind("", "Node")]})
     found = effective(project("shop", {}), org)
-    assert source_permitted(found, "https://git.example/shop")
+    assert source_permitted(found, Source(repo_url="https://git.example/shop"))
     assert destination_permitted(found, HERE)
     assert permitted(found, NODE, name="a", destination=HERE)
 

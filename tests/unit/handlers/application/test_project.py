@@ -11,7 +11,7 @@ from handlers.application.project import (
     permitted,
     source_permitted,
 )
-from handlers.application.spec import Destination
+from handlers.application.spec import Destination, Source
 from handlers.manifest.kinds import KindInfo
 from tests.unit.handlers.application.builders import REPO, SERVER, project
 
@@ -64,7 +64,7 @@ def test_globs(pattern: str, text: str, separator: str, expected: bool) -> None:
     ids=str,
 )
 def test_source_rules(rules: list[str], expected: bool) -> None:  # noqa: FBT001  a table
-    assert source_permitted(project({"sourceRepos": rules}), REPO) is expected
+    assert source_permitted(project({"sourceRepos": rules}), Source(repo_url=REPO)) is expected
 
 
 EVIL = {
@@ -87,7 +87,7 @@ EVIL = {
 @pytest.mark.parametrize("url", EVIL.values(), ids=EVIL)
 @pytest.mark.parametrize("rule", ["!https://github.com/evil/*", "!https://GITHUB.com:443/evil/**"])
 def test_a_denied_source_stays_denied_in_every_spelling(rule: str, url: str) -> None:
-    assert not source_permitted(project({"sourceRepos": ["*", rule]}), url)
+    assert not source_permitted(project({"sourceRepos": ["*", rule]}), Source(repo_url=url))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_denied_source_stays_denied_in_every_spelling(rule: str, url: str) -> 
 )
 def test_an_allowance_of_everything_below_does_not_lead_out(url: str) -> None:
     rules = ["https://github.com/acme/**", "https://a/acme/**"]
-    assert not source_permitted(project({"sourceRepos": rules}), url)
+    assert not source_permitted(project({"sourceRepos": rules}), Source(repo_url=url))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_an_allowance_of_everything_below_does_not_lead_out(url: str) -> None:
     ],
 )
 def test_rules_are_read_in_the_form_of_addresses(rule: str, url: str) -> None:
-    assert source_permitted(project({"sourceRepos": [rule]}), url)
+    assert source_permitted(project({"sourceRepos": [rule]}), Source(repo_url=url))
 
 
 DESTINATIONS: dict[str, tuple[list[dict[str, str]], bool]] = {

@@ -6,11 +6,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agent.observe.counted_git import CountedGit
+from agent.observe.counted_sources import CountedSources
 from agent.observe.metrics import make_metrics
+from bus.events import Commit
 from bus.identity import Revision
 from bus.repository_url import RepositoryUrl, UrlLogin
 from bus.status import Reason
+from handlers.application.spec import Source
 from handlers.ports import CommitTree, RepositoryAccess, RepositoryError
 
 A = RepositoryAccess(RepositoryUrl.parse("https://git.example/a"), login=UrlLogin("me", "hush"))
@@ -22,8 +24,8 @@ class OneRepository:
     def __init__(self, *, down: bool = False) -> None:
         self.down = down
 
-    def access(self, url: str, project: str) -> RepositoryAccess:
-        return RepositoryAccess(RepositoryUrl.parse(url), project)
+    def access(self, source: Source, project: str) -> RepositoryAccess:
+        return RepositoryAccess(RepositoryUrl.parse(source.repo_url), project)
 
     async def fetch(self, repository: RepositoryAccess) -> None:
         if self.down:
@@ -43,10 +45,16 @@ class OneRepository:
     ) -> frozenset[str] | None:
         return frozenset({str(repository.url), before, after})
 
+    async def reaches(self, repository: RepositoryAccess, tip: Revision, wanted: Revision) -> bool:
+        return (repository, tip) == (A, wanted)
+
+    async def commit(self, repository: RepositoryAccess, revision: Revision) -> Commit | None:
+        return Commit(author=str(repository.url), message=revision, time="")
+
 
 async def test_a_fetch_is_counted_without_its_secret() -> None:
     metrics = make_metrics()
-    await CountedGit(OneRepository(), metrics).fetch(A)
+    await CountedSources(OneRepository(), metrics).fetch(A)
 
     value = metrics.registry.get_sample_value
     assert value("argocd_git_request_total", SHOWN | {"request_type": "fetch"}) == 1
@@ -57,16 +65,20 @@ async def test_a_fetch_is_counted_without_its_secret() -> None:
 async def test_a_failed_fetch_is_counted_and_raised() -> None:
     metrics = make_metrics()
     with pytest.raises(RepositoryError):
-        await CountedGit(OneRepository(down=True), metrics).fetch(A)
+        await CountedSources(OneRepository(down=True), metrics).fetch(A)
 
     assert metrics.registry.get_sample_value("argocd_git_fetch_fail_total", SHOWN) == 1
 
 
 async def test_answers_pass_through() -> None:
-    git = CountedGit(OneRepository(), make_metrics())
+    sources = CountedSources(OneRepository(), make_metrics())
 
     url = str(A.url)
-    assert git.access(url, "shop") == RepositoryAccess(A.url, "shop")
-    assert git.looked_at(A) == NOON
-    assert await git.resolve(A, "main") == f"{url} main"
-    assert await git.changed_paths(A, Revision("a"), Revision("b")) == frozenset({url, "a", "b"})
+    assert sources.access(Source(repo_url=url), "shop") == RepositoryAccess(A.url, "shop")
+    assert sources.looked_at(A) == NOON
+    assert await sources.resolve(A, "main") == f"{url} main"
+    assert await sources.changed_paths(A, Revision("a"), Revision("b")) == frozenset(
+        {url, "a", "b"}
+    )
+    assert await sources.reaches(A, Revision("a"), Revision("a"))
+    assert await sources.commit(A, Revision("a")) == Commit(author=url, message="a", time="")

@@ -1,4 +1,9 @@
-"""The Git ports: mirrors of repositories, the files of a commit, the last known revisions."""
+"""The ports of sources: repositories, the files of a revision, the last known revisions.
+
+A chart of a Helm repository and an artifact of an OCI registry are read as Git repositories are:
+a chart's revisions are its versions, an artifact's are its digests, and the files of either are the
+unpacked archive.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,8 @@ import msgspec
 from bus.events import Commit
 from bus.identity import RepositoryKey, Revision
 from bus.repository_url import RepositoryUrl, UrlLogin
+from handlers.application.source_address import SourceKind, key_of
+from handlers.application.spec import Source
 
 
 class EntryKind(StrEnum):
@@ -31,7 +38,7 @@ class TreeEntry(msgspec.Struct, frozen=True):
 class RepositoryAccess(msgspec.Struct, frozen=True):
     """A repository together with the credential that reads it; equal values share one mirror.
 
-    `GitRepositories.access` makes it. Applications with another credential have another mirror:
+    `Sources.access` makes it. Applications with another credential have another mirror:
     otherwise they could read what their own credential does not open.
     """
 
@@ -40,10 +47,13 @@ class RepositoryAccess(msgspec.Struct, frozen=True):
     """The project whose own credential is used; empty for a credential of all projects."""
     login: UrlLogin | None = None
     """The login in the Application's URL, used where no Secret fits."""
+    kind: SourceKind = SourceKind.GIT
+    chart: str = ""
+    """Of a Helm repository."""
 
     @property
     def key(self) -> RepositoryKey:
-        return RepositoryKey(str(self.url))
+        return key_of(self.url, self.chart)
 
 
 class CommitTree(Protocol):
@@ -54,12 +64,8 @@ class CommitTree(Protocol):
     def read(self, oid: str) -> bytes: ...
 
 
-class GitRepositories(Protocol):
-    """Mirrors of repositories. Every method raises RepositoryError."""
-
-    def access(self, url: str, project: str) -> RepositoryAccess:
-        """Find the mirror and credential with which an Application of `project` reads the URL."""
-        ...
+class SourceReader(Protocol):
+    """Read repositories of one kind or of all. Every method raises RepositoryError."""
 
     async def fetch(self, repository: RepositoryAccess) -> None: ...
     def looked_at(self, repository: RepositoryAccess) -> datetime | None:
@@ -67,22 +73,37 @@ class GitRepositories(Protocol):
         ...
 
     async def resolve(self, repository: RepositoryAccess, target_revision: str) -> Revision:
-        """Branch, tag, commit or HEAD (or `""`) -> commit; fetches where there is no mirror yet."""
+        """Find the revision that a target revision means; fetches where nothing is known yet.
+
+        Git: branch, tag, range of tags, commit or HEAD (or `""`) -> commit. A chart: version or
+        range -> version. An artifact: tag, digest or range -> digest.
+        """
         ...
 
     async def tree(self, repository: RepositoryAccess, revision: Revision) -> CommitTree: ...
     async def changed_paths(
         self, repository: RepositoryAccess, before: Revision, after: Revision
     ) -> frozenset[str] | None:
-        """Files that differ, both sides of a rename; None where `before` is not known any more."""
+        """Files that differ, both sides of a rename; None where that cannot be told."""
+        ...
+
+    async def reaches(self, repository: RepositoryAccess, tip: Revision, wanted: Revision) -> bool:
+        """Whether `wanted` is `tip` or one of its ancestors; a version is its own ancestor only."""
+        ...
+
+    async def commit(self, repository: RepositoryAccess, revision: Revision) -> Commit | None:
+        """Read a commit, nothing masked; None where there is none, as of a chart."""
         ...
 
 
-class Commits(Protocol):
-    """Author, message and time of commits that are in a mirror already."""
+class Sources(SourceReader, Protocol):
+    """The repositories of all kinds."""
 
-    async def commit(self, repository: RepositoryAccess, revision: Revision) -> Commit | None:
-        """Read a commit, nothing masked; None where the mirror does not have it."""
+    def access(self, source: Source, project: str) -> RepositoryAccess:
+        """Find repository and credential with which an Application of `project` reads a source.
+
+        Raises RepositoryError where the source names no repository for certain.
+        """
         ...
 
 

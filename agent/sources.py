@@ -1,0 +1,73 @@
+"""SourceReaders reads every kind of source, each by its adapter: the port Sources.
+
+A new kind is an adapter (`handlers.ports.SourceReader`) and a line of the table that
+`agent/dependencies.py` hands in. Which credential reads a repository is found here, the same for
+all kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from agent.git.credentials import CredentialSource
+from bus.events import Commit
+from bus.identity import Revision
+from bus.repository_url import RepositoryUrlError, login_of
+from bus.status import Reason
+from handlers.application.source_address import SourceAddress, SourceKind
+from handlers.application.spec import Source
+from handlers.ports import CommitTree, RepositoryAccess, RepositoryError, SourceReader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceReaders:
+    credentials: CredentialSource
+    by_kind: Mapping[SourceKind, SourceReader]
+
+    def access(self, source: Source, project: str) -> RepositoryAccess:
+        """Raises RepositoryError where the source names no repository for certain."""
+        try:
+            address = SourceAddress.of(source)
+            login = login_of(source.repo_url) if "://" in source.repo_url else None
+        except RepositoryUrlError as error:
+            raise RepositoryError(Reason.INVALID_SPEC, str(error)) from error
+        credential = self.credentials.for_url(address.url, project)
+        return RepositoryAccess(
+            url=address.url,
+            project=credential.project if credential else "",
+            login=None if credential else login,
+            kind=address.kind,
+            chart=address.chart,
+        )
+
+    async def fetch(self, repository: RepositoryAccess) -> None:
+        await self._of(repository).fetch(repository)
+
+    def looked_at(self, repository: RepositoryAccess) -> datetime | None:
+        return self._of(repository).looked_at(repository)
+
+    async def resolve(self, repository: RepositoryAccess, target_revision: str) -> Revision:
+        return await self._of(repository).resolve(repository, target_revision)
+
+    async def tree(self, repository: RepositoryAccess, revision: Revision) -> CommitTree:
+        return await self._of(repository).tree(repository, revision)
+
+    async def changed_paths(
+        self, repository: RepositoryAccess, before: Revision, after: Revision
+    ) -> frozenset[str] | None:
+        return await self._of(repository).changed_paths(repository, before, after)
+
+    async def reaches(self, repository: RepositoryAccess, tip: Revision, wanted: Revision) -> bool:
+        return await self._of(repository).reaches(repository, tip, wanted)
+
+    async def commit(self, repository: RepositoryAccess, revision: Revision) -> Commit | None:
+        return await self._of(repository).commit(repository, revision)
+
+    def _of(self, repository: RepositoryAccess) -> SourceReader:
+        reader = self.by_kind.get(repository.kind)
+        if reader is None:
+            message = f"{repository.key}: no source of the kind {repository.kind} is read"
+            raise RepositoryError(Reason.INVALID_SPEC, message)
+        return reader
