@@ -164,7 +164,8 @@ lint: $(STAMP) web/node_modules/.installed
 	@$(STAGE) "its types" 90 -- $(BIN)/mypy
 	@$(STAGE) "its directions" 10 -- $(BIN)/lint-imports --no-cache
 	@$(STAGE) "linting Go" 60 --in sandbox/worker -- $(GO) vet ./...
-	@test -z "$$(cd sandbox/worker && $(GO) run cmd/gofmt -l .)" || { echo "run make fmt: gofmt would change files"; exit 1; }
+	@$(STAGE) "linting Go of the playground" 30 --in playground/kubelet -- $(GO) vet ./...
+	@test -z "$$(cd sandbox/worker && $(GO) run cmd/gofmt -l . ../../playground/kubelet)" || { echo "run make fmt: gofmt would change files"; exit 1; }
 	@$(STAGE) "linting the workflows" 20 --in tests/tools -- $(GO) tool actionlint -shellcheck= -pyflakes= $(abspath $(wildcard .github/workflows/*.yaml))
 	@$(STAGE) "linting the dashboard" 40 --in web -- $(NPM) run --silent lint
 

@@ -1,4 +1,4 @@
-"""What is built once from Go sources: the Kubernetes control plane and the sandbox worker.
+"""What is built once from Go sources: the control plane, its kubelet's exec, the sandbox worker.
 
 Each goes to a cache folder named after its sources, so a change builds anew and nothing else
 does. `python -m playground.build` builds all that is missing, with a bar on a terminal and plain
@@ -24,6 +24,7 @@ from playground.toolchain import (
 )
 
 SANDBOX_SOURCES = Path(__file__).parent.parent / "sandbox" / "worker"
+KUBELET_SOURCES = Path(__file__).parent / "kubelet"
 SANDBOX_VARIABLE = "GITOPS_SANDBOX_BINARY"
 SANDBOX_PROGRAM = "gitops-sandbox"
 
@@ -49,11 +50,21 @@ def build_sandbox(watch: Watcher) -> Path:
     return build.folder / SANDBOX_PROGRAM
 
 
+def build_kubelet(watch: Watcher) -> Path:
+    """The program that serves `exec` for the nodes which kwok plays."""
+    build = kubelet_build()
+    if not build.folder.is_dir():
+        run_builds((build,), watch)
+    return build.folder / "kubelet"
+
+
 def missing_builds(*, cluster: bool = True, sandbox: bool = True) -> tuple[Build, ...]:
     """What of the wanted would have to be built now."""
     missing = []
     if cluster and find_control_plane() is None:
         missing.append(control_plane_build())
+    if cluster:
+        missing.append(kubelet_build())
     if sandbox and not os.environ.get(SANDBOX_VARIABLE):
         missing.append(sandbox_build())
     return tuple(build for build in missing if not build.folder.is_dir())
@@ -85,14 +96,20 @@ def control_plane_build() -> Build:
 
 
 def sandbox_build() -> Build:
-    sources = sorted(
-        file
-        for file in SANDBOX_SOURCES.rglob("*")
-        if file.is_file() and _is_source(file.relative_to(SANDBOX_SOURCES))
-    )
-    folder = cache_folder() / "sandbox" / fingerprint(sources, SANDBOX_SOURCES)
     step = BuildStep(program=SANDBOX_PROGRAM, seconds=75, module=SANDBOX_SOURCES, package=".")
-    return Build(folder=folder, steps=(step,))
+    return Build(folder=_own_folder("sandbox", SANDBOX_SOURCES), steps=(step,))
+
+
+def kubelet_build() -> Build:
+    step = BuildStep(program="kubelet", seconds=15, module=KUBELET_SOURCES, package=".")
+    return Build(folder=_own_folder("kubelet", KUBELET_SOURCES), steps=(step,))
+
+
+def _own_folder(name: str, module: Path) -> Path:
+    """The folder in the cache for a module of ours, named after its sources."""
+    files = (file for file in module.rglob("*") if file.is_file())
+    sources = sorted(file for file in files if _is_source(file.relative_to(module)))
+    return cache_folder() / name / fingerprint(sources, module)
 
 
 def ignore_progress(_: Progress) -> None:

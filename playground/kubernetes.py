@@ -2,8 +2,9 @@
 
 Started in the order they need each other; the API server can be killed and brought back on its
 port with its data, which is what fault tests want. kwok plays the nodes by `stages.yaml`, where
-labels make pods slow or broken. Clusters are cheap to share: one for a test run, a namespace for
-a test. With `controllers=False` it is only an API to write to and read from.
+labels make pods slow or broken; `exec` into a pod is a shell of this machine (`kubelet/`). Clusters
+are cheap to share: one for a test run, a namespace for a test. With `controllers=False` it is only
+an API to write to and read from.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ import aiohttp
 from agent.child_process import ChildProcess, Fact, until
 from agent.loopback import answers_tcp, free_port
 from playground import programs
+from playground.build import build_kubelet, ignore_progress
 from playground.certificates import (
     KeyPair,
     make_authority,
@@ -144,13 +146,15 @@ async def _open_api(
 async def _open_controllers(
     stack: AsyncExitStack, files: ClusterFiles, configs: Mapping[str, Path]
 ) -> None:
-    ports = [free_port() for _ in range(3)]
+    ports = [free_port() for _ in range(4)]
+    program = await asyncio.to_thread(build_kubelet, ignore_progress)
     manager = programs.controller_manager(files, ports[0], configs[_USERS[1]])
     scheduler = programs.scheduler(files, ports[1], configs[_USERS[2]])
-    kwok = programs.kwok(files, ports[2], configs[_ADMIN], STAGES)
+    kwok = programs.kwok(files, ports[2], ports[3], configs[_ADMIN], STAGES)
+    kubelet = programs.kubelet(files, ports[3], program)
     children = [
         ChildProcess(program, answers_tcp(port))
-        for program, port in zip((manager, scheduler, kwok), ports, strict=True)
+        for program, port in zip((manager, scheduler, kwok, kubelet), ports, strict=True)
     ]
     for child in children:
         stack.push_async_callback(child.stop)
@@ -171,6 +175,7 @@ def _write_files(folder: Path, binaries: Path, tokens: Mapping[str, str]) -> Clu
         binaries=binaries,
         authority_file=authority.certificate_file,
         admin=make_client_pair(authority, folder, _ADMIN, _GROUPS[_ADMIN]),
+        kubelet_client=make_client_pair(authority, folder, programs.KUBELET_CLIENT, "kubelet-api"),
         serving=make_serving_pair(authority, folder, ("kubernetes", "kubernetes.default.svc")),
         signing_key_file=make_signing_key(folder / "service-accounts.key"),
         tokens_file=tokens_file,

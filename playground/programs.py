@@ -11,6 +11,7 @@ from agent.child_process import ChildProgram
 from playground.certificates import KeyPair
 
 SERVICE_NETWORK = "10.96.0.0/16"
+KUBELET_CLIENT = "kube-apiserver-kubelet-client"
 ISSUER = "https://kubernetes.default.svc"
 
 
@@ -22,6 +23,8 @@ class ClusterFiles(msgspec.Struct, frozen=True, kw_only=True):
     authority_file: Path
     serving: KeyPair
     admin: KeyPair
+    kubelet_client: KeyPair
+    """What the API server proves itself with at the kubelet."""
     signing_key_file: Path
     tokens_file: Path
 
@@ -53,6 +56,10 @@ def api_server(files: ClusterFiles, port: int, etcd_port: int) -> ChildProgram:
         f"--tls-cert-file={files.serving.certificate_file}",
         f"--tls-private-key-file={files.serving.key_file}",
         f"--client-ca-file={files.authority_file}",
+        "--kubelet-preferred-address-types=InternalIP",
+        f"--kubelet-certificate-authority={files.authority_file}",
+        f"--kubelet-client-certificate={files.kubelet_client.certificate_file}",
+        f"--kubelet-client-key={files.kubelet_client.key_file}",
         f"--token-auth-file={files.tokens_file}",
         f"--service-account-issuer={ISSUER}",
         f"--service-account-key-file={files.signing_key_file}",
@@ -80,7 +87,27 @@ def scheduler(files: ClusterFiles, port: int, kubeconfig: Path) -> ChildProgram:
     return _program(files, "kube-scheduler", *_serving(files, port, kubeconfig))
 
 
-def kwok(files: ClusterFiles, port: int, kubeconfig: Path, stages: Path) -> ChildProgram:
+def kubelet(files: ClusterFiles, port: int, program: Path) -> ChildProgram:
+    """Who has no certificate of the API server gets no shell of it."""
+    return ChildProgram(
+        name="kubelet",
+        command=(
+            str(program),
+            f"--address=127.0.0.1:{port}",
+            f"--tls-cert-file={files.serving.certificate_file}",
+            f"--tls-private-key-file={files.serving.key_file}",
+            f"--client-ca-file={files.authority_file}",
+            f"--user={KUBELET_CLIENT}",
+            f"--folder={files.folder}",
+        ),
+        folder=files.folder,
+        ready_within=90,
+    )
+
+
+def kwok(
+    files: ClusterFiles, port: int, kubelet_port: int, kubeconfig: Path, stages: Path
+) -> ChildProgram:
     return _program(
         files,
         "kwok",
@@ -89,6 +116,7 @@ def kwok(files: ClusterFiles, port: int, kubeconfig: Path, stages: Path) -> Chil
         f"--server-address=127.0.0.1:{port}",
         "--manage-all-nodes=true",
         "--node-ip=127.0.0.1",
+        f"--node-port={kubelet_port}",
         "--cidr=10.244.0.0/16",
         "--node-lease-duration-seconds=40",
     )

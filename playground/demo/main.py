@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.text import Text
 
 from agent.store.files import write_whole
-from playground.build import build_control_plane, ignore_progress, missing_builds
+from playground.build import build_control_plane, build_kubelet, ignore_progress, missing_builds
 from playground.demo.control_plane import open_sign_in
 from playground.demo.directions import information, where_to_look
 from playground.demo.running_demo import RunningDemo, open_running_demo, sandbox_program
@@ -62,6 +62,7 @@ def _built() -> Path:
         return sandbox_program(ignore_progress)
     with watching(Console(stderr=True)) as watch:
         build_control_plane(watch)
+        build_kubelet(watch)
         return sandbox_program(watch)
 
 
