@@ -49,6 +49,8 @@ class Secret:
     data: Mapping[str, str] = field(repr=False)
     governed: bool = False
     """Whether it came over the link."""
+    uid: str = ""
+    resource_version: str = ""
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"

@@ -85,4 +85,6 @@ def read_secret(raw: bytes) -> Secret:
         labels=metadata.labels,
         data=values,
         governed=is_marked(metadata),
+        uid=metadata.uid,
+        resource_version=metadata.resource_version,
     )

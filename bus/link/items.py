@@ -67,6 +67,7 @@ class StateBody(WireValue, frozen=True, kw_only=True):
     edit_version: str = ""
     """Of an Application or AppProject: the digest of what people edit (spec, labels, annotations),
     as reported. It stays equal when only the status changes; agents before this field leave it out.
+    Of a repository, credentials or cluster: the resourceVersion of the Secret.
     """
     commits: dict[str, Commit] = {}
     """Of an Application, by revision: what runs and what is wanted, as far as the agent can read

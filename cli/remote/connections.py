@@ -81,7 +81,8 @@ async def remove(
     name = f"{found.agent.name}/{found.name}"
     what = f"{words.word} {name} will be removed with its credential"
     confirm(f"{what}; {words.lost}", yes=options.yes)
-    task = await task_client.submit_task(client, find.path(words.noun, found.id), None, "DELETE")
+    path = find.path(words.noun, found.id)
+    task = await task_client.submit_task(client, path, None, "DELETE", version=found.version)
     return await task_client.wait_for_task(client, [task], options, words.change("removed"))
 
 

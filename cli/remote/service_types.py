@@ -249,6 +249,7 @@ class ConnectionSummary(ServiceAnswer, frozen=True, kw_only=True):
     info: str = ""
     expires_at: str = ""
     project: str = ""
+    version: str = ""
     status: str = ""
     message: str = ""
     attempted_at: str = ""

@@ -46,10 +46,11 @@ class ChangeRequest:
 
 
 async def submit_task(
-    client: ServiceClient, path: str, body: object, method: str = "POST"
+    client: ServiceClient, path: str, body: object, method: str = "POST", *, version: str = ""
 ) -> dict[str, Any]:
-    """Submit a task. The last writer wins: the caller's file holds the whole object."""
-    headers = {} if method == "POST" else _ANY_VERSION
+    """Submit a task. Without a version the last writer wins: his file holds the whole object."""
+    seen = {"If-Match": f'"{version}"'} if version else _ANY_VERSION
+    headers = {} if method == "POST" else seen
     accepted = await client.order(path, body, method=method, headers=headers)
     task: dict[str, Any] = accepted["task"]
     return task

@@ -52,6 +52,8 @@ class ConnectionItem(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     name: str
     data: Mapping[str, str]
+    uid: str = ""
+    resource_version: str = ""
     state: ConnectionState | None = None
     """None while it was not used."""
 
@@ -74,14 +76,16 @@ def connection_item(found: ConnectionItem, stamp: ItemStamp, redaction: Redactio
         name: redaction.text(value) for name, value in found.data.items() if name in _PUBLIC
     }
     spec["hasCredential"] = any(value for name, value in found.data.items() if name not in _PUBLIC)
-    metadata = Metadata(namespace=found.namespace, name=found.name)
+    metadata = Metadata(namespace=found.namespace, name=found.name, uid=found.uid)
     status: dict[str, Any] = {}
     if found.state is not None:
         status["connectionState"] = _state(found.state, redaction)
         if found.kind == CLUSTER.name:
             status["info"] = _cluster_info(found.state)
     body = state_body(found.kind, metadata, redaction)
-    body = msgspec.structs.replace(body, spec=spec, status=status)
+    body = msgspec.structs.replace(
+        body, spec=spec, status=status, edit_version=found.resource_version
+    )
     return state_item(body, metadata, found.data.get("project", ""), stamp)
 
 

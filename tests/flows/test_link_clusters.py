@@ -5,6 +5,7 @@ import base64
 import json
 import uuid
 
+import msgspec
 from nacl.public import PublicKey, SealedBox
 
 from bus.link import LinkTask, TaskKind
@@ -24,6 +25,10 @@ def task(kind: TaskKind, subject: str, **arguments: object) -> LinkTask:
     return LinkTask(
         id=uuid.uuid4().hex, kind=kind, subject=subject, actor="ann", arguments=arguments
     )
+
+
+def as_seen(one: LinkTask, precondition: dict[str, str]) -> LinkTask:
+    return msgspec.structs.replace(one, id=uuid.uuid4().hex, precondition=precondition)
 
 
 def sealed(fake_service: FakeService, **fields: str) -> str:
@@ -60,13 +65,23 @@ async def test_a_cluster_is_made_changed_and_deleted(
         taken = await fake_service.do(task(TaskKind.PUT, "x", name="prod-2", spec=elsewhere))
         beyond = {"server": "https://evil.test"}
         not_named = await fake_service.do(task(TaskKind.PUT, "x", name="evil", spec=beyond))
-        gone = await fake_service.do(task(TaskKind.DELETE, f"{linked_agent.namespace}/{name}"))
+        deletion = task(TaskKind.DELETE, f"{linked_agent.namespace}/{name}")
+        identity = stored["metadata"]["uid"]
+        seen = {"uid": identity, "editVersion": changed["metadata"]["resourceVersion"]}
+        item = fake_service.states["cluster.v1", f"{linked_agent.namespace}/{name}"]
+        refusals = [
+            (await fake_service.do(as_seen(deletion, one))).code
+            for one in ({}, {**seen, "uid": "another"}, {**seen, "editVersion": "1"})
+        ]
+        gone = await fake_service.do(as_seen(deletion, seen))
         kept = await linked_agent.api.exists(path)
     assert stored["metadata"]["labels"]["argocd.argoproj.io/secret-type"] == "cluster"
     assert base64.b64decode(stored["data"]["server"]).decode() == SERVER
     assert json.loads(base64.b64decode(stored["data"]["config"])) == {"bearerToken": canary}
     assert (reported["spec"]["server"], reported["spec"]["hasCredential"]) == (SERVER, True)
     assert (again.code, again.body["name"], gone.code, kept) == ("ok", name, "ok", False)
+    assert (item.uid, reported["editVersion"]) == (identity, stored["metadata"]["resourceVersion"])
+    assert refusals == ["invalid", "conflict", "conflict"]
     assert base64.b64decode(changed["data"]["depth"]).decode() == "1"
     assert changed["data"]["config"] == stored["data"]["config"]
     assert [one.code for one in (renamed, taken, not_named)] == [

@@ -159,6 +159,8 @@ def connection_of(secret: Secret, state: ConnectionState | None = None) -> Conne
         namespace=secret.namespace,
         name=secret.name,
         data=secret.data,
+        uid=secret.uid,
+        resource_version=secret.resource_version,
         state=state,
     )
 

@@ -30,6 +30,7 @@ from service.api.connections.nouns import (
     NewConnection,
 )
 from service.api.connections.reported_objects import ReportedObjectRow
+from service.http import versioned
 from service.http.call import ApiCall
 from service.http.decode import convert
 from service.http.endpoint import Endpoint, NoInput
@@ -95,14 +96,17 @@ async def put_connection(noun: ConnectionNoun, call: ApiCall, raw: dict[str, Any
 
 
 async def delete_connection(noun: ConnectionNoun, call: ApiCall, _params: NoInput) -> TaskReceipt:
-    """Delete a connection by its agent."""
+    """Delete a connection by its agent; the one that the caller saw, where If-Match names it."""
     row = await _find(noun, call, noun.delete)
+    body = reported_objects.reported_body(row)
+    if seen := call.request.headers.get("If-Match", ""):
+        versioned.check(seen, reported_objects.version_of(body))
     order = TaskRequest(
         agent_id=row.agent_id,
         subject=row.subject,
         project=row.project,
         arguments=DeleteArguments(kind=noun.kind),
-        precondition={"uid": row.uid} if row.uid else {},
+        precondition=reported_objects.precondition_of(body),
         action=f"{noun.kind.lower()}.delete",
     )
     return TaskReceipt(task=await submit(call, order))
@@ -144,6 +148,7 @@ def _connection(row: ReportedObjectRow) -> ConnectionSummary:
         info=_first(spec, "info"),
         expires_at=_first(spec, "expiresAt"),
         project=row.project,
+        version=reported_objects.version_of(reported_objects.reported_body(row)),
         status=_first(state, "status") or ("Failed" if spec.get("problem") else ""),
         message=_first(state, "message") or _first(spec, "problem"),
         attempted_at=_first(state, "attemptedAt"),

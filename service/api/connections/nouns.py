@@ -93,6 +93,8 @@ class ConnectionSummary(ResponseModel, frozen=True, kw_only=True):
     """The subject of a certificate, the owner of a key."""
     expires_at: str
     project: str
+    version: str
+    """What If-Match takes for a deletion; it changes with every write of the connection."""
     status: str
     """`Successful` or `Failed`, of its last use; empty while it was not used."""
     message: str

@@ -19,7 +19,9 @@ URL = "https://git.example/team/apps"
 
 def reported(kind: str, name: str, spec: dict[str, Any], **state: Any) -> StateBody:
     status = {"connectionState": state, "info": {"serverVersion": "v1.33.1"}}
-    return StateBody(kind=kind, name=name, namespace="argocd", spec=spec, status=status)
+    return StateBody(
+        kind=kind, name=name, namespace="argocd", spec=spec, status=status, edit_version="7"
+    )
 
 
 STAGING = reported(
@@ -107,6 +109,7 @@ async def test_repositories_are_listed_added_tested_and_removed(service: Service
     opened = json.loads(SealedBox(agent.keys.sealing).decrypt(base64.b64decode(put["sealed"])))
     assert opened == {"url": URL, "username": "bot", "password": "c4nary-password"}
     assert [it.task.kind for it in agent.offered][-1] == TaskKind.DELETE
+    assert agent.offered[-1].task.precondition == {"uid": "uid-repo-apps", "editVersion": "7"}
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,11 @@ export const agents = {
 export const connections = {
   list: (noun: ConnectionNoun) => list<t.ConnectionSummary>(`/${noun}`, { limit: MOST }),
   add: (noun: ConnectionNoun, body: t.JsonObject) => post<{ task: t.TaskSummary }>(`/${noun}`, body),
-  remove: (noun: ConnectionNoun, id: string) => remove(`/${noun}/${enc(id)}`),
+  remove: (noun: ConnectionNoun, row: t.ConnectionSummary) =>
+    request<{ task: t.TaskSummary }>(`/${noun}/${enc(row.id)}`, {
+      method: "DELETE",
+      headers: row.version ? { "If-Match": `"${row.version}"` } : {},
+    }),
 };
 
 export const appProjects = {

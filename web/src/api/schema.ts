@@ -363,6 +363,7 @@ export interface ConnectionSummary {
   info: string;
   expiresAt: string;
   project: string;
+  version: string;
   status: string;
   message: string;
   attemptedAt: string;

@@ -29,6 +29,7 @@ from agent.bridge.tasks.executors.connection_secret import (
     written,
 )
 from agent.bridge.tasks.executors.known_clusters import KnownClusters
+from agent.bridge.tasks.executors.preconditions import check_seen
 from agent.bridge.tasks.executors.trust_changes import TrustWriter
 from agent.bridge.tasks.task_context import TaskFailedError
 from agent.git.credentials import SECRET_TYPE, Secret
@@ -39,7 +40,7 @@ from agent.kube.list_watch import pages
 from agent.kube.request_path import is_object_name
 from agent.store.argo_secrets import ArgoSecrets, read_secret
 from bus.identity import token_of
-from bus.link import PutArguments, SecretRef
+from bus.link import LinkTask, PutArguments, SecretRef
 from bus.link.kinds import CLUSTER
 from bus.metadata_keys import CREDENTIAL, CREDENTIAL_URLS
 from handlers.control_plane.governance import GOVERNED, marked
@@ -67,10 +68,10 @@ class ConnectionWriter:
             return await self._put_secret(args)
         return await self.trust.put(args)
 
-    async def delete(self, kind: str, name: str) -> object:
+    async def delete(self, task: LinkTask, kind: str, name: str) -> object:
         """`name` is that of the Secret, or of a trusted entry as reported."""
         if kind in TYPES:
-            return await self._delete_secret(kind, name)
+            return await self._delete_secret(task, kind, name)
         return await self.trust.delete(kind, name)
 
     async def _put_secret(self, args: PutArguments) -> object:
@@ -112,25 +113,21 @@ class ConnectionWriter:
         found: dict[str, Any] = msgspec.json.decode(raw)
         return found
 
-    async def _delete_secret(self, kind: str, name: str) -> object:
+    async def _delete_secret(self, task: LinkTask, kind: str, name: str) -> object:
+        """Judge the Secret as the API server has it, and delete what was judged and seen."""
         secret_type = TYPES[kind]
         found = [one for one in self.secrets.all() if one.name == name]
         if not found:
             return {"deleted": True}
-        if found[0].labels.get(SECRET_TYPE) != secret_type:
-            raise TaskFailedError("not_allowed", f"Secret {name} does not describe a {kind}")
-        if kind == CLUSTER.name:
-            return await self._delete_cluster(name)
-        await self.client.delete(f"{self._secrets}/{name}")
-        return {"deleted": True}
-
-    async def _delete_cluster(self, name: str) -> object:
-        """Judge the Secret as the API server has it, and delete what was judged."""
         live = await self._live(name)
         if live is None:
             return {"deleted": True}
-        over_link = GOVERNED in access.annotations(live)
-        self.clusters().check_deletion(name, _decoded(live), over_link=over_link)
+        if access.labels(live).get(SECRET_TYPE) != secret_type:
+            raise TaskFailedError("not_allowed", f"Secret {name} does not describe a {kind}")
+        if kind == CLUSTER.name:
+            over_link = GOVERNED in access.annotations(live)
+            self.clusters().check_deletion(name, _decoded(live), over_link=over_link)
+        check_seen(task, live)
         await self.client.delete(
             f"{self._secrets}/{name}",
             uid=access.uid(live),

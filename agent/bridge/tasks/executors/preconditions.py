@@ -46,6 +46,24 @@ def check_identity(task: LinkTask, live: Mapping[str, Any]) -> None:
         raise TaskFailedError("conflict", text)
 
 
+def check_seen(task: LinkTask, secret: Mapping[str, Any]) -> None:
+    """Raise TaskFailedError where the Secret is not, in this version, the one the task names.
+
+    The task has to name it: a credential that was put in its place meanwhile is another one.
+    """
+    if not task.precondition.get("uid"):
+        text = (
+            f"the deletion of {task.subject} names no uid, so a Secret that took its place could be"
+            " deleted: expected the uid and version that the agent reports"
+        )
+        raise TaskFailedError("invalid", text)
+    check_identity(task, secret)
+    seen = task.precondition.get("editVersion") or task.precondition.get("resourceVersion")
+    if seen and seen != access.resource_version(secret):
+        text = f"{task.subject} changed after it was read: read it again, then repeat"
+        raise TaskFailedError("conflict", text)
+
+
 def check_known(live: Mapping[str, Any], known: Application | None) -> None:
     """Raise TaskFailedError where the agent has not seen this state of the Application yet.
 

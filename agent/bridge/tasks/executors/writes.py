@@ -31,4 +31,4 @@ class DeleteExecutor:
         target = write_target(task.subject, args, self.objects.cluster.namespace)
         if is_custom_resource(target.kind):
             return await self.objects.delete(task, args, context)
-        return await self.connections.delete(target.kind, target.name)
+        return await self.connections.delete(task, target.kind, target.name)
