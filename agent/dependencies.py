@@ -27,6 +27,7 @@ from agent.kube.live import LiveCluster
 from agent.observe.health import Readiness, StoreWatch
 from agent.observe.metrics import AgentMetrics, make_metrics
 from agent.renderer.jq_paths import SandboxJqPaths
+from agent.renderer.version_choice import SandboxVersions
 from agent.replicas.repository_parts import RepositoryParts
 from agent.replicas.shard_ownership import ShardOwnership
 from agent.settings import Settings
@@ -114,7 +115,7 @@ async def open_dependencies(settings: Settings) -> AsyncIterator[AgentDependenci
             connections=connections,
             sandbox=sandbox,
             watched=watched,
-            mirrors=await stack.enter_async_context(_mirrors(settings, watched)),
+            mirrors=await stack.enter_async_context(_mirrors(settings, watched, sandbox)),
             stores=await _stores(settings, connections, stack),
         )
         yield opened.dependencies()
@@ -231,6 +232,11 @@ def _sandbox(settings: Settings) -> Sandbox:
     return Sandbox(sandbox_binary(chosen.binary), limits)
 
 
-def _mirrors(settings: Settings, watched: WatchedState) -> Mirrors:
+def _mirrors(settings: Settings, watched: WatchedState, sandbox: Sandbox) -> Mirrors:
     folder = MirrorSettings(folder=settings.state_dir / "mirrors")
-    return Mirrors(folder, SecretCredentials(watched.secrets.all), watched.git_trust)
+    return Mirrors(
+        folder,
+        SecretCredentials(watched.secrets.all),
+        watched.git_trust,
+        versions=SandboxVersions(sandbox),
+    )

@@ -24,10 +24,11 @@ from agent.git.credentials import CredentialSource, GitCredential
 from agent.git.failures import not_made, unusable
 from agent.git.fetch_outcomes import FetchOutcomes
 from agent.git.mirror import Mirror, mark_of, open_mirror
-from agent.git.refs import is_commit, is_range
+from agent.git.refs import TAGS, is_commit
 from agent.git.server_trust import MachineTrust, ServerTrust
 from agent.git.ssh_connections import SshConnections
 from agent.git.transport import Remote
+from agent.version_range import VersionChoice, may_be_range
 from bus.events import Commit
 from bus.identity import Revision, token_of
 from bus.repository_url import RepositoryUrl, RepositoryUrlError, login_of
@@ -36,6 +37,7 @@ from handlers.ports import CommitTree, RepositoryAccess, RepositoryError
 
 _log = structlog.get_logger(__name__)
 
+_NAMES = "branch, tag or commit"
 _RECENT = 5.0
 """Seconds in which a revision that was not found is not looked for at the server again."""
 
@@ -56,10 +58,12 @@ class Mirrors:
         credentials: CredentialSource,
         trust: ServerTrust | None = None,
         outcomes: FetchOutcomes | None = None,
+        versions: VersionChoice | None = None,
     ) -> None:
         self.outcomes = outcomes or FetchOutcomes(SystemClock())
         self._settings = settings
         self._credentials = credentials
+        self._versions = versions
         self._trust = trust or MachineTrust()
         self._ssh = SshConnections(settings.folder / "ssh")
         self._mirrors: dict[RepositoryAccess, Mirror] = {}
@@ -108,15 +112,26 @@ class Mirrors:
         mirror = await self._mirror(repository)
         if not is_commit(target_revision) and not mirror.fetched_since(self._outdated_at):
             await self.fetch(repository)
-        found = mirror.resolve(target_revision)
+        found = await self._found(mirror, repository, target_revision)
         if found is None and not mirror.fetched_within(_RECENT):
             await self.fetch(repository)
-            found = mirror.resolve(target_revision)
+            found = await self._found(mirror, repository, target_revision)
         if found is None and is_commit(target_revision):
             found = await self._fetch_commit(mirror, repository, target_revision)
         if found is None:
             raise _not_found(mirror, repository, target_revision)
         return found
+
+    async def _found(
+        self, mirror: Mirror, repository: RepositoryAccess, target: str
+    ) -> Revision | None:
+        """Resolve in the mirror as it is: as a range of tags first, as Argo CD does."""
+        if self._versions is not None and may_be_range(target):
+            _, tags = await asyncio.to_thread(mirror.refs)
+            chosen = await self._versions.highest(target, tags, project=repository.project)
+            if chosen:
+                return mirror.resolve(TAGS + chosen)
+        return mirror.resolve(target)
 
     async def tree(self, repository: RepositoryAccess, revision: Revision) -> CommitTree:
         mirror = await self._mirror(repository)
@@ -226,13 +241,8 @@ def _discard_unmarked(folder: Path) -> None:
 
 
 def _not_found(mirror: Mirror, repository: RepositoryAccess, target: str) -> RepositoryError:
-    if is_range(target):
-        message = (
-            f"{target!r} is a range of versions, which this version does not resolve; "
-            f"name a branch, a tag or a commit of {repository.url}"
-        )
-        return RepositoryError(Reason.REVISION_NOT_FOUND, message)
     names = mirror.nearby(target)
     there = f"there are {', '.join(names)}" if names else "the repository is empty"
-    message = f"{repository.url} has no branch, tag or commit {target or 'HEAD'!r}; {there}"
+    wanted = "tag in the range, and no branch, tag or commit" if may_be_range(target) else _NAMES
+    message = f"{repository.url} has no {wanted} {target or 'HEAD'!r}; {there}"
     return RepositoryError(Reason.REVISION_NOT_FOUND, message)

@@ -2,8 +2,8 @@
 
 A target revision is resolved as HEAD, branch, tag or commit, in this order. As in Argo CD a name is
 looked for among the branches, then among the tags (a tag of a tag is followed to its commit), then
-read as a commit id of 7 to 40 digits. Ranges over tags are said to be unsupported rather than
-looked for as a name.
+read as a commit id of 7 to 40 digits. Who has a range over tags in his hands asks for the tags by
+`tags`, and resolves the one that was chosen by its whole name.
 """
 
 from __future__ import annotations
@@ -25,18 +25,12 @@ TAGS = "refs/tags/"
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _ABBREVIATED = re.compile(r"[0-9a-f]{7,39}")
-_RANGE = re.compile(r"[~^<>=*,| ]|(^|\.)x($|\.)", re.IGNORECASE)
 _SIMILAR = 5
 
 
 def is_commit(target: str) -> bool:
     """Whether `target` is a whole commit id."""
     return _COMMIT.fullmatch(target) is not None
-
-
-def is_range(target: str) -> bool:
-    """Whether `target` can only be a range of versions: no ref may hold these characters."""
-    return _RANGE.search(target) is not None
 
 
 def resolve(repository: pygit2.Repository, target: str) -> Revision | None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from agent.renderer.version_choice import SandboxVersions
 from cli import output
 from cli.command import new_app
 from cli.local.inputs import InputDocument, InputError, InputManifests, refuse
@@ -92,8 +93,9 @@ async def rendered(
 ) -> RenderedInput:
     """Render one Application; raises InputError or RepositoryError."""
     application = read_app(document)
-    async with files_of(application, repo, revision) as files:
-        objects = await render(application, files, await manifests.sandbox())
+    sandbox = await manifests.sandbox()
+    async with files_of(application, repo, revision, SandboxVersions(sandbox)) as files:
+        objects = await render(application, files, sandbox)
     if not objects:
         path = application.source.path if application.source else ""
         output.complain(f"{application.key}: {path or 'the root'} holds no manifests")

@@ -19,6 +19,7 @@ from agent.git.credentials import SecretCredentials
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.git.tree import local_commit
 from agent.renderer.renderer import SandboxRenderer
+from agent.version_range import VersionChoice
 from bus.identity import Revision
 from cli.local.directory import DirectoryTree
 from cli.local.inputs import APPLICATION, DEFAULT_NAMESPACE, InputDocument, InputError
@@ -134,13 +135,15 @@ class SourceFiles(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def files_of(app: Application, folder: str, revision: str) -> AsyncIterator[SourceFiles]:
+async def files_of(
+    app: Application, folder: str, revision: str, versions: VersionChoice
+) -> AsyncIterator[SourceFiles]:
     """Open the files; an empty `folder` means to fetch `spec.source.repoURL` without credentials.
 
     Raises InputError or RepositoryError.
     """
     if not folder:
-        async with _fetched(app, revision) as found:
+        async with _fetched(app, revision, versions) as found:
             yield found
     else:
         yield _local(Path(folder), revision)
@@ -156,7 +159,9 @@ def _local(folder: Path, revision: str) -> SourceFiles:
 
 
 @asynccontextmanager
-async def _fetched(app: Application, revision: str) -> AsyncIterator[SourceFiles]:
+async def _fetched(
+    app: Application, revision: str, versions: VersionChoice
+) -> AsyncIterator[SourceFiles]:
     if app.source is None:
         raise InputError(f"{app.key}: spec.source is missing; say --repo DIR")
     url = app.source.repo_url
@@ -167,7 +172,7 @@ async def _fetched(app: Application, revision: str) -> AsyncIterator[SourceFiles
         )
     with tempfile.TemporaryDirectory(prefix="gitops-render-") as folder:
         settings = MirrorSettings(folder=Path(folder))
-        async with Mirrors(settings, SecretCredentials(lambda: ())) as mirrors:
+        async with Mirrors(settings, SecretCredentials(tuple), versions=versions) as mirrors:
             repository = mirrors.access(url, app.spec.project)
             await mirrors.fetch(repository)
             found = await mirrors.resolve(repository, revision or app.source.target_revision)

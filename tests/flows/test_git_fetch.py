@@ -16,10 +16,13 @@ from aiohttp.test_utils import TestServer
 
 from agent.git.credentials import SECRET_TYPE, Secret, SecretCredentials
 from agent.git.mirrors import Mirrors, MirrorSettings
+from agent.renderer.version_choice import SandboxVersions
 from bus.identity import NO_REVISION, Revision
 from bus.status import Reason
 from handlers.ports import RepositoryError
 from playground.githost import GitHost, HostedRepository, HostLogin
+from sandbox.client.limits import SandboxLimits
+from sandbox.client.pool import Sandbox
 from tests.support import eventually
 
 PASSWORD = "a-password-nobody-may-see"
@@ -224,12 +227,30 @@ async def test_a_commit_outside_every_branch_is_asked_for(
     assert tree.read(entry.oid) == b"2"
 
 
-async def test_a_range_of_versions_is_said_to_be_unsupported(
-    git: Mirrors, repository: HostedRepository
+async def test_a_range_chooses_the_highest_tag_and_a_branch_only_where_no_tag_matches(
+    tmp_path: Path, repository: HostedRepository, sandbox_binary: Path
 ) -> None:
-    repository.commit({"a": b"1"})
-    with pytest.raises(RepositoryError, match="range of versions"):
-        await git.resolve(git.access(repository.url), ">=1.2 <2")
+    commits = [repository.commit({"a": text.encode()}) for text in "123"]
+    for tag, commit in zip(("v1.2.0", "1.10.0", "2.0.0-rc.1"), commits, strict=True):
+        git_in(repository, "tag", "-m", tag, tag, commit)
+    branch = repository.commit({"a": b"4"}, branch="3.x")
+    settings = MirrorSettings(folder=tmp_path / "git")
+    async with (
+        Sandbox(sandbox_binary, SandboxLimits(workers=1)) as sandbox,
+        Mirrors(settings, SecretCredentials(tuple), versions=SandboxVersions(sandbox)) as git,
+    ):
+
+        async def resolved(target: str) -> str:
+            return await git.resolve(git.access(repository.url), target)
+
+        assert await resolved("^1.2") == await resolved("*") == commits[1]
+        assert await resolved("~v1.2") == commits[0]
+        assert await resolved(">=2-0") == commits[2]
+        assert await resolved("3.x") == branch
+        with pytest.raises(RepositoryError, match=r"no tag in the range.* '>=9'; there are .*3\.x"):
+            await resolved(">=9")
+        with pytest.raises(RepositoryError, match=r"no branch, tag or commit '1\.2'"):
+            await resolved("1.2")
 
 
 async def test_a_host_that_is_down_is_named_and_recovers(
