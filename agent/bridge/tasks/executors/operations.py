@@ -59,6 +59,8 @@ class SyncOperations:
 
     def _is_overtaken(self, app: Application, command_id: str) -> bool:
         """Whether the command was carried out, and nothing remembers how its operation ended."""
+        if _is_requested(app, command_id):
+            return False
         known = operation_state(app, command_id) or self.finished_operations.get(command_id)
         return known is None and command_id in commands_of(app)
 
@@ -151,6 +153,11 @@ def operation_state(app: Application, command_id: str) -> OperationState | None:
     return None
 
 
+def _is_requested(app: Application, command_id: str) -> bool:
+    """Whether the command's operation is written down, and none of its state is."""
+    return app.operation is not None and info_of(app.operation, COMMAND_ID) == command_id
+
+
 def _is_pending(app: Application) -> bool:
     """Whether an operation is requested or running, ours or one before ours."""
     state = app.status.operation_state
@@ -160,7 +167,7 @@ def _is_pending(app: Application) -> bool:
 def _message(app: Application, state: OperationState | None, command_id: str) -> str:
     if state is not None:
         return f"{state.phase}: {state.message}".strip(": ")
-    if app.operation is not None and info_of(app.operation, COMMAND_ID) == command_id:
+    if _is_requested(app, command_id):
         return "about to begin"
     return "waits for another operation" if _is_pending(app) else "accepted"
 

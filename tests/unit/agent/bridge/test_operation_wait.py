@@ -9,12 +9,14 @@ import pytest
 
 from agent.bridge.reporting.finished_operations import FinishedOperations
 from agent.bridge.tasks.executors.commands import CommandPublisher
-from agent.bridge.tasks.executors.operations import OperationWait
+from agent.bridge.tasks.executors.operations import OperationWait, SyncOperations
 from agent.bridge.tasks.running_task import TaskStream
 from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
+from agent.bridge.tasks.task_traces import TaskTraces
 from agent.store.applications import Applications
 from bus.events import OperationFinished, SyncApp
 from bus.identity import AppKey, Revision
+from bus.metadata_keys import COMMANDS
 from bus.status import OperationPhase
 from handlers.sync.operation_info import COMMAND_ID
 
@@ -36,33 +38,69 @@ class WaitFixture:
         self.status({})
 
     def status(self, operation_state: Mapping[str, Any]) -> None:
+        self._put(status={"operationState": operation_state} if operation_state else {})
+
+    def request(self, command: str) -> None:
+        """The operation as a sync command writes it; the agent has not begun to act on it."""
+        self._put(operation=operation_of(command), annotations={COMMANDS.name: command})
+
+    def _put(
+        self, *, annotations: Mapping[str, str] | None = None, **fields: Mapping[str, Any]
+    ) -> None:
         self._version += 1
         metadata = {
             "name": WEB.name,
             "namespace": WEB.namespace,
             "uid": "u",
             "resourceVersion": str(self._version),
+            "annotations": annotations or {},
         }
-        status = {"operationState": operation_state} if operation_state else {}
-        body = {"metadata": metadata, "spec": {}, "status": status}
+        body = {"metadata": metadata, "spec": {}, **fields}
         self.applications.put_application(msgspec.json.encode(body))
 
-    def wait(self) -> OperationWait:
-        task = TaskContext(
-            began="", repeated=False, progress=self.messages.put, stream=TaskStream("t", None)
+    def context(self, *, repeated: bool = False) -> TaskContext:
+        stream = TaskStream("t", None)
+        return TaskContext(began="", repeated=repeated, progress=self.messages.put, stream=stream)
+
+    def operations(self) -> SyncOperations:
+        return SyncOperations(
+            applications=self.applications,
+            finished_operations=self.finished,
+            commands=CommandPublisher(cast("Any", None)),
+            traces=TaskTraces(),
         )
+
+    def wait(self) -> OperationWait:
         return OperationWait(
             applications=self.applications,
             finished_operations=self.finished,
             commands=CommandPublisher(cast("Any", None)),
-            task_context=task,
+            task_context=self.context(),
             command=COMMAND,
         )
 
 
+def operation_of(command: str) -> Mapping[str, Any]:
+    return {"sync": {}, "info": [{"name": COMMAND_ID, "value": command}]}
+
+
 def state(phase: str, command: str = "c1", **more: str) -> Mapping[str, Any]:
-    operation = {"sync": {}, "info": [{"name": COMMAND_ID, "value": command}]}
+    operation = operation_of(command)
     return {"phase": phase, "startedAt": "2026-01-01T00:00:00Z", "operation": operation, **more}
+
+
+async def test_a_repeated_task_waits_for_its_operation_that_nobody_began() -> None:
+    """As `kill -9` leaves it between the request of the operation and its first state."""
+    fixture = WaitFixture()
+    fixture.request(COMMAND.id)
+    app = fixture.applications.get(WEB)
+    assert app is not None
+    work = fixture.operations().operate(app, COMMAND, fixture.context(repeated=True))
+    outcome = asyncio.ensure_future(work)
+    assert await fixture.messages.get() == "about to begin"
+    fixture.status(state("Succeeded", finishedAt="2026-01-01T00:00:09Z"))
+    ended = await asyncio.wait_for(outcome, 60)
+    assert cast("Any", ended)["phase"] == "Succeeded"
 
 
 async def test_progress_and_end_are_read_from_the_status() -> None:
