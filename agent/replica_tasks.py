@@ -10,6 +10,7 @@ import asyncio
 import secrets
 
 from agent.dependencies import AgentDependencies
+from agent.kube.session_state import first_of
 from agent.leader_tasks import dispatcher_of, handler_routes, provision, run_dispatcher
 from agent.replicas.membership import Membership
 from agent.replicas.membership_terms import MembershipLostError, MembershipTerms
@@ -29,7 +30,7 @@ async def run_replica_tasks(
     try:
         await _run_member(parts, membership, stop, acting)
     except* MembershipLostError as lost:
-        raise _first(lost) from None
+        raise first_of(lost) from None
     finally:
         parts.ownership.fence.close()
         parts.ownership.lose(parts.ownership.names)
@@ -63,8 +64,3 @@ def _membership(parts: AgentDependencies, identity: str) -> Membership:
         parts.readiness.standby = f"another agent acts, which does not divide its work: {holder}"
 
     return Membership(parts.client, terms, parts.ownership, waits)
-
-
-def _first(group: BaseExceptionGroup[MembershipLostError]) -> BaseException:
-    found = group.exceptions[0]
-    return _first(found) if isinstance(found, BaseExceptionGroup) else found

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import structlog
 
 from agent.git.refs import ResolvedRefs
+from agent.store.application_index import everything
 from agent.store.applications import Applications
 from bus.events import AppDeleted, Compared, RevisionResolved
 from bus.events.facts import AppFact
@@ -27,15 +28,11 @@ _PUBLISHED = (*NOTED, Compared, AppDeleted)
 """`Compared` covers applications that have no other fact."""
 
 
-def _every(_: AppKey) -> bool:
-    return True
-
-
 async def publish_unpublished(
     bus: Bus,
     applications: Applications,
     namespace: str,
-    is_ours: Callable[[AppKey], bool] = _every,
+    is_ours: Callable[[AppKey], bool] = everything,
 ) -> None:
     """Publish the facts that a crash left unpublished; CarrierError if that cannot be found out.
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import structlog
 
+from agent.store.application_index import everything
 from agent.store.applications import Applications
 from agent.subscribers import Subscribers
 from bus.carrier import CarrierError, EventPublisher
@@ -32,10 +33,6 @@ _LONGEST_SLEEP = 60.0
 """A clock that is set, or a machine that was suspended, is noticed within this many seconds."""
 
 
-def _every(_: AppKey) -> bool:
-    return True
-
-
 @dataclass(slots=True, kw_only=True)
 class WindowTimer:
     """Runs as long as the agent acts, as a task of its TaskGroup."""
@@ -43,7 +40,7 @@ class WindowTimer:
     apps: Applications
     publish: EventPublisher
     clock: Clock
-    owns: Callable[[AppKey], bool] = _every
+    owns: Callable[[AppKey], bool] = everything
     """Whether this replica acts for the Application."""
     settings_changes: Subscribers[[]]
     """Announces another `argocd-cm`, which says whose windows are global."""

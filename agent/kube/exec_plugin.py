@@ -14,10 +14,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import msgspec
 
 from agent.kube.connection_config import AuthHeaders, KubeConfigError
+from agent.kube.renewed_token import RenewedToken
 
 WITHIN = 20.0
 _LARGEST_ANSWER = 64 * 1024
@@ -55,7 +57,15 @@ class ExecPlugin:
     api_version: str = EXEC_VERSIONS[0]
 
     def headers(self, server: str) -> AuthHeaders:
-        return _PluginToken(self, server)
+        return RenewedToken(partial(self._renewed, server))
+
+    async def _renewed(self, server: str) -> tuple[str, datetime]:
+        """Run the plugin; its token is renewed shortly before it expires."""
+        status = await self.run(server)
+        now = datetime.now(UTC)
+        end = status.expiration_timestamp
+        until = now + _WITHOUT_EXPIRY if end is None else max(now + _EARLY, end) - _EARLY
+        return status.token, until
 
     async def run(self, server: str) -> _Status:
         """Run the plugin once; raises KubeConfigError, which quotes nothing that it printed."""
@@ -136,28 +146,3 @@ async def _bounded(stream: asyncio.StreamReader) -> bytes | None:
         if len(chunks) > _LARGEST_ANSWER:
             return None
     return bytes(chunks)
-
-
-class _PluginToken:
-    """The header with the plugin's token, which is renewed before it expires, one run at a time."""
-
-    def __init__(self, plugin: ExecPlugin, server: str) -> None:
-        self._plugin = plugin
-        self._server = server
-        self._lock = asyncio.Lock()
-        self._token = ""
-        self._until = datetime.min.replace(tzinfo=UTC)
-
-    async def __call__(self) -> Mapping[str, str]:
-        if datetime.now(UTC) >= self._until:
-            async with self._lock:
-                if datetime.now(UTC) >= self._until:
-                    await self._renew()
-        return {"Authorization": f"Bearer {self._token}"}
-
-    async def _renew(self) -> None:
-        status = await self._plugin.run(self._server)
-        now = datetime.now(UTC)
-        end = status.expiration_timestamp
-        self._until = now + _WITHOUT_EXPIRY if end is None else max(now + _EARLY, end) - _EARLY
-        self._token = status.token

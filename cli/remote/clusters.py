@@ -12,7 +12,7 @@ import typer
 
 from cli import output
 from cli.command import new_group
-from cli.remote import answers, command_runner, connections, find, tables, task_client
+from cli.remote import command_runner, connections, find, tables, task_client
 from cli.remote.connections import ConnectionWords, RemoveOptions
 from cli.remote.formatting import age, day
 from cli.remote.manifest_writes import InAgentOption
@@ -39,16 +39,7 @@ def list_clusters(
     context: command_runner.ContextOption = "", *, as_json: command_runner.JsonOption = False
 ) -> None:
     """List clusters, those that fail first."""
-
-    async def work(client: ServiceClient) -> output.Exit:
-        plain, found = await connections.listed(client, _WORDS.noun)
-        if as_json:
-            output.lines(plain)
-        else:
-            _table(found)
-        return output.Exit.FINE
-
-    command_runner.call(context, work)
+    connections.show_all(_WORDS, context, _table, as_json=as_json)
 
 
 @app.command(epilog=f"Exit codes: 0 fine, 2 there is no such cluster, {command_runner.REFUSALS}.")
@@ -59,17 +50,7 @@ def get(
     as_json: command_runner.JsonOption = False,
 ) -> None:
     """Show one cluster: its state, version and objects."""
-
-    async def work(client: ServiceClient) -> output.Exit:
-        found = await find.connection(client, _WORDS.noun, cluster)
-        plain = await client.get(find.path(_WORDS.noun, found.id))
-        if as_json:
-            output.line(plain)
-        else:
-            _one(answers.read(plain, ConnectionSummary))
-        return output.Exit.FINE
-
-    command_runner.call(context, work)
+    connections.show_one(_WORDS, cluster, context, _one, as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ import base64
 import binascii
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -72,6 +72,48 @@ async def listed(client: ServiceClient, noun: str) -> tuple[list[Any], list[Conn
     plain = [it async for it in client.pages(f"/{noun}")]
     found = [answers.read(it, ConnectionSummary) for it in plain]
     return plain, sorted(found, key=lambda it: (tables.badness(it.status), it.agent.name, it.name))
+
+
+def show_all(
+    words: ConnectionWords,
+    context: str,
+    table: Callable[[list[ConnectionSummary]], None],
+    *,
+    as_json: bool,
+) -> None:
+    """Print the connections, as a table or as JSON."""
+
+    async def work(client: ServiceClient) -> output.Exit:
+        plain, found = await listed(client, words.noun)
+        if as_json:
+            output.lines(plain)
+        else:
+            table(found)
+        return output.Exit.FINE
+
+    command_runner.call(context, work)
+
+
+def show_one(
+    words: ConnectionWords,
+    name: str,
+    context: str,
+    facts: Callable[[ConnectionSummary], None],
+    *,
+    as_json: bool,
+) -> None:
+    """Print one connection, as facts or as JSON."""
+
+    async def work(client: ServiceClient) -> output.Exit:
+        found = await find.connection(client, words.noun, name)
+        plain = await client.get(find.path(words.noun, found.id))
+        if as_json:
+            output.line(plain)
+        else:
+            facts(answers.read(plain, ConnectionSummary))
+        return output.Exit.FINE
+
+    command_runner.call(context, work)
 
 
 async def remove(

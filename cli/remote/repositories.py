@@ -10,7 +10,7 @@ import typer
 
 from cli import output
 from cli.command import new_group
-from cli.remote import answers, command_runner, connections, find, tables, task_client
+from cli.remote import command_runner, connections, find, tables, task_client
 from cli.remote.connections import ConnectionWords, RemoveOptions
 from cli.remote.errors import ServiceError
 from cli.remote.formatting import age, day
@@ -38,16 +38,7 @@ def list_repositories(
     context: command_runner.ContextOption = "", *, as_json: command_runner.JsonOption = False
 ) -> None:
     """List repositories, those that fail first."""
-
-    async def work(client: ServiceClient) -> output.Exit:
-        plain, found = await connections.listed(client, _WORDS.noun)
-        if as_json:
-            output.lines(plain)
-        else:
-            _table(found)
-        return output.Exit.FINE
-
-    command_runner.call(context, work)
+    connections.show_all(_WORDS, context, _table, as_json=as_json)
 
 
 @app.command(
@@ -60,17 +51,7 @@ def get(
     as_json: command_runner.JsonOption = False,
 ) -> None:
     """Show one repository with its state."""
-
-    async def work(client: ServiceClient) -> output.Exit:
-        found = await find.connection(client, _WORDS.noun, repository)
-        plain = await client.get(find.path(_WORDS.noun, found.id))
-        if as_json:
-            output.line(plain)
-        else:
-            _one(answers.read(plain, ConnectionSummary))
-        return output.Exit.FINE
-
-    command_runner.call(context, work)
+    connections.show_one(_WORDS, repository, context, _one, as_json=as_json)
 
 
 @app.command(name="test", epilog=command_runner.AGENT_ANSWER)

@@ -70,6 +70,31 @@ class Push(RefUpdate, frozen=True, kw_only=True):
     default_branch: str = ""
     further: tuple[RefUpdate, ...] = ()
 
+    @classmethod
+    def of_updates(
+        cls,
+        updates: Iterable[RefUpdate],
+        *,
+        provider: str,
+        event: str,
+        repositories: tuple[str, ...],
+        delivery: str,
+        default_branch: str = "",
+    ) -> Push:
+        """Make the push of a delivery that names several refs, and at least one of them."""
+        first, *further = updates
+        return cls(
+            provider=provider,
+            event=event,
+            repositories=repositories,
+            ref=first.ref,
+            before=first.before,
+            after=first.after,
+            delivery=delivery,
+            default_branch=default_branch,
+            further=tuple(further),
+        )
+
     @property
     def updates(self) -> tuple[RefUpdate, ...]:
         return (self, *self.further)

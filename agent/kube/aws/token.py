@@ -6,7 +6,6 @@ what is signed, so a token is of use in its own cluster only.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from agent.kube.aws.credentials import find_credentials, security_token_service
 from agent.kube.aws.signature import AwsCredentials
 from agent.kube.connection_config import AuthHeaders
+from agent.kube.renewed_token import RenewedToken
 
 _PREFIX = "k8s-aws-v1."
 _KEPT = timedelta(minutes=10)
@@ -31,7 +31,14 @@ class AwsAuth:
     """The role to assume; empty: the agent's own."""
 
     def headers(self, server: str) -> AuthHeaders:  # noqa: ARG002  part of the protocol
-        return _AwsToken(self)
+        return RenewedToken(self._renewed)
+
+    async def _renewed(self) -> tuple[str, datetime]:
+        environment = dict(os.environ)
+        found = await find_credentials(environment, self.role)
+        token = token_of(self.cluster, found, environment)
+        end = datetime.now(UTC) + _KEPT
+        return token, end if found.until is None else min(end, found.until)
 
 
 def token_of(cluster: str, credentials: AwsCredentials, environment: Mapping[str, str]) -> str:
@@ -40,27 +47,3 @@ def token_of(cluster: str, credentials: AwsCredentials, environment: Mapping[str
     query = {"Action": "GetCallerIdentity"}
     url = service.url(query, credentials, {"x-k8s-aws-id": cluster})
     return _PREFIX + urlsafe_b64encode(url.encode()).decode().rstrip("=")
-
-
-class _AwsToken:
-    """The header with the token, which is made anew before it expires, one at a time."""
-
-    def __init__(self, auth: AwsAuth) -> None:
-        self._auth = auth
-        self._lock = asyncio.Lock()
-        self._token = ""
-        self._until = datetime.min.replace(tzinfo=UTC)
-
-    async def __call__(self) -> Mapping[str, str]:
-        if datetime.now(UTC) >= self._until:
-            async with self._lock:
-                if datetime.now(UTC) >= self._until:
-                    await self._renew()
-        return {"Authorization": f"Bearer {self._token}"}
-
-    async def _renew(self) -> None:
-        environment = dict(os.environ)
-        found = await find_credentials(environment, self._auth.role)
-        self._token = token_of(self._auth.cluster, found, environment)
-        end = datetime.now(UTC) + _KEPT
-        self._until = end if found.until is None else min(end, found.until)

@@ -68,22 +68,18 @@ def parse(_headers: Mapping[str, str], body: bytes) -> Push | None:
     urls = spellings(*_addresses(resource.repository.remote_url))
     if not urls or not resource.ref_updates:
         raise MalformedPayloadError("expected resource.repository.remoteUrl and refUpdates")
-    first, *further = (
-        RefUpdate(
-            ref=one.name, before=revision(one.old_object_id), after=revision(one.new_object_id)
-        )
-        for one in resource.ref_updates
-    )
-    return Push(
+    return Push.of_updates(
+        (
+            RefUpdate(
+                ref=one.name, before=revision(one.old_object_id), after=revision(one.new_object_id)
+            )
+            for one in resource.ref_updates
+        ),
         provider=NAME,
         event=event,
         repositories=urls,
-        ref=first.ref,
-        before=first.before,
-        after=first.after,
         delivery=payload.id,
         default_branch=resource.repository.default_branch.removeprefix(_HEADS),
-        further=tuple(further),
     )
 
 

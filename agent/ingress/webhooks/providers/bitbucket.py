@@ -75,16 +75,12 @@ def parse(headers: Mapping[str, str], body: bytes) -> Push | None:
     updates = [_update(one) for one in payload.push.changes]
     if not urls or not updates:
         raise MalformedPayloadError("expected repository.links.html.href and push.changes")
-    first, *further = updates
-    return Push(
+    return Push.of_updates(
+        updates,
         provider=NAME,
         event=event,
         repositories=urls,
-        ref=first.ref,
-        before=first.before,
-        after=first.after,
         delivery=headers.get(DELIVERY_HEADER, ""),
-        further=tuple(further),
     )
 
 

@@ -63,19 +63,15 @@ def parse(headers: Mapping[str, str], body: bytes) -> Push | None:
     urls = spellings(*(link.href for link in payload.repository.links.clone))
     if not urls or not payload.changes:
         raise MalformedPayloadError("expected repository.links.clone and changes")
-    first, *further = (
-        RefUpdate(ref=one.ref.id, before=revision(one.from_hash), after=revision(one.to_hash))
-        for one in payload.changes
-    )
-    return Push(
+    return Push.of_updates(
+        (
+            RefUpdate(ref=one.ref.id, before=revision(one.from_hash), after=revision(one.to_hash))
+            for one in payload.changes
+        ),
         provider=NAME,
         event=event,
         repositories=urls,
-        ref=first.ref,
-        before=first.before,
-        after=first.after,
         delivery=headers.get(DELIVERY_HEADER, ""),
-        further=tuple(further),
     )
 
 
