@@ -56,6 +56,15 @@ _VALUES = (
         "a URL with a password",
     ),
     (re.compile(r"\b(gh[pousr]_|github_pat_|glpat-|xox[bap]-|g[te]_)[\w-]{16,}"), "a token"),
+    (
+        # GitHub, GitLab, Bitbucket and registries by prefix; old ones of GitHub and Azure by form.
+        re.compile(
+            r"(?<=[A-Za-z0-9+.-])://((gh[pousr]_|github_pat_|dckr_pat_|ATBB|ATCTT|ATATT|"
+            r"gl(pat|dt|rt|cbt|ptt|ft|soat|imt|agent|oas)-)[^/@\s]*|"
+            r"[0-9a-f]{40}|[a-z2-7]{52}|[A-Za-z0-9]{84})@"
+        ),
+        "a token as the user of a URL",
+    ),
     (re.compile(r"\bAKIA[0-9A-Z]{16}\b"), "an access key"),
 )
 _REMEDY = (

@@ -283,6 +283,37 @@ async def test_a_credential_in_clear_is_refused(
     assert CANARY not in str(await api.rows("audit")) + str(await api.rows("tasks"))
 
 
+@pytest.mark.parametrize(
+    "user",
+    [
+        "ghp_x",
+        "github_pat_x",
+        "glpat-x",
+        "gldt-x",
+        "ATBBx",
+        "dckr_pat_x",
+        "0123456789abcdef0123456789abcdef01234567",
+        "a" * 52,
+    ],
+)
+async def test_a_token_as_the_user_of_an_address_is_refused(api: ApiFixture, user: str) -> None:
+    admin = await api.person("administrator")
+    body = {"agent": await api.agent("prod"), "url": f"https://{user}@git.example/r"}
+    answer = await admin.call("POST", "/repositories", body)
+    assert (answer.status, answer.body["field"]) == (422, "url")
+    assert "a token as the user of a URL" in answer.body["detail"]
+    assert "secretRef" in answer.body["remedy"]
+    assert user not in answer.raw.decode() + str(await api.rows("audit"))
+
+
+@pytest.mark.parametrize("user", ["org", "glen-org", "git", "build-agent-of-the-shop"])
+async def test_a_name_as_the_user_of_an_address_is_passed_on(api: ApiFixture, user: str) -> None:
+    admin = await api.person("administrator")
+    url = f"https://{user}@dev.azure.com/org/shop/_git/web"
+    body = {"agent": await api.agent("prod"), "url": url}
+    assert (await admin.call("POST", "/repositories", body)).status == 202
+
+
 @pytest.mark.parametrize("more", [{"secretRef": {"name": "repo-key"}}, {"sealed": "Zm9v"}])
 async def test_a_reference_or_a_sealed_box_is_passed_on(
     api: ApiFixture, more: dict[str, object]
