@@ -133,12 +133,19 @@ class RenderHandler:
         return events
 
     async def _newest(self, app: Application, error: RenderError) -> Revision:
-        """Look at the repository once more where that may help; else there is no revision."""
+        """Look at the repository once more where that may help; else there is no revision.
+
+        A look that fails asks for no other one: a server that fails every second time would have
+        render and refresh ask each other for ever.
+        """
         repository = self._repository(app)
         looked_at = self.sources.looked_at(repository)
         if not may_be_newer(app, error, looked_at, self.clock.now()):
             return NO_REVISION
-        return await self._resolve(app, fetch=True)
+        try:
+            return await self._resolve(app, fetch=True)
+        except RepositoryError:
+            return NO_REVISION
 
     def _problems(self, app: Application) -> tuple[Condition, ...]:
         if malformed := self.apps.problem(app.key):

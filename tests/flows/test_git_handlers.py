@@ -74,6 +74,9 @@ class GitHandlers:
         )
 
     async def render(self, app: AppKey, *, hard: bool = False) -> Event:
+        return (await self.events_of_render(app, hard=hard))[0]
+
+    async def events_of_render(self, app: AppKey, *, hard: bool = False) -> Sequence[Event]:
         handler = RenderHandler(
             apps=self.cluster.apps,
             clusters=OneCluster(OneSession(live=ServedKindsTable())),
@@ -88,7 +91,7 @@ class GitHandlers:
             check_rules=without_rules,
             clock=self.clock,
         )
-        return (await handler(RefreshApp(app=app, hard=hard)))[0]
+        return await handler(RefreshApp(app=app, hard=hard))
 
     async def settle(self, repository: HostedRepository, *apps: AppKey) -> None:
         """Everything fetched and rendered once."""
@@ -466,6 +469,24 @@ async def test_a_folder_that_no_webhook_told_of_is_looked_for_once_more(
 
     assert isinstance(event, ManifestsRendered)
     assert event.revision == head
+
+
+async def test_a_look_for_a_folder_that_fails_asks_for_no_other_look(
+    handlers: GitHandlers, repository: HostedRepository, git_host: GitHost
+) -> None:
+    web, _ = two_apps(handlers, repository)
+    await handlers.settle(repository, web)
+    lost = handlers.cluster.add("lost", repository.url, {"path": "weeb"})
+    handlers.cluster.change(lost, {"metadata": {"creationTimestamp": "9999-01-01T00:00:00Z"}})
+
+    await git_host.down()
+    try:
+        (event,) = await handlers.events_of_render(lost)
+    finally:
+        await git_host.up()
+
+    assert isinstance(event, RenderFailed)
+    assert event.reason is Reason.PATH_NOT_FOUND
 
 
 async def test_an_override_file_is_refused_and_not_ignored(
