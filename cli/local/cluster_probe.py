@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from agent.bridge.identity.key_store import BrokenKeysError, KeyStore
 from agent.git.credentials import SecretCredentials
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.kube.client import KubeClient, kube_client
@@ -37,6 +38,7 @@ async def cluster(settings: Settings) -> Sequence[Finding]:
             findings = [Finding(part="cluster", ok=True, found=f"{client.url} as {who}")]
             findings += [_right(right) for right in await missing(client, rights(settings))]
             findings += await argo(client, settings.namespace)
+            findings += await link(client, settings)
             return [*findings, *await _repositories(client, settings)]
     except (KubeConfigError, ClusterUnreachableError, ApplyRefusedError) as e:
         remedy = "Check GITOPS_KUBE_KUBECONFIG, or the pod's service account."
@@ -70,6 +72,20 @@ def rights(settings: Settings) -> Iterator[Right]:
         for group, resource in (("apps", "deployments"), ("", "services"), ("", "configmaps")):
             for verb in ("get", "list", "watch", *writes):
                 yield Right(verb=verb, group=group, resource=resource, namespace=namespace)
+
+
+async def link(client: KubeClient, settings: Settings) -> list[Finding]:
+    """Name the key that credentials for this agent are sealed to; none without a link."""
+    if not settings.link.url:
+        return []
+    part = "sealing key"
+    try:
+        keys = await KeyStore(client=client, namespace=settings.namespace).read()
+    except BrokenKeysError as error:
+        return [Finding(part=part, ok=False, found=str(error), remedy="Enrol the agent again.")]
+    if keys is None:
+        return [Finding(part=part, ok=True, found="made when the agent starts")]
+    return [Finding(part=part, ok=True, found=keys.sealing_fingerprint)]
 
 
 def _right(right: Right) -> Finding:

@@ -70,6 +70,7 @@ class ClusterAddOptions:
         str, typer.Option("--ca-file", metavar="FILE", help="Its authorities, as PEM.")
     ] = ""
     secret: connections.SecretOption = ""
+    sealing_key_fingerprint: connections.FingerprintOption = ""
     wait: task_client.WaitOption = False
     timeout: command_runner.TimeoutOption = "5m"
     context: command_runner.ContextOption = ""
@@ -89,7 +90,7 @@ def add(options: ClusterAddOptions) -> None:
             "name": options.name,
             "project": options.project,
             "spec": {"server": options.server},
-            **await connections.credential(client, agent.id, options.secret, _sealed(options)),
+            **await connections.credential(client, agent.id, options, _sealed(options)),
         }
         task = await task_client.submit_task(client, f"/{_WORDS.noun}", body)
         return await task_client.wait_for_task(client, [task], options, _WORDS.change("added"))

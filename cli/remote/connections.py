@@ -14,13 +14,14 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 from urllib.parse import urlsplit
 
 import typer
 from nacl.exceptions import CryptoError
 from nacl.public import PublicKey, SealedBox
 
+from bus.link.sealing import sealing_fingerprint
 from cli import output
 from cli.remote import answers, command_runner, find, tables, task_client
 from cli.remote.confirmation import YesOption, confirm
@@ -41,6 +42,25 @@ SecretOption = Annotated[
 ProjectOption = Annotated[
     str, typer.Option("--project", help="Only for applications of this AppProject.")
 ]
+
+
+FingerprintOption = Annotated[
+    str,
+    typer.Option(
+        "--sealing-key-fingerprint",
+        metavar="SHA256:...",
+        help="Seal to this key of the agent only, which its log and `gitops agent check` name.",
+    ),
+]
+
+
+class CredentialOptions(Protocol):
+    """The options that say where a credential is, and to whom it is sealed."""
+
+    @property
+    def secret(self) -> str: ...
+    @property
+    def sealing_key_fingerprint(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,9 +149,16 @@ async def remove(
 
 
 async def credential(
-    client: ServiceClient, agent: str, secret: str, sealed: Mapping[str, str] | None
+    client: ServiceClient,
+    agent: str,
+    options: CredentialOptions,
+    sealed: Mapping[str, str] | None,
 ) -> dict[str, Any]:
     """Make the part of a request that names, or seals, the credential."""
+    secret, expected = options.secret, options.sealing_key_fingerprint
+    if expected and not sealed:
+        text = "--sealing-key-fingerprint: expected a credential that is sealed, by a file"
+        raise ServiceError(text, _BAD)
     if secret and sealed:
         raise ServiceError("say where the credential is once: --secret or a file", _BAD)
     if secret:
@@ -141,8 +168,20 @@ async def credential(
     answer = await client.get(f"{find.path('agents', agent)}/sealing-key")
     try:
         key = PublicKey(base64.b64decode(answer["publicKey"]))
+        found = sealing_fingerprint(answer["publicKey"])
     except (KeyError, TypeError, binascii.Error, ValueError, CryptoError) as e:
         raise ServiceError("the agent has no key to seal a credential to: is it connected?") from e
+    if expected not in ("", found):
+        text = (
+            f"the service says that the agent's key is {found}, and {expected} is expected, so"
+            " nothing was sealed: compare with `gitops agent check` beside the agent, or its log"
+        )
+        raise ServiceError(text, output.Exit.REFUSED)
+    if not expected:
+        output.complain(
+            f"the credential is sealed to the key {found}, which the service says is the agent's;"
+            " the agent's log and `gitops agent check` name it too"
+        )
     box = SealedBox(key).encrypt(json.dumps(sealed).encode())
     return {"sealed": base64.b64encode(box).decode()}
 

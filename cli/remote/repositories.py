@@ -93,6 +93,7 @@ class RepositoryAddOptions:
         ),
     ] = ""
     secret: connections.SecretOption = ""
+    sealing_key_fingerprint: connections.FingerprintOption = ""
     wait: task_client.WaitOption = False
     timeout: command_runner.TimeoutOption = "5m"
     context: command_runner.ContextOption = ""
@@ -113,7 +114,7 @@ def add(options: RepositoryAddOptions) -> None:
             "url": options.url,
             "type": "git",
             "project": options.project,
-            **await connections.credential(client, agent.id, options.secret, _sealed(options)),
+            **await connections.credential(client, agent.id, options, _sealed(options)),
         }
         task = await task_client.submit_task(client, f"/{_WORDS.noun}", body)
         return await task_client.wait_for_task(client, [task], options, _WORDS.change("added"))

@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from agent.bridge.identity.enroller import Enroller
 from agent.bridge.identity.key_store import SECRET, BrokenKeysError, KeyStore
@@ -18,6 +19,10 @@ from agent.bridge.transport.service_http import (
 from agent.clock import SystemClock
 from agent.kube.client import KubeClient, kube_client
 from agent.kube.connection_config import connect
+from agent.settings import Settings
+from agent.settings.process_settings import LinkSettings
+from bus.link.sealing import sealing_fingerprint
+from cli.local.cluster_probe import link
 from playground.kubernetes import ControlPlane
 from tests.unit.agent.bridge.fake_service import FakeService, some_cluster
 
@@ -61,6 +66,19 @@ async def test_a_second_start_needs_no_token(door: Door) -> None:
     door.token.unlink()
     assert await door.enroller().enrolled_keys() == first
     assert door.fake_service.enrolments == 1
+
+
+async def test_the_sealing_key_is_named_where_people_can_compare_it(door: Door) -> None:
+    link_settings = LinkSettings(url=door.fake_service.url)
+    settings = Settings(namespace=door.namespace, link=link_settings)
+    (unmade,) = await link(door.client, settings)
+    with capture_logs() as logged:
+        keys = await door.enroller().enrolled_keys()
+    (named,) = await link(door.client, settings)
+    (line,) = (one for one in logged if "fingerprint" in one)
+    assert unmade.found == "made when the agent starts"
+    assert line["fingerprint"] == named.found == sealing_fingerprint(keys.sealing_key)
+    assert await link(door.client, Settings(namespace=door.namespace)) == []
 
 
 async def test_a_key_is_replaced_and_the_new_one_is_used_and_kept(door: Door) -> None:

@@ -1,7 +1,7 @@
 /* Sealed boxes against vectors that PyNaCl made and opens: the agent opens them with its SealedBox. */
 import nacl from "tweetnacl";
 import { describe, expect, it } from "vitest";
-import { fromBase64, seal, sealText, toBase64 } from "@/model/sealed";
+import { fingerprintOf, fromBase64, seal, sealText, toBase64 } from "@/model/sealed";
 
 const PUBLIC = "j0DFrbaPJWJK5bIU6nZ6bslNgp09e14a0bpvPiE4KF8=";
 const BOX =
@@ -30,6 +30,10 @@ describe("sealed boxes", () => {
 
   it("refuse a key of another length instead of sealing to nobody", () => {
     expect(() => sealText(TEXT, "c2hvcnQ=")).toThrow("32 bytes");
+  });
+
+  it("are for a key whose fingerprint is that which the agent names", async () => {
+    expect(await fingerprintOf(PUBLIC)).toBe("SHA256:7t2IPaCpRRWT3Ao45YP7dw+ifbvtIJwgQE4HXmjE8Mk");
   });
 
   it("take the URL-safe alphabet without padding too", () => {

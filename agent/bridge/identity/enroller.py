@@ -61,6 +61,8 @@ class Enroller:
         keys = self.keys or await self.key_store.load(self.clock.now())
         if not keys.enrolled or keys.service != self.http.address.url:
             keys = await self._enrol(keys)
+        if self.keys is None:
+            log.info("credentials are sealed to this key", fingerprint=keys.sealing_fingerprint)
         self.keys = keys
         return keys
 

@@ -24,6 +24,7 @@ from agent.bridge.identity.audit_heads import AuditWitness
 from agent.kube.client import KubeClient
 from agent.kube.core_api import secrets_path
 from agent.kube.errors import ConflictError, NotFoundError
+from bus.link.sealing import sealing_fingerprint
 
 log = structlog.get_logger()
 
@@ -62,6 +63,10 @@ class LinkKeys(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sealing_key(self) -> str:
         return _written(bytes(self.opening_key.public_key))
+
+    @property
+    def sealing_fingerprint(self) -> str:
+        return sealing_fingerprint(self.sealing_key)
 
     @property
     def opening_key(self) -> PrivateKey:
@@ -129,10 +134,14 @@ class KeyStore:
 
     async def load(self, now: datetime) -> LinkKeys:
         """Load the keys; if there are none, create and store them first. Raises BrokenKeysError."""
+        return await self.read() or await self._make(now)
+
+    async def read(self) -> LinkKeys | None:
+        """Read the keys; None where there are none yet. Raises BrokenKeysError."""
         try:
             raw = await self.client.get(self._path)
         except NotFoundError:
-            return await self._make(now)
+            return None
         try:
             return from_secret(msgspec.json.decode(raw, type=_Secret).data)
         except (msgspec.MsgspecError, ValueError):

@@ -11,6 +11,7 @@ import pytest
 from nacl.public import SealedBox
 
 from bus.link import StateBody, TaskKind
+from bus.link.sealing import sealing_fingerprint
 from tests.unit.cli.service_fixture import ServiceFixture, answering
 
 SERVER = "https://staging.example:6443"
@@ -110,6 +111,26 @@ async def test_repositories_are_listed_added_tested_and_removed(service: Service
     assert opened == {"url": URL, "username": "bot", "password": "c4nary-password"}
     assert [it.task.kind for it in agent.offered][-1] == TaskKind.DELETE
     assert agent.offered[-1].task.precondition == {"uid": "uid-repo-apps", "editVersion": "7"}
+
+
+async def test_a_credential_is_sealed_to_no_other_key_than_the_expected_one(
+    service: ServiceFixture,
+) -> None:
+    await service.log_in()
+    login = ("repo", "add", URL, "--username", "bot", "--password-file", "-")
+    async with answering(service.running_service) as agent:
+        found = sealing_fingerprint(base64.b64encode(bytes(agent.keys.sealing.public_key)).decode())
+        unasked = await service.run(*login, stdin="c4nary\n")
+        taken = await service.run(*login, "--sealing-key-fingerprint", found, stdin="c4nary\n")
+        offered = len(agent.offered)
+        other = found.replace(found[-1], "#")
+        refused = await service.run(*login, "--sealing-key-fingerprint", other, stdin="c4nary\n")
+        unsealed = await service.run("repo", "add", URL, "--sealing-key-fingerprint", found)
+    assert (unasked.code, taken.code, refused.code, unsealed.code) == (0, 0, 3, 2), refused.err
+    assert found in unasked.err
+    assert found not in taken.err
+    assert found in refused.err
+    assert len(agent.offered) == offered
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,15 @@ export function sealText(text: string, recipientBase64: string): string {
   return toBase64(seal(new TextEncoder().encode(text), fromBase64(recipientBase64)));
 }
 
+/**
+ * The fingerprint of a key, as the agent's log and `gitops agent check` name it: whoever types a credential
+ * can see that the key is the agent's, and not one that the service has put in its place.
+ */
+export async function fingerprintOf(keyBase64: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new Uint8Array(fromBase64(keyBase64)));
+  return `SHA256:${toBase64(new Uint8Array(digest)).replace(/=+$/, "")}`;
+}
+
 function sealNonce(ephemeral: Uint8Array, recipient: Uint8Array): Uint8Array {
   return blake2b(joined(ephemeral, recipient), undefined, nacl.box.nonceLength);
 }
