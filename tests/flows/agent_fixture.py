@@ -120,6 +120,18 @@ class AgentFixture:
                 return None
             raise
 
+    async def until_gone(self, path: str) -> None:
+        """Wait for the end of an object, named as for `get`.
+
+        What is pruned goes when the cluster's garbage collector gets to it, which may be after the
+        end of the operation.
+        """
+
+        async def is_gone() -> bool:
+            return await self.get(path) is None
+
+        await eventually(is_gone, what=f"the end of {path}")
+
     async def publish(self, *events: Event) -> None:
         await self.parts.bus.publish(*events)
 

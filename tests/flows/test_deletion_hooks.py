@@ -11,7 +11,7 @@ from tests.flows.agent_fixture import AgentFixture, conditions, config_map
 from tests.flows.agent_process import agent_process, bus_of
 from tests.flows.evidence import a_fact
 from tests.flows.test_kill_hops import dying
-from tests.flows.test_sync_hooks import ENDLESS, annotated, failing, is_gone, job
+from tests.flows.test_sync_hooks import ENDLESS, annotated, failing, job
 from tests.support import eventually
 
 HEALING = {"automated": {"prune": True, "selfHeal": True}}
@@ -52,7 +52,7 @@ async def test_hooks_run_before_and_after_the_objects_are_deleted(agent: AgentFi
     await eventually(lambda: is_there(agent, "batch/v1/jobs/after"))
     assert await agent.get("configmaps/a") is None
     await eventually(lambda: is_deleted(agent))
-    await eventually(lambda: is_gone(agent, "batch/v1/jobs/after"))
+    await agent.until_gone("batch/v1/jobs/after")
     for left in ("batch/v1/jobs/before", "configmaps/both"):
         live = await agent.get(left)
         assert live is not None
@@ -108,7 +108,7 @@ async def test_a_running_hook_of_a_sync_does_not_hold_up_the_deletion(agent: Age
     await eventually(lambda: is_there(agent, "batch/v1/jobs/long"))
     await agent.delete_app("web")
     await eventually(lambda: is_deleted(agent))
-    await eventually(lambda: is_gone(agent, "batch/v1/jobs/long"))
+    await agent.until_gone("batch/v1/jobs/long")
 
 
 @pytest.mark.parametrize("place", ["after:apply", "after:delete"])

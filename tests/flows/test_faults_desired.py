@@ -11,7 +11,6 @@ from bus.events import OperationStarted, RenderFailed, SyncSkipped
 from bus.status import Reason
 from tests.flows.agent_fixture import AgentFixture, conditions, config_map, is_synced
 from tests.flows.evidence import a_fact, facts
-from tests.support import eventually
 
 HEALING = {"automated": {"prune": True, "selfHeal": True}}
 
@@ -169,7 +168,4 @@ async def test_what_renders_to_nothing_prunes_nothing_unless_allow_empty(
     app = await agent.until(is_synced, app="web")
     assert conditions(app) == {}
 
-    async def is_gone() -> bool:
-        return await agent.get("configmaps/a") is None
-
-    await eventually(is_gone)  # its deletion is in the foreground
+    await agent.until_gone("configmaps/a")

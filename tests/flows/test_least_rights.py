@@ -88,9 +88,9 @@ async def test_a_push_is_synced_pruned_and_deleted_with_these_rights(limited: Ag
         await eventually(lambda: has_its_key(agent), what="the edit is healed")
         agent.commit({"web/b.yaml": None})
         await agent.patch_app("web", {"metadata": {"annotations": _REFRESH}})
-        await eventually(lambda: is_gone(agent, "configmaps/b"), what="the ConfigMap is pruned")
+        await agent.until_gone("configmaps/b")
         await agent.delete_app("web")
-        await eventually(lambda: is_gone(agent, "apps/v1/deployments/web"), what="all is deleted")
+        await agent.until_gone("apps/v1/deployments/web")
 
 
 async def test_replacing_is_within_these_rights_too(limited: AgentFixture) -> None:
@@ -116,10 +116,6 @@ async def edit(agent: AgentFixture) -> None:
 async def has_its_key(agent: AgentFixture) -> bool:
     found = await agent.get("configmaps/b")
     return found is not None and found["data"] == {"key": "1"}
-
-
-async def is_gone(agent: AgentFixture, path: str) -> bool:
-    return await agent.get(path) is None
 
 
 async def test_the_lease_is_held_and_nothing_that_is_needed_is_missing(

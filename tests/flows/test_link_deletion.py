@@ -7,7 +7,6 @@ from handlers.application.deletion_approval import DELETION_APPROVED
 from handlers.sync.operation import PRUNE_WAITS
 from tests.flows.agent_fixture import config_map
 from tests.flows.fake_service_link import FakeServiceLink
-from tests.support import eventually
 
 NOTE = "annotations: {argocd.argoproj.io/sync-options: Prune=confirm}"
 OLD = config_map("old").replace("metadata: {name:", f"metadata: {{{NOTE}, name:")
@@ -27,10 +26,7 @@ async def test_a_prune_that_waits_is_approved_and_nothing_ahead_of_it(
     )
     approved = await link.do(TaskKind.CONFIRM_DELETION)
 
-    async def is_gone() -> bool:
-        return await link.agent.get("configmaps/old") is None
-
-    await eventually(is_gone)
+    await link.agent.until_gone("configmaps/old")
     assert (ahead.phase, ahead.code) == (TaskPhase.FAILED, "conflict"), ahead
     assert "nothing of" in ahead.message
     assert approved.phase is TaskPhase.SUCCEEDED, approved

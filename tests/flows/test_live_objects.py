@@ -239,7 +239,7 @@ async def test_an_orphaned_object_is_deleted_where_the_project_asks_for_orphans(
     assert refused["code"] == "not_found"
     deleted = await eventually(lambda: success(linked_agent, app, named), what="the deletion")
     assert deleted["result"] == {"deleted": True}
-    assert await agent.get("configmaps/left") is None
+    await agent.until_gone("configmaps/left")
 
     foreign = {**left, "name": "theirs", "uid": await uid_of(agent, "configmaps/theirs")}
     kept = await admin.order("POST", f"{app}/objects/delete", foreign)

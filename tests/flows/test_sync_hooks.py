@@ -11,7 +11,6 @@ from bus.identity import AppKey
 from tests.flows.agent_fixture import AgentFixture, config_map, is_synced
 from tests.flows.agent_process import agent_process
 from tests.flows.test_kill_hops import dying
-from tests.support import eventually
 
 HEALING = {"automated": {"prune": True, "selfHeal": True}, "retry": {"limit": 0}}
 FINALIZER = "argocd.argoproj.io/hook-finalizer"
@@ -141,7 +140,7 @@ async def test_a_next_sync_replaces_deletes_or_keeps_a_hook_as_its_policy_says(
     assert f"-{state(app)['syncResult']['revision'][:7]}-presync-" in generated
     before = [await uid_of(agent, f"batch/v1/jobs/{name}") for name in ("replaced", "kept")]
     assert all(before)
-    await eventually(lambda: is_gone(agent, "batch/v1/jobs/gone"))
+    await agent.until_gone("batch/v1/jobs/gone")
 
     sha = agent.commit({"web/a.yaml": config_map("a", key="2")})
     app = await agent.until(
@@ -153,10 +152,6 @@ async def test_a_next_sync_replaces_deletes_or_keeps_a_hook_as_its_policy_says(
     assert after[1] == before[1]
     assert await agent.get(f"configmaps/{generated}") is not None
     assert state(app)["startedAt"] >= started
-
-
-async def is_gone(agent: AgentFixture, path: str) -> bool:
-    return await agent.get(path) is None
 
 
 async def test_a_failing_hook_ends_the_sync_and_runs_what_is_there_for_failures(
@@ -184,7 +179,7 @@ async def test_a_failing_hook_ends_the_sync_and_runs_what_is_there_for_failures(
     }
     assert await agent.get("configmaps/a") is None
     assert await agent.get("batch/v1/jobs/fine") is not None
-    await eventually(lambda: is_gone(agent, "batch/v1/jobs/broken"))
+    await agent.until_gone("batch/v1/jobs/broken")
 
 
 def failing(name: str, **annotations: str) -> str:
@@ -219,7 +214,7 @@ async def test_a_hook_that_never_ends_is_terminated_and_one_that_vanishes_fails(
     app = await agent.until(ended, app="web")
     assert phase(app) == ("Failed", "Operation terminated")
     assert (hooks(app)["PreSync", "endless"], messages(app)["endless"]) == ("Failed", "Terminated")
-    await eventually(lambda: is_gone(agent, "batch/v1/jobs/endless"))
+    await agent.until_gone("batch/v1/jobs/endless")
     assert await agent.get("configmaps/a") is None
 
     await agent.patch_app("web", {"operation": {"sync": {}}})
@@ -313,7 +308,7 @@ async def test_hooks_of_a_helm_chart_run_in_the_order_of_their_weights(
         (("PreSync", "second"), "Succeeded"),
         (("PostSync", "last"), "Succeeded"),
     ]
-    await eventually(lambda: is_gone(agent, "configmaps/last"))
+    await agent.until_gone("configmaps/last")
     assert await agent.get("configmaps/never") is None
 
 

@@ -147,7 +147,7 @@ async def test_a_prune_and_a_deletion_wait_for_their_approval(agent: AgentFixtur
 
     await agent.patch_app("web", approved())
     await agent.until(deployed(sha), app="web")
-    assert await agent.get("configmaps/old") is None
+    await agent.until_gone("configmaps/old")
     marked = {
         one["name"]: one.get("requiresDeletionConfirmation", False)
         for one in (await agent.app("web"))["status"]["resources"]

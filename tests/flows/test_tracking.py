@@ -28,7 +28,7 @@ async def test_objects_keep_their_application_while_the_method_changes(agent: Ag
     await agent.until(
         lambda app: is_synced(app) and app["status"]["sync"]["revision"] == sha, app="web"
     )
-    assert await agent.get("configmaps/b") is None
+    await agent.until_gone("configmaps/b")
     assert (await _metadata(agent))["uid"] == first["uid"]
 
     await put_settings(
