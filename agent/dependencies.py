@@ -18,6 +18,7 @@ from agent.agent_secrets import own_secrets
 from agent.bridge.identity.key_store import SECRET as LINK_KEYS
 from agent.bridge.tasks.task_traces import TaskTraces
 from agent.connections import Connections, open_connections
+from agent.download.services import DownloadServices
 from agent.git.credentials import SecretCredentials
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.git.refs import ResolvedRefs
@@ -31,7 +32,7 @@ from agent.renderer.version_choice import SandboxVersions
 from agent.replicas.repository_parts import RepositoryParts
 from agent.replicas.shard_ownership import ShardOwnership
 from agent.settings import Settings
-from agent.sources import SourceReaders
+from agent.sources import SourceReaders, source_readers
 from agent.store.applications import Applications
 from agent.store.argo_secrets import ArgoSecrets
 from agent.store.artifact_store import ArtifactCache, ArtifactStore
@@ -44,7 +45,6 @@ from agent.store.render_store import RenderStore
 from agent.watched_state import WatchedState, watched_state
 from bus.jetstream import Bus
 from bus.spans import Spans, SpanSource, open_spans
-from handlers.application.source_address import SourceKind
 from handlers.comparison.reader import ComparisonReader
 from handlers.control_plane.governance import Governance
 from handlers.report.known_secrets import KnownSecrets
@@ -170,10 +170,14 @@ class _Opened:
         )
 
     def _sources(self) -> SourceReaders:
-        return SourceReaders(
+        services = DownloadServices(
+            folder=self.settings.state_dir / "charts",
             credentials=SecretCredentials(self.watched.secrets.all),
-            by_kind={SourceKind.GIT: self.mirrors},
+            trust=self.watched.git_trust,
+            outcomes=self.mirrors.outcomes,
+            versions=SandboxVersions(self.sandbox),
         )
+        return source_readers(self.mirrors, services)
 
     def _governance(self) -> Governance:
         settings, watched = self.settings, self.watched

@@ -85,7 +85,7 @@ class ShardDuties:
     async def _forget(self, new: Mapping[str, int]) -> None:
         """Forget the renders of Applications that another replica may have rendered since."""
         parts = self.parts
-        parts.mirrors.outdate()
+        parts.sources.outdate()
         for app in parts.applications.all():
             if shard_of(app.key.token) in new:
                 await parts.renders.forget(app.key)

@@ -1,8 +1,7 @@
 """SourceReaders reads every kind of source, each by its adapter: the port Sources.
 
-A new kind is an adapter (`handlers.ports.SourceReader`) and a line of the table that
-`agent/dependencies.py` hands in. Which credential reads a repository is found here, the same for
-all kinds.
+A new kind is an adapter (`handlers.ports.SourceReader`) and a line of `source_readers`. Which
+credential reads a repository is found here, the same for all kinds.
 """
 
 from __future__ import annotations
@@ -10,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
+from agent.download.services import DownloadServices
 from agent.git.credentials import CredentialSource
+from agent.git.mirrors import Mirrors
+from agent.helm.charts import HelmCharts
 from bus.events import Commit
 from bus.identity import Revision
 from bus.repository_url import RepositoryUrlError, login_of
@@ -21,10 +24,30 @@ from handlers.application.spec import Source
 from handlers.ports import CommitTree, RepositoryAccess, RepositoryError, SourceReader
 
 
+class OutdatedReader(SourceReader, Protocol):
+    def outdate(self) -> None: ...
+
+
+def source_readers(mirrors: Mirrors, services: DownloadServices) -> SourceReaders:
+    """Build the reader of every kind of source."""
+    return SourceReaders(
+        credentials=services.credentials,
+        by_kind={
+            SourceKind.GIT: mirrors,
+            SourceKind.HELM: HelmCharts(services=services),
+        },
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceReaders:
     credentials: CredentialSource
-    by_kind: Mapping[SourceKind, SourceReader]
+    by_kind: Mapping[SourceKind, OutdatedReader]
+
+    def outdate(self) -> None:
+        """Look at each server before the next answer: another replica may have seen newer."""
+        for reader in self.by_kind.values():
+            reader.outdate()
 
     def access(self, source: Source, project: str) -> RepositoryAccess:
         """Raises RepositoryError where the source names no repository for certain."""

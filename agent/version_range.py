@@ -33,6 +33,16 @@ class VersionChoice(Protocol):
         ...
 
 
+class NoRanges:
+    """A VersionChoice for whoever only looks whether a repository can be read."""
+
+    async def highest(
+        self, _constraint: str, _versions: Sequence[str], *, project: str
+    ) -> str | None:
+        del project
+        return None
+
+
 def is_pin(target: str) -> bool:
     return _PIN.fullmatch(target) is not None
 

@@ -35,6 +35,8 @@ _NOT_ACTED_ON = (
     "depth",
 )
 _INSECURE = ("insecure", "insecureIgnoreHostKey")
+_ENABLE_OCI, _PLAIN_HTTP = "enableOCI", "insecureOCIForceHttp"
+_OF_CHARTS = ("helm", "oci")
 _TRUE = ("1", "t", "true")
 _FALSE = ("", "0", "f", "false")
 
@@ -77,6 +79,10 @@ class GitCredential:
     key: str = field(default="", repr=False)
     ssh_key: str = field(default="", repr=False)
     """The private key of SSH; nothing else is a login there."""
+    is_registry: bool = False
+    """Whether the Secret says that a Helm repository is an OCI registry (`enableOCI`)."""
+    plain_http: bool = False
+    """Whether a registry is spoken to without TLS (`insecureOCIForceHttp`)."""
     ignored: tuple[str, ...] = ()
     """Fields of the Secret that this version does not act on."""
     problem: str = ""
@@ -150,6 +156,8 @@ def _lent(theirs: GitCredential, mine: GitCredential) -> GitCredential:
         project=mine.project or theirs.project,
         secrets=(*mine.secrets, *theirs.secrets),
         insecure=mine.insecure,
+        is_registry=mine.is_registry,
+        plain_http=mine.plain_http,
         proxy=mine.proxy,
         no_proxy=mine.no_proxy,
         certificate=shown.certificate,
@@ -163,8 +171,18 @@ def _addressed(secrets: Iterable[Secret], kind: str) -> list[tuple[Secret, Repos
     for secret in secrets:
         if secret.labels.get(SECRET_TYPE) == kind:
             with suppress(RepositoryUrlError):
-                found.append((secret, RepositoryUrl.parse(secret.data.get("url", ""))))
+                found.append((secret, address_of(secret.data)))
     return found
+
+
+def address_of(data: Mapping[str, str]) -> RepositoryUrl:
+    """Read a Secret's address; without a scheme, that of a Helm repository is a registry.
+
+    Raises RepositoryUrlError.
+    """
+    url = data.get("url", "").strip()
+    is_chart = data.get("type", "").strip().lower() in _OF_CHARTS or _truth(data, _ENABLE_OCI)
+    return RepositoryUrl.parse(f"oci://{url}" if is_chart and "://" not in url else url)
 
 
 def _is_for_all(secret: Secret) -> bool:
@@ -174,7 +192,7 @@ def _is_for_all(secret: Secret) -> bool:
 def problem_of(secret: Secret) -> str:
     """Why a Secret of a repository or a prefix can serve nobody; empty where it can."""
     try:
-        RepositoryUrl.parse(secret.data.get("url", ""))
+        address_of(secret.data)
     except RepositoryUrlError as error:
         return f"url: {error}"
     return _read(secret).problem
@@ -187,6 +205,8 @@ def _read(secret: Secret) -> GitCredential:
         secrets=(str(secret),),
         project=data.get("project", ""),
         insecure=any(_truth(data, name) for name in _INSECURE),
+        is_registry=_truth(data, _ENABLE_OCI),
+        plain_http=_truth(data, _PLAIN_HTTP),
         ignored=tuple(name for name in _NOT_ACTED_ON if data.get(name)),
     )
     if _is_ssh(data):
@@ -207,7 +227,7 @@ def _read(secret: Secret) -> GitCredential:
 
 def _is_ssh(data: Mapping[str, str]) -> bool:
     try:
-        return RepositoryUrl.parse(data.get("url", "")).is_ssh
+        return address_of(data).is_ssh
     except RepositoryUrlError:
         return False
 
@@ -217,7 +237,7 @@ def _truth(data: Mapping[str, str], name: str) -> bool:
 
 
 def _switch_problem(data: Mapping[str, str]) -> str:
-    for name in _INSECURE:
+    for name in (*_INSECURE, _ENABLE_OCI, _PLAIN_HTTP):
         if data.get(name, "").strip().lower() not in (*_TRUE, *_FALSE):
             return f"its field {name} is neither true nor false"
     return ""

@@ -14,8 +14,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
+
+from agent.proxies import proxy_of_environment
 
 _EXEC_TIMEOUT = 60
 _LOOK_AT_TOKEN_EVERY = 60.0
@@ -125,14 +125,6 @@ def plain_tls(authority: str | None = None, file: str | None = None) -> ssl.SSLC
     # Clusters older than Python 3.13's stricter rules have authorities without a key usage.
     trust.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return trust
-
-
-def proxy_of_environment(url: str) -> str | None:
-    """Read the proxy once; a client with `trust_env` reads it, and .netrc, at every request."""
-    parts = urlsplit(url)
-    if proxy_bypass(parts.hostname or ""):
-        return None
-    return getproxies().get(parts.scheme)
 
 
 def _what_was_wrong(kubeconfig: Path | None, context: str, error: Exception) -> str:

@@ -10,22 +10,26 @@ from pathlib import Path
 import msgspec
 
 from agent.bridge.identity.key_store import BrokenKeysError, KeyStore
+from agent.download.services import DownloadServices
 from agent.git.credentials import SecretCredentials
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.kube.client import KubeClient, kube_client
 from agent.kube.connection_config import KubeConfigError, connect
 from agent.kube.rights import Right, missing, who_am_i
 from agent.settings import Settings
+from agent.sources import source_readers
 from agent.store.argo_secrets import ArgoSecrets
 from agent.store.feeds import REMEDY
 from agent.store.git_server_trust import GitServerTrust
 from agent.store.named_config_map import data_of
+from agent.version_range import NoRanges
 from bus.redaction import without_user_info
 from cli.local.probes import SECONDS, Finding
 from handlers.application.application import Application, PartialObjectMetadata
 from handlers.application.argo_parameters import PARAMETERS
 from handlers.application.argo_settings import CONFIG_MAP, ArgoSettings, read_settings
-from handlers.ports import ApplyRefusedError, ClusterUnreachableError, RepositoryError
+from handlers.application.spec import Source
+from handlers.ports import ApplyRefusedError, ClusterUnreachableError, RepositoryError, Sources
 
 MOST_REPOSITORIES = 20
 
@@ -100,15 +104,29 @@ async def _repositories(client: KubeClient, settings: Settings) -> list[Finding]
     secrets = ArgoSecrets()
     for raw in msgspec.json.decode(await client.get(f"/api/v1/{home}/secrets"), type=_Raws).items:
         secrets.put(bytes(raw))
-    sources = sorted({(app.source.repo_url, app.spec.project) for app in apps if app.source})
+    used = sorted(
+        {(app.source.repo_url, app.source.chart, app.spec.project) for app in apps if app.source}
+    )
+    trust = await _git_trust(client, home)
     with tempfile.TemporaryDirectory(prefix="gitops-check-") as folder:
         mirrors = Mirrors(
             MirrorSettings(folder=Path(folder), fetch_seconds=60.0),
             SecretCredentials(secrets.all),
-            await _git_trust(client, home),
+            trust,
+        )
+        services = DownloadServices(
+            folder=Path(folder) / "charts",
+            credentials=SecretCredentials(secrets.all),
+            trust=trust,
+            outcomes=mirrors.outcomes,
+            versions=NoRanges(),
         )
         async with mirrors:
-            return [await _repository(*one, mirrors) for one in sources[:MOST_REPOSITORIES]]
+            sources = source_readers(mirrors, services)
+            return [
+                await _repository(Source(repo_url=url, chart=chart), project, sources)
+                for url, chart, project in used[:MOST_REPOSITORIES]
+            ]
 
 
 async def _git_trust(client: KubeClient, home: str) -> GitServerTrust:
@@ -120,9 +138,10 @@ async def _git_trust(client: KubeClient, home: str) -> GitServerTrust:
     return found
 
 
-async def _repository(url: str, project: str, mirrors: Mirrors) -> Finding:
+async def _repository(source: Source, project: str, sources: Sources) -> Finding:
+    url = source.repo_url
     try:
-        await mirrors.fetch(mirrors.access(url, project))
+        await sources.fetch(sources.access(source, project))
     except RepositoryError as e:
         remedy = "Check the URL and the repository Secret in the control namespace."
         return Finding(part="git", ok=False, found=without_user_info(e.message), remedy=remedy)

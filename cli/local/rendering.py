@@ -15,10 +15,13 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from agent.download.services import DownloadServices
 from agent.git.credentials import SecretCredentials
 from agent.git.mirrors import Mirrors, MirrorSettings
+from agent.git.server_trust import MachineTrust
 from agent.git.tree import local_commit
 from agent.renderer.renderer import SandboxRenderer
+from agent.sources import source_readers
 from agent.version_range import VersionChoice
 from bus.identity import Revision
 from cli.local.directory import DirectoryTree
@@ -173,7 +176,15 @@ async def _fetched(
     with tempfile.TemporaryDirectory(prefix="gitops-render-") as folder:
         settings = MirrorSettings(folder=Path(folder))
         async with Mirrors(settings, SecretCredentials(tuple), versions=versions) as mirrors:
-            repository = mirrors.access(url, app.spec.project)
-            await mirrors.fetch(repository)
-            found = await mirrors.resolve(repository, revision or app.source.target_revision)
-            yield SourceFiles(await mirrors.tree(repository, found), found)
+            services = DownloadServices(
+                folder=Path(folder) / "charts",
+                credentials=SecretCredentials(tuple),
+                trust=MachineTrust(),
+                outcomes=mirrors.outcomes,
+                versions=versions,
+            )
+            sources = source_readers(mirrors, services)
+            repository = sources.access(app.source, app.spec.project)
+            await sources.fetch(repository)
+            found = await sources.resolve(repository, revision or app.source.target_revision)
+            yield SourceFiles(await sources.tree(repository, found), found)

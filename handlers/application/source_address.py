@@ -64,6 +64,20 @@ class SourceAddress(msgspec.Struct, frozen=True):
         return cls(SourceKind.HELM, url, _checked_chart(source.chart))
 
 
+def is_in_registry(source: Source) -> bool:
+    """Whether an OCI registry has the source; False where its address cannot be read."""
+    try:
+        return SourceAddress.of(source).url.origin.scheme == OCI_SCHEME
+    except RepositoryUrlError:
+        return False
+
+
+def folder_in(source: Source) -> str:
+    """Return the path that is rendered: of a chart its root, whatever `path` says."""
+    is_artifact = source.repo_url.strip().lower().startswith(_OCI)
+    return "" if source.chart and not is_artifact else source.path
+
+
 def key_of(url: RepositoryUrl, chart: str) -> RepositoryKey:
     return RepositoryKey(f"{url}#{chart}" if chart else str(url))
 

@@ -107,8 +107,9 @@ def _of_source(source: Source) -> Iterator[Unsupported]:
         (
             "helm.passCredentials",
             bool(helm and helm.pass_credentials),
-            "nothing is fetched while a chart is rendered",
+            "a login is sent to the server of repoURL and to no other",
         ),
+        ("path", bool(source.chart and source.path), "a chart is rendered from its root"),
         (
             "kustomize.version",
             bool(kustomize and kustomize.version),

@@ -30,7 +30,7 @@ from handlers.application.project import (
     destination_permitted,
     source_permitted,
 )
-from handlers.application.source_address import SourceAddress
+from handlers.application.source_address import SourceAddress, is_in_registry
 from handlers.application.spec import Destination, Operation, Source
 from handlers.application.status import Condition
 
@@ -73,13 +73,10 @@ def _source_problems(app: Application) -> Iterator[str]:
 
 def _one_source(source: Source) -> Iterator[str]:
     yield from _url_problems(source)
-    if source.chart:
-        yield (
-            f"spec.source.chart is {source.chart!r}: charts from a Helm or OCI registry are not "
-            "supported by this version; keep the chart in the Git repository and set path"
-        )
-    elif source.repo_url.startswith("oci://"):
-        yield "spec.source.repoURL is an OCI registry; this version reads Git repositories only"
+    if is_in_registry(source):
+        yield "spec.source.repoURL is an OCI registry, which this version does not read"
+    elif source.chart:
+        yield from _chart_problems(source)
     elif not source.path:
         yield "spec.source.path is empty; expected a folder of the repository (`.` is its root)"
     if source.plugin is not None:
@@ -98,9 +95,17 @@ def _one_source(source: Source) -> Iterator[str]:
         yield f"spec.source has {' and '.join(kinds)}; only one kind of source may be given"
 
 
+def _chart_problems(source: Source) -> Iterator[str]:
+    if not source.target_revision:
+        yield (
+            f"spec.source.targetRevision is empty; expected a version of the chart {source.chart!r}"
+            " or a range of versions (`^1.2`)"
+        )
+
+
 def _url_problems(source: Source) -> Iterator[str]:
     if not source.repo_url:
-        yield "spec.source.repoURL is empty; expected the URL of a Git repository"
+        yield "spec.source.repoURL is empty; expected the URL of a repository"
         return
     try:
         SourceAddress.of(source)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from bus.status import Reason
+from handlers.application.source_address import folder_in
 from handlers.application.spec import Source
 from handlers.ports import CommitTree, EntryKind
 from handlers.ports.rendering import RenderError, SourceType
@@ -23,7 +24,7 @@ _NAMED = 8
 
 def folder_of(source: Source, tree: CommitTree) -> str:
     """The folder without `.` and slashes at its ends; RenderError where there is none."""
-    path = "/".join(step for step in source.path.split("/") if step not in ("", "."))
+    path = "/".join(step for step in folder_in(source).split("/") if step not in ("", "."))
     if _place(path, tree).kind != FOLDER:
         raise _no_folder(path, tree)
     return path

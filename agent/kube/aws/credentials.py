@@ -25,7 +25,8 @@ from agent.kube.aws.signature import (
     SigningScope,
     presigned_query,
 )
-from agent.kube.connection_config import KubeConfigError, proxy_of_environment
+from agent.kube.connection_config import KubeConfigError
+from agent.proxies import proxy_of_environment
 
 _TIMEOUT = aiohttp.ClientTimeout(total=15, sock_connect=5)
 _LARGEST = 64 * 1024

@@ -16,7 +16,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "hydrator": ({"sourceHydrator": {"drySource": {}}}, "spec.sourceHydrator"),
     "no path": ({"source": {"repoURL": REPO}}, "spec.source.path is empty"),
     "no url": ({"source": {"repoURL": "", "path": "web"}}, "spec.source.repoURL is empty"),
-    "registry chart": ({"source": {"repoURL": REPO, "chart": "nginx"}}, "spec.source.chart"),
+    "chart without version": ({"source": {"repoURL": REPO, "chart": "nginx"}}, "targetRevision"),
+    "chart in a registry": (
+        {"source": {"repoURL": "registry.example/charts", "chart": "nginx"}},
+        "OCI registry",
+    ),
     "oci": ({"source": {"repoURL": "oci://r.example/x", "path": "."}}, "OCI registry"),
     "plugin": ({"source": SOURCE | {"plugin": {"name": "x"}}}, "spec.source.plugin"),
     "absolute path": ({"source": {"repoURL": REPO, "path": "/web"}}, "is absolute"),

@@ -1,0 +1,1 @@
+"""download: files of Helm repositories and registries over HTTP, verified and unpacked."""

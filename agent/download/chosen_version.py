@@ -1,0 +1,45 @@
+"""The version that a target revision means among those of a chart or an artifact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from agent.download.failures import Server
+from agent.version_range import VersionChoice, is_pin
+from bus.status import Reason
+from handlers.ports import RepositoryError
+
+_SIMILAR = 5
+_COMPARED = 1000
+
+
+async def chosen_version(
+    server: Server, versions: VersionChoice, target: str, names: Sequence[str], *, project: str
+) -> str:
+    """Choose a version as it is written in `names`; raises RepositoryError.
+
+    A pin is the version of that name, with or without its `v`; anything else is a range.
+    """
+    if target in names:
+        return target
+    if is_pin(target):
+        same = [one for one in names if one.removeprefix("v") == target.removeprefix("v")]
+        if same:
+            return same[0]
+        raise absent(server, target, names)
+    found = await versions.highest(target, names, project=project)
+    if found is None:
+        cause = f"targetRevision {target[:100]!r} is neither a version nor a range of versions"
+        raise server.error(Reason.REVISION_NOT_FOUND, cause, "Write one as `1.2.3` or `^1.2`")
+    if not found:
+        raise absent(server, target, names)
+    return found
+
+
+def absent(server: Server, target: str, names: Sequence[str]) -> RepositoryError:
+    near = get_close_matches(target, names[:_COMPARED], _SIMILAR) or names[:_SIMILAR]
+    there = f"; there are {', '.join(one[:50] for one in near)}" if near else ""
+    what = "version" if is_pin(target) else "version in the range"
+    cause = f"it has no {what} {target[:100]!r} among {len(names)} versions{there}"
+    return server.error(Reason.REVISION_NOT_FOUND, cause, "Correct spec.source.targetRevision")

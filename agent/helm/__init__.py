@@ -1,0 +1,1 @@
+"""helm: charts of Helm repositories over HTTP, read as the revisions of a source."""

@@ -1,0 +1,210 @@
+"""HelmCharts reads charts of Helm repositories over HTTP: the port SourceReader.
+
+A chart's revisions are the versions in the index of its repository. The archive of one is verified
+against the digest that the index names, unpacked within limits, and kept; its single folder is the
+root of the files. Charts are kept by repository, credential and chart, as mirrors are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from yarl import URL
+
+from agent.download.archive import ArchiveError
+from agent.download.archive_store import ArchiveStore
+from agent.download.chart_files import chart_files
+from agent.download.chosen_version import absent, chosen_version
+from agent.download.downloader import Downloader, Request, open_downloader
+from agent.download.failures import Server
+from agent.download.services import DownloadServices
+from agent.helm.index import ChartIndexError, ChartVersion
+from agent.helm.index_cache import IndexCache
+from bus.events import Commit
+from bus.identity import Revision
+from bus.status import Reason
+from handlers.ports import CommitTree, RepositoryAccess, RepositoryError
+
+LARGEST_ARCHIVE = 100 * 1024 * 1024
+_NO_TARGET = "spec.source.targetRevision is empty"
+
+
+@dataclass(slots=True, kw_only=True)
+class HelmCharts:
+    services: DownloadServices
+    _indexes: dict[RepositoryAccess, IndexCache] = field(default_factory=dict)
+    _stores: dict[RepositoryAccess, ArchiveStore] = field(default_factory=dict)
+    _turns: dict[RepositoryAccess, asyncio.Lock] = field(default_factory=dict)
+    _outdated_at: float = -float("inf")
+
+    def outdate(self) -> None:
+        """Fetch each index before its next answer: another replica may have seen a newer one."""
+        self._outdated_at = time.monotonic()
+
+    async def fetch(self, repository: RepositoryAccess) -> None:
+        server = self.services.server(repository)
+        try:
+            await self._index(repository).turns.run(lambda: self._fetch(repository, server))
+        except RepositoryError as error:
+            self.services.record(repository, server, error.message)
+            raise
+        self.services.record(repository, server)
+
+    def looked_at(self, repository: RepositoryAccess) -> datetime | None:
+        return self._index(repository).turns.looked_at
+
+    async def resolve(self, repository: RepositoryAccess, target_revision: str) -> Revision:
+        server = self.services.server(repository)
+        if not target_revision:
+            cause = "spec.source.targetRevision is empty"
+            raise server.error(
+                Reason.REVISION_NOT_FOUND, cause, "Name a version or a range of them"
+            )
+        index = self._index(repository)
+        if not (await index.known() and index.turns.fetched_since(self._outdated_at)):
+            await self.fetch(repository)
+        known = await self._versions(repository)
+        names = [one.version for one in known]
+        found = await chosen_version(
+            server, self.services.versions, target_revision, names, project=repository.project
+        )
+        return Revision(found)
+
+    async def tree(self, repository: RepositoryAccess, revision: Revision) -> CommitTree:
+        server, store = self.services.server(repository), self._store(repository)
+        async with self._turns.setdefault(repository, asyncio.Lock()):
+            entry = await self._entry(repository, revision)
+            digest = entry.digest or entry.url if entry else ""
+            kept = await asyncio.to_thread(store.read, revision, digest)
+            if kept is not None:
+                return kept
+            if entry is None:
+                raise absent(server, revision, [])
+            try:
+                return await self._downloaded(repository, server, entry)
+            except OSError as error:
+                raise server.disk_refused(error) from error
+
+    async def changed_paths(
+        self, _repository: RepositoryAccess, _before: Revision, _after: Revision
+    ) -> frozenset[str] | None:
+        return None
+
+    async def reaches(self, _repository: RepositoryAccess, tip: Revision, wanted: Revision) -> bool:
+        return tip == wanted
+
+    async def commit(self, _repository: RepositoryAccess, _revision: Revision) -> Commit | None:
+        return None
+
+    async def _fetch(self, repository: RepositoryAccess, server: Server) -> None:
+        async with self._downloader(repository, server) as downloader:
+            url = _below(repository, "index.yaml")
+            index = self._index(repository)
+            try:
+                await index.fetch(downloader, url, server.authorization)
+            except OSError as error:
+                raise server.disk_refused(error) from error
+
+    async def _versions(self, repository: RepositoryAccess) -> Sequence[ChartVersion]:
+        """List the versions of the chart; raises RepositoryError where there is no such chart."""
+        server = self.services.server(repository)
+        try:
+            found = await self._index(repository).versions(repository.chart)
+        except ChartIndexError as error:
+            raise server.hostile(str(error)) from error
+        if not found:
+            cause = f"its index has no version of a chart {repository.chart!r}"
+            remedy = "Check spec.source.chart, and that the chart is published there"
+            raise server.error(Reason.REVISION_NOT_FOUND, cause, remedy)
+        return found
+
+    async def _entry(self, repository: RepositoryAccess, revision: Revision) -> ChartVersion | None:
+        """Find a version in the index; None where it is not, or no longer."""
+        if not await self._index(repository).known():
+            await self.fetch(repository)
+        known = await self._versions(repository)
+        return next((one for one in known if one.version == revision), None)
+
+    async def _downloaded(
+        self, repository: RepositoryAccess, server: Server, entry: ChartVersion
+    ) -> CommitTree:
+        what = f"the archive of version {entry.version[:100]}"
+        url = _archive_url(server, repository, entry)
+        with TemporaryDirectory(prefix="chart-", dir=self.services.folder_of(repository)) as folder:
+            archive = Path(folder) / "archive"
+            request = Request(
+                url=url,
+                into=archive,
+                limit=LARGEST_ARCHIVE,
+                what=what,
+                authorization=server.authorization,
+            )
+            async with self._downloader(repository, server) as downloader:
+                answer = await downloader.get(request)
+            if entry.digest and answer.digest != f"sha256:{entry.digest.removeprefix('sha256:')}":
+                named = f"and the index names {entry.digest[:100]}"
+                raise server.hostile(f"{what} has the digest {answer.digest}, {named}")
+            store, name = self._store(repository), repository.chart.rpartition("/")[2]
+            key = entry.digest or entry.url
+            try:
+                return await asyncio.to_thread(
+                    store.write, entry.version, key, chart_files(archive, name)
+                )
+            except ArchiveError as error:
+                raise server.hostile(f"{what} {error}") from error
+
+    @asynccontextmanager
+    async def _downloader(
+        self, repository: RepositoryAccess, server: Server
+    ) -> AsyncIterator[Downloader]:
+        async with open_downloader(server, repository.url.origin, self.services.trust) as opened:
+            yield opened
+
+    def _index(self, repository: RepositoryAccess) -> IndexCache:
+        shared = _of_all_charts(repository)
+        if shared not in self._indexes:
+            self._indexes[shared] = IndexCache(self.services.folder_of(shared))
+        return self._indexes[shared]
+
+    def _store(self, repository: RepositoryAccess) -> ArchiveStore:
+        if repository not in self._stores:
+            self._stores[repository] = ArchiveStore(self.services.folder_of(repository))
+        return self._stores[repository]
+
+
+def _of_all_charts(repository: RepositoryAccess) -> RepositoryAccess:
+    """Drop the chart: the index is one of all."""
+    return RepositoryAccess(
+        url=repository.url,
+        project=repository.project,
+        login=repository.login,
+        kind=repository.kind,
+    )
+
+
+def _below(repository: RepositoryAccess, name: str) -> URL:
+    return URL(f"{repository.url}/{name}", encoded=True)
+
+
+def _archive_url(server: Server, repository: RepositoryAccess, entry: ChartVersion) -> URL:
+    """Read the URL of the index, absolute or relative to the repository."""
+    written = entry.url
+    try:
+        url = _below(repository, "").join(URL(written))
+    except ValueError:
+        url = URL()
+    if written.lower().startswith("oci://"):
+        cause = f"the archive of version {entry.version[:100]} is in the registry {written[:200]!r}"
+        remedy = "Read the chart there: its address without oci:// and the chart is the repoURL"
+        raise server.error(Reason.INVALID_SPEC, cause, remedy)
+    if not written or url.scheme not in ("https", "http") or not url.host or url.user:
+        cause = f"the index names {written[:200]!r} as the archive of version {entry.version[:100]}"
+        raise server.hostile(cause)
+    return url
