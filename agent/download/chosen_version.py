@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from agent.download.failures import Server
+from agent.download.failures import DownloadServer
 from agent.version_range import VersionChoice, is_pin
 from bus.status import Reason
 from handlers.ports import RepositoryError
@@ -15,7 +15,12 @@ _COMPARED = 1000
 
 
 async def chosen_version(
-    server: Server, versions: VersionChoice, target: str, names: Sequence[str], *, project: str
+    server: DownloadServer,
+    versions: VersionChoice,
+    target: str,
+    names: Sequence[str],
+    *,
+    project: str,
 ) -> str:
     """Choose a version as it is written in `names`; raises RepositoryError.
 
@@ -37,9 +42,9 @@ async def chosen_version(
     return found
 
 
-def absent(server: Server, target: str, names: Sequence[str]) -> RepositoryError:
-    near = get_close_matches(target, names[:_COMPARED], _SIMILAR) or names[:_SIMILAR]
-    there = f"; there are {', '.join(one[:50] for one in near)}" if near else ""
+def absent(server: DownloadServer, target: str, names: Sequence[str]) -> RepositoryError:
+    similar = get_close_matches(target, names[:_COMPARED], _SIMILAR) or names[:_SIMILAR]
+    there = f"; there are {', '.join(one[:50] for one in similar)}" if similar else ""
     what = "version" if is_pin(target) else "version in the range"
     cause = f"it has no {what} {target[:100]!r} among {len(names)} versions{there}"
     return server.error(Reason.REVISION_NOT_FOUND, cause, "Correct spec.source.targetRevision")

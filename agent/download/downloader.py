@@ -20,7 +20,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from agent.download.failures import Server
+from agent.download.failures import DownloadServer
 from agent.git.credentials import GitCredential
 from agent.git.server_trust import ServerTrust
 from agent.git.transport import credential_files
@@ -40,7 +40,7 @@ _LONGEST_WAIT = 3600
 _ERROR_BYTES = 64 * 1024
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class DownloadAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The end of a request; the body of a success is in the file that was asked for."""
 
     status: int
@@ -52,7 +52,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class DownloadRequest:
     url: URL
     into: Path
     limit: int
@@ -70,12 +70,12 @@ class Downloader:
     """Make it with `open_downloader`."""
 
     session: aiohttp.ClientSession
-    server: Server
+    server: DownloadServer
     origin: Origin
     """The only server that is given a login."""
     trust: ServerTrust
 
-    async def get(self, request: Request) -> Answer:
+    async def get(self, request: DownloadRequest) -> DownloadAnswer:
         """Fetch a file, over redirects; raises RepositoryError."""
         url = request.url
         try:
@@ -93,7 +93,7 @@ class Downloader:
         cause = f"{request.what} leads over more than {_MOST_REDIRECTS} redirects"
         raise self.server.hostile(cause)
 
-    async def _once(self, url: URL, request: Request) -> tuple[Answer, str]:
+    async def _once(self, url: URL, request: DownloadRequest) -> tuple[DownloadAnswer, str]:
         """Ask one server; the second value is where a redirect leads."""
         is_own = self._is_own(url)
         headers = {"User-Agent": _USER_AGENT, "Accept-Encoding": "identity", **request.headers}
@@ -110,14 +110,16 @@ class Downloader:
         ) as answer:
             status = answer.status
             if status in _REDIRECTS and (place := answer.headers.get("Location", "")):
-                return Answer(status=status, headers={}, digest=Digest(""), size=0), place
+                return DownloadAnswer(status=status, headers={}, digest=Digest(""), size=0), place
             if status == 429:
                 raise self._overloaded(answer)
             if status not in request.expected:
                 raise self.server.refused(status, request.what)
             return await self._read(answer, request), ""
 
-    async def _read(self, answer: aiohttp.ClientResponse, request: Request) -> Answer:
+    async def _read(
+        self, answer: aiohttp.ClientResponse, request: DownloadRequest
+    ) -> DownloadAnswer:
         digest, size = hashlib.sha256(), 0
         with request.into.open("wb") as file:
             async for chunk in answer.content.iter_any():
@@ -130,14 +132,14 @@ class Downloader:
                 await asyncio.to_thread(file.write, chunk)
         if encoding := answer.headers.get("Content-Encoding", ""):
             raise self.server.hostile(f"{request.what} comes in the encoding {encoding[:20]!r}")
-        return Answer(
+        return DownloadAnswer(
             status=answer.status,
             headers={name.lower(): value for name, value in answer.headers.items()},
             digest=Digest(f"sha256:{digest.hexdigest()}"),
             size=size,
         )
 
-    def _redirected(self, url: URL, place: str, request: Request) -> URL:
+    def _redirected(self, url: URL, place: str, request: DownloadRequest) -> URL:
         led = url.join(URL(place))
         if led.scheme not in ("https", "http") or (url.scheme == "https" and led.scheme != "https"):
             raise self.server.hostile(f"{request.what} is redirected to {led.scheme[:20]!r}")
@@ -181,7 +183,7 @@ class OverloadedError(RepositoryError):
 
 @asynccontextmanager
 async def open_downloader(
-    server: Server, origin: Origin, trust: ServerTrust
+    server: DownloadServer, origin: Origin, trust: ServerTrust
 ) -> AsyncIterator[Downloader]:
     """Open connections to one server; raises RepositoryError where its Secret is unusable."""
     credential = server.credential

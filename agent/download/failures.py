@@ -15,7 +15,7 @@ _TRIED_AGAIN = "it is tried again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class DownloadServer:
     """Whose files are read, as an error names it."""
 
     name: str

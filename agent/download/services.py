@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.download.failures import Server
+from agent.download.failures import DownloadServer
 from agent.git.credentials import CredentialSource, GitCredential
 from agent.git.fetch_outcomes import FetchOutcomes
 from agent.git.server_trust import ServerTrust
@@ -22,14 +22,14 @@ class DownloadServices:
     outcomes: FetchOutcomes
     versions: VersionChoice
 
-    def server(self, repository: RepositoryAccess) -> Server:
+    def server(self, repository: RepositoryAccess) -> DownloadServer:
         """Name the server with the Secret's credential, else with the login in the URL."""
         found = self.credentials.for_url(repository.url, repository.project)
         login = repository.login
         if found is None and login is not None:
             found = GitCredential(username=login.username, password=login.password)
         host = repository.url.origin.host
-        return Server(name=str(repository.key), host=host, credential=found)
+        return DownloadServer(name=str(repository.key), host=host, credential=found)
 
     def folder_of(self, repository: RepositoryAccess) -> Path:
         """Make the folder of a repository; its name says nothing of a login."""
@@ -40,6 +40,8 @@ class DownloadServices:
         found.mkdir(parents=True, exist_ok=True)
         return found
 
-    def record(self, repository: RepositoryAccess, server: Server, failure: str = "") -> None:
+    def record(
+        self, repository: RepositoryAccess, server: DownloadServer, failure: str = ""
+    ) -> None:
         """Note how a fetch ended, for the state of the connection."""
         self.outcomes.record(str(repository.url), server.credential, failure)

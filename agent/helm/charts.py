@@ -22,8 +22,8 @@ from agent.download.archive import ArchiveError
 from agent.download.archive_store import ArchiveStore
 from agent.download.chart_files import chart_files
 from agent.download.chosen_version import absent, chosen_version
-from agent.download.downloader import Downloader, Request, open_downloader
-from agent.download.failures import Server
+from agent.download.downloader import Downloader, DownloadRequest, open_downloader
+from agent.download.failures import DownloadServer
 from agent.download.services import DownloadServices
 from agent.helm.index import ChartIndexError, ChartVersion
 from agent.helm.index_cache import IndexCache
@@ -103,7 +103,7 @@ class HelmCharts:
     async def commit(self, _repository: RepositoryAccess, _revision: Revision) -> Commit | None:
         return None
 
-    async def _fetch(self, repository: RepositoryAccess, server: Server) -> None:
+    async def _fetch(self, repository: RepositoryAccess, server: DownloadServer) -> None:
         async with self._downloader(repository, server) as downloader:
             url = _below(repository, "index.yaml")
             index = self._index(repository)
@@ -133,13 +133,13 @@ class HelmCharts:
         return next((one for one in known if one.version == revision), None)
 
     async def _downloaded(
-        self, repository: RepositoryAccess, server: Server, entry: ChartVersion
+        self, repository: RepositoryAccess, server: DownloadServer, entry: ChartVersion
     ) -> CommitTree:
         what = f"the archive of version {entry.version[:100]}"
         url = _archive_url(server, repository, entry)
         with TemporaryDirectory(prefix="chart-", dir=self.services.folder_of(repository)) as folder:
             archive = Path(folder) / "archive"
-            request = Request(
+            request = DownloadRequest(
                 url=url,
                 into=archive,
                 limit=LARGEST_ARCHIVE,
@@ -162,7 +162,7 @@ class HelmCharts:
 
     @asynccontextmanager
     async def _downloader(
-        self, repository: RepositoryAccess, server: Server
+        self, repository: RepositoryAccess, server: DownloadServer
     ) -> AsyncIterator[Downloader]:
         async with open_downloader(server, repository.url.origin, self.services.trust) as opened:
             yield opened
@@ -193,7 +193,7 @@ def _below(repository: RepositoryAccess, name: str) -> URL:
     return URL(f"{repository.url}/{name}", encoded=True)
 
 
-def _archive_url(server: Server, repository: RepositoryAccess, entry: ChartVersion) -> URL:
+def _archive_url(server: DownloadServer, repository: RepositoryAccess, entry: ChartVersion) -> URL:
     """Read the URL of the index, absolute or relative to the repository."""
     written = entry.url
     try:

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from yarl import URL
 
-from agent.download.downloader import Downloader, Request
+from agent.download.downloader import Downloader, DownloadRequest
 from agent.download.fetch_turns import FetchTurns
 from agent.helm.index import ChartIndexError, ChartVersion, versions_of
 from bus.identity import Digest
@@ -49,7 +49,7 @@ class IndexCache:
         """Ask for the index; raises RepositoryError."""
         stamp = await asyncio.to_thread(self._load)
         partial = self._folder / f"index.partial-{os.getpid()}"
-        request = Request(
+        request = DownloadRequest(
             url=url,
             into=partial,
             limit=LARGEST_INDEX,
