@@ -29,6 +29,7 @@ from agent.bridge.reporting.recorder import Recorder
 from agent.bridge.reporting.state_changes import StateChanges
 from agent.bridge.task_wiring import TaskSources, TaskWiring
 from agent.bridge.tasks.executors.commands import CommandPublisher
+from agent.bridge.tasks.shells.shell_session import ShellLimits
 from agent.bridge.tasks.task_namespaces import TaskNamespaces
 from agent.bridge.tasks.task_queue import TaskQueue
 from agent.bridge.tasks.task_results import TaskReports, TaskResults
@@ -162,12 +163,14 @@ class _BridgeRun:
         )
 
     def _task_wiring(self) -> TaskWiring:
+        link = self._parts.link
         return TaskWiring(
             sources=self._parts.tasks,
             commands=CommandPublisher(self._parts.bus),
             finished_operations=self._finished_operations,
             redaction=self._redaction,
             keys=lambda: self._enroller.keys or LinkKeys(signing_seed="", sealing_seed="", salt=""),
+            shell_limits=ShellLimits(idle=link.exec_idle, longest=link.exec_longest),
         )
 
     async def _session(self, link: AgentLink, task_queue: TaskQueue) -> LinkSession:

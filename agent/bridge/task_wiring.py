@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from agent.bridge.cluster_state import ClusterState
 from agent.bridge.identity.key_store import LinkKeys
+from agent.bridge.live_object_wiring import live_object_executors
 from agent.bridge.reporting.finished_operations import FinishedOperations
 from agent.bridge.reporting.object_nodes import VisibleObjects
 from agent.bridge.tasks.executors.application_places import ApplicationPlaces
@@ -36,35 +37,24 @@ from agent.bridge.tasks.executors.task_subjects import TaskSubjects
 from agent.bridge.tasks.executors.trust_changes import TrustWriter
 from agent.bridge.tasks.executors.writes import DeleteExecutor, PutExecutor
 from agent.bridge.tasks.executors.written_objects import ObjectWriter
-from agent.bridge.tasks.live_objects.action_evaluator import ActionEvaluator
-from agent.bridge.tasks.live_objects.actions import ActionsExecutor, RunActionExecutor
-from agent.bridge.tasks.live_objects.changes import (
-    DeleteObjectExecutor,
-    EditObjectExecutor,
-    ObjectPreviewExecutor,
-)
 from agent.bridge.tasks.live_objects.task_object import TaskObjects
+from agent.bridge.tasks.shells.shell_session import ShellLimits
 from agent.bridge.tasks.task_context import Executor, executor_of
 from agent.bridge.tasks.task_traces import TaskTraces
 from agent.git.mirrors import Mirrors
 from bus.link import (
-    ActionsArguments,
     ConfirmDeletionArguments,
     DeleteArguments,
-    DeleteObjectArguments,
     DiffArguments,
-    EditObjectArguments,
     EventsArguments,
     EventStreamArguments,
     LiveArguments,
     LogsArguments,
     ManifestsArguments,
-    ObjectPreviewArguments,
     PutArguments,
     RefreshArguments,
     RefsArguments,
     RollbackArguments,
-    RunActionArguments,
     SyncArguments,
     SyncWindowsArguments,
     TaskKind,
@@ -101,11 +91,13 @@ class TaskWiring:
     finished_operations: FinishedOperations
     redaction: Callable[[], Redaction]
     keys: Callable[[], LinkKeys]
+    shell_limits: ShellLimits
 
     def executors(self) -> Executors:
-        cluster, governance = self.sources.cluster, self.sources.governance
+        sources, redaction = self.sources, self.redaction
+        cluster, governance = sources.cluster, sources.governance
         subjects = TaskSubjects(cluster.applications)
-        settings = self.sources.comparisons.settings
+        settings = sources.comparisons.settings
         objects = VisibleObjects(
             clusters=cluster.clusters, governance=governance, settings=settings
         )
@@ -115,14 +107,21 @@ class TaskWiring:
             control_namespace=cluster.namespace,
         )
         writer = ObjectWriter(
-            cluster=cluster, governance=governance, places=places, redaction=self.redaction
+            cluster=cluster, governance=governance, places=places, redaction=redaction
+        )
+        found = TaskObjects(
+            subjects=subjects,
+            objects=objects,
+            comparisons=sources.comparisons,
+            redaction=redaction,
+            writer=writer,
         )
         return {
             **self._commands(subjects),
             **self._writes(writer),
             **self._manifest_reads(subjects, objects),
             **self._object_reads(subjects, objects),
-            **self._live_objects(subjects, objects, writer),
+            **live_object_executors(found, sources.sandbox, self.shell_limits),
         }
 
     def _commands(self, subjects: TaskSubjects) -> Executors:
@@ -221,32 +220,5 @@ class TaskWiring:
                 executor_of(EventsArguments, EventsExecutor(events)),
                 executor_of(EventStreamArguments, stream),
                 executor_of(LogsArguments, logs),
-            )
-        )
-
-    def _live_objects(
-        self, subjects: TaskSubjects, objects: VisibleObjects, writer: ObjectWriter
-    ) -> Executors:
-        comparisons, redaction = self.sources.comparisons, self.redaction
-        found = TaskObjects(
-            subjects=subjects,
-            objects=objects,
-            comparisons=comparisons,
-            redaction=redaction,
-            writer=writer,
-        )
-        evaluator = ActionEvaluator(
-            sandbox=self.sources.sandbox, scripts=lambda: comparisons.settings().action_scripts
-        )
-        preview = ObjectPreviewExecutor(objects=found, evaluator=evaluator, redaction=redaction)
-        run = RunActionExecutor(objects=found, evaluator=evaluator)
-        edit = EditObjectExecutor(objects=found, redaction=redaction)
-        return dict(
-            (
-                executor_of(ActionsArguments, ActionsExecutor(objects=found, evaluator=evaluator)),
-                executor_of(ObjectPreviewArguments, preview),
-                executor_of(RunActionArguments, run),
-                executor_of(EditObjectArguments, edit),
-                executor_of(DeleteObjectArguments, DeleteObjectExecutor(objects=found)),
             )
         )

@@ -17,6 +17,7 @@ import msgspec
 import orjson
 
 from agent.kube.answer_bytes import AnswerBytes
+from agent.kube.apply_query import ApplyQuery
 from agent.kube.call_gate import CallGate
 from agent.kube.connection_config import KubeConnection
 from agent.kube.errors import (
@@ -25,10 +26,11 @@ from agent.kube.errors import (
     NestedTooDeeplyError,
     NotFoundError,
 )
+from agent.kube.kube_request import JSON, KubeRequest, Observer, Query
 from agent.kube.nesting import CUT, bounded, is_nested_too_deeply
 from agent.kube.sockets import Sockets
 from agent.kube.throttle import Limit, Throttle
-from agent.kube.transport import JSON, LARGEST_ANSWER, KubeRequest, Observer, Query, Transport
+from agent.kube.transport import LARGEST_ANSWER, Transport
 from agent.kube.write_fence import WriteFence
 from handlers.application.application import read_metadata
 from handlers.ports import ClusterUnreachableError
@@ -38,24 +40,6 @@ _JSON_PATCH = "application/json-patch+json"
 _MERGE_PATCH = "application/merge-patch+json"
 _LEVELS_OF_A_LIST = 2
 _KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
-
-
-class ApplyQuery(msgspec.Struct, frozen=True, kw_only=True):
-    manager: str
-    force: bool = False
-    dry_run: bool = False
-    validate: bool = True
-
-    def query(self) -> dict[str, str]:
-        strictness = "Strict" if self.validate else "Ignore"
-        dry_run = {"dryRun": "All"} if self.dry_run else {}
-        force = "true" if self.force else "false"
-        return {
-            "fieldManager": self.manager,
-            "force": force,
-            "fieldValidation": strictness,
-            **dry_run,
-        }
 
 
 class KubeClient:
@@ -80,6 +64,11 @@ class KubeClient:
     @property
     def url(self) -> str:
         return self._transport.url
+
+    @property
+    def impersonated(self) -> str:
+        """The user as whom it acts; empty for the one who is logged in."""
+        return self._transport.impersonated
 
     @property
     def answer_bytes(self) -> AnswerBytes:
@@ -202,6 +191,12 @@ class KubeClient:
         spot = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(pod, safe='')}/log"
         request = KubeRequest(verb="get", method="GET", path=spot, query=query, accept="*/*")
         return self._transport.stream(request, idle_seconds=idle_seconds)
+
+    def websocket(
+        self, path: str, query: Query, protocols: Sequence[str]
+    ) -> AbstractAsyncContextManager[aiohttp.ClientWebSocketResponse]:
+        """Open a WebSocket of a subresource, with the first protocol that the server knows."""
+        return self._transport.websocket(path, query, protocols)
 
     async def _patch(self, path: str, body: bytes, query: Query, content_type: str) -> bytes:
         return await self._written(

@@ -14,7 +14,8 @@ from typing import Any
 
 import orjson
 
-from agent.kube.client import ApplyQuery, KubeClient
+from agent.kube.apply_query import ApplyQuery
+from agent.kube.client import KubeClient
 from agent.kube.discovery import collection_path, object_path
 from agent.kube.errors import ConflictError, NotFoundError, discreet, read_status
 from agent.kube.finalizers import Finalizers

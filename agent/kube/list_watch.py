@@ -14,8 +14,8 @@ import msgspec
 
 from agent.kube.client import KubeClient
 from agent.kube.errors import read_status
+from agent.kube.kube_request import Query
 from agent.kube.nesting import bounded
-from agent.kube.transport import Query
 from handlers.ports import ClusterUnreachableError
 
 PAGE = 500

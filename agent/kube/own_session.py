@@ -10,9 +10,9 @@ from agent.kube.client import KubeClient
 from agent.kube.cluster import KubeCluster
 from agent.kube.cluster_registry import OWN
 from agent.kube.index import LiveIndex
+from agent.kube.kube_request import Observer
 from agent.kube.live import LiveCluster
 from agent.kube.memory_budget import MemoryBudget
-from agent.kube.transport import Observer
 from agent.kube.write_fence import WriteFence
 from handlers.application.destination import DestinationCluster, RegisteredCluster
 from handlers.application.impersonation import ActingUser

@@ -8,58 +8,34 @@ answers. Foreign exceptions are translated.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from copy import copy
-from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 
 import aiohttp
-import msgspec
 
 from agent.kube.answer_bytes import AnswerBytes
 from agent.kube.call_gate import CallGate
 from agent.kube.connection_config import KubeConfigError, KubeConnection
 from agent.kube.errors import read_status, refusal, refuse_redirect
+from agent.kube.kube_request import KubeRequest, Observer, Query, RequestSeen
 from agent.kube.request_path import check_path
 from agent.kube.throttle import Throttle
 from agent.kube.write_fence import WriteFence
 from bus.redaction import failure_text
 from handlers.ports import ClusterUnreachableError
 
-JSON = "application/json"
-
 _TRIES = 4
 _LONGEST_PAUSE = 5.0
 _LARGE_BODY = 1024 * 1024
+_LARGEST_MESSAGE = 256 * 1024
+_CLOSE_SECONDS = 3.0
+_HEARTBEAT_SECONDS = 30.0
 LARGEST_ANSWER = 256 * 1024 * 1024
 _ANSWERS = 2
 """So many times the largest answer is held of all answers and watches together."""
-
-Query = Mapping[str, str]
-Observer = Callable[["RequestSeen"], None]
-
-
-class RequestSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """One finished request, for metrics. `code` is 0 without an answer."""
-
-    verb: str
-    path: str
-    code: int
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubeRequest:
-    verb: str
-    """The verb in Kubernetes' terms: get, list, watch, patch, create, update, delete."""
-    method: str
-    path: str
-    query: Query
-    body: bytes | None = None
-    content_type: str = JSON
-    accept: str = JSON
 
 
 class Transport:
@@ -144,6 +120,33 @@ class Transport:
                 raise refusal(answer.status, await self._read(answer.content))
             yield answer.content
 
+    @asynccontextmanager
+    async def websocket(
+        self, path: str, query: Query, protocols: Sequence[str]
+    ) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+        """Open a WebSocket; a message of more than 256 KiB ends it."""
+        check_path(path)
+        with _translated(self.url):
+            try:
+                socket = await self._session.ws_connect(
+                    self.url + path,
+                    params=query,
+                    headers=await self._login(),
+                    protocols=protocols,
+                    proxy=self._connection.proxy,
+                    max_msg_size=_LARGEST_MESSAGE,
+                    timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSE_SECONDS),
+                    heartbeat=_HEARTBEAT_SECONDS,
+                    server_hostname=self._connection.server_name,
+                )
+            except aiohttp.WSServerHandshakeError as error:
+                refuse_redirect(self.url, error.status)
+                raise refusal(error.status, b"") from None
+        try:
+            yield socket
+        finally:
+            await socket.close()
+
     async def _once(self, request: KubeRequest) -> tuple[int, bytes, float]:
         loop = asyncio.get_running_loop()
         began = loop.time()
@@ -167,9 +170,7 @@ class Transport:
             if self._session.closed:
                 raise ClusterUnreachableError(f"the connection to {self.url} was closed")
             with _translated(self.url):
-                headers = {**await self._connection.headers(), "Accept": request.accept}
-                if self.impersonated:
-                    headers["Impersonate-User"] = self.impersonated
+                headers = {**await self._login(), "Accept": request.accept}
                 if request.body is not None:
                     headers["Content-Type"] = request.content_type
                 self._check_fence(request)
@@ -189,6 +190,11 @@ class Transport:
                     yield answer
         finally:
             self._report(request, code, loop.time() - began)
+
+    async def _login(self) -> dict[str, str]:
+        """Return the headers of the user as whom requests are sent."""
+        own = await self._connection.headers()
+        return {**own, "Impersonate-User": self.impersonated} if self.impersonated else dict(own)
 
     def _check_fence(self, request: KubeRequest) -> None:
         """Refuse a late write: after the login, which may have to be renewed far away."""

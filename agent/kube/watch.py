@@ -26,10 +26,10 @@ import structlog
 
 from agent.kube.client import KubeClient
 from agent.kube.errors import ForbiddenError, GoneError, NotFoundError, refusal
+from agent.kube.kube_request import Query
 from agent.kube.lines import Lines, LineTooLongError
 from agent.kube.list_watch import EventType, pages, read_event
 from agent.kube.live_change import version_number
-from agent.kube.transport import Query
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError
 
 _log = structlog.get_logger(__name__)

@@ -170,6 +170,12 @@ class LinkSettings(SettingsGroup):
     ca: PathHere | None = Field(default=None, description="Authorities to trust (PEM).")
     cert: PathHere | None = Field(default=None, description="Client certificate (PEM).")
     key: PathHere | None = Field(default=None, description="Key of the client certificate (PEM).")
+    exec_idle: Seconds = Field(
+        default=900.0, description="A shell in a container without input and output ends so soon."
+    )
+    exec_longest: Seconds = Field(
+        default=7200.0, description="The longest time that a shell in a container is open."
+    )
 
     @model_validator(mode="after")
     def _check(self) -> LinkSettings:

@@ -43,6 +43,7 @@ from bus.link.frames import (
     Offer,
     Root,
     Roots,
+    TerminalInput,
     UpFrame,
     WantBodies,
     WantBuckets,
@@ -64,7 +65,9 @@ from bus.link.object_arguments import (
     EditObjectArguments,
     EventsArguments,
     EventStreamArguments,
+    ExecArguments,
     LiveArguments,
+    LogsArguments,
     ObjectArguments,
     ObjectPreviewArguments,
     RunActionArguments,
@@ -76,7 +79,6 @@ from bus.link.tasks import (
     ConfirmDeletionArguments,
     DeleteArguments,
     DiffArguments,
-    LogsArguments,
     ManifestsArguments,
     PutArguments,
     RefreshArguments,
@@ -96,11 +98,14 @@ PROTOCOL = (1, 2)
 """Oldest and newest version that this code speaks; 2: each connection is proven, see ADR 0016."""
 PROVEN = 2
 """The first version in which an agent signs for each connection, and keeps heads of the audit."""
+LONGEST_INPUT = 4096
+"""Characters in one TerminalInput."""
 MAX_FRAME = 1 << 20
 """Bytes of one frame on the wire; larger ones end the connection."""
 
 __all__ = [
     "KEPT_HEADS",
+    "LONGEST_INPUT",
     "MAX_FRAME",
     "OBJECT_KINDS",
     "PROOF_HEADER",
@@ -129,6 +134,7 @@ __all__ = [
     "Enrolled",
     "EventStreamArguments",
     "EventsArguments",
+    "ExecArguments",
     "Fenced",
     "HashBucket",
     "HeadSignature",
@@ -167,6 +173,7 @@ __all__ = [
     "TaskProgress",
     "TaskResult",
     "TaskScope",
+    "TerminalInput",
     "TerminateArguments",
     "TreeArguments",
     "UpFrame",

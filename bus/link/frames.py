@@ -152,6 +152,19 @@ class Credit(Frame, frozen=True, kw_only=True):
     chunks: int
 
 
+class TerminalInput(Frame, frozen=True, kw_only=True):
+    """What somebody types into a task that is a terminal, or its new size; by number from 0.
+
+    `text` has at most 4096 characters. A number that is left out ends the task.
+    """
+
+    task: str
+    number: int
+    text: str = ""
+    columns: int = 0
+    rows: int = 0
+
+
 class Fenced(Frame, frozen=True, kw_only=True):
     """The connection is over: another instance took over, or the agent was revoked."""
 
@@ -169,6 +182,7 @@ DownFrame = (
     | Offer
     | Cancel
     | Credit
+    | TerminalInput
     | Fenced
     | Beat
     | KeepHead

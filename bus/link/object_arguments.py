@@ -76,3 +76,23 @@ class DeleteObjectArguments(ObjectArguments, frozen=True, kw_only=True):
     uid: str = ""
     propagation: str = "foreground"
     force: bool = False
+
+
+class LogsArguments(ObjectArguments, frozen=True, kw_only=True):
+    pod: str = ""
+    container: str = ""
+    tail: int = 200
+    follow: bool = False
+    since_seconds: int = 0
+    previous: bool = False
+
+
+class ExecArguments(ObjectArguments, frozen=True, kw_only=True):
+    """A shell in a container of the pod `name`; without `container` in the pod's default one.
+
+    Size of the terminal in characters; later sizes come as TerminalInput.
+    """
+
+    container: str = ""
+    columns: int = 80
+    rows: int = 24

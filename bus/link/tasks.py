@@ -22,7 +22,9 @@ from bus.link.object_arguments import (
     EditObjectArguments,
     EventsArguments,
     EventStreamArguments,
+    ExecArguments,
     LiveArguments,
+    LogsArguments,
     ObjectArguments,
     ObjectPreviewArguments,
     RunActionArguments,
@@ -131,15 +133,6 @@ class SyncWindowsArguments(TaskArguments, frozen=True, kw_only=True):
     project: str = ""
 
 
-class LogsArguments(ObjectArguments, frozen=True, kw_only=True):
-    pod: str = ""
-    container: str = ""
-    tail: int = 200
-    follow: bool = False
-    since_seconds: int = 0
-    previous: bool = False
-
-
 class TaskKind(StrEnum):
     """The name of each kind on the wire; its row says the rest."""
 
@@ -164,6 +157,8 @@ class TaskKind(StrEnum):
     EVENT_STREAM = "event-stream"
     """Events as they come, a line of JSON each; see up.Chunk."""
     LOGS = "logs"
+    EXEC = "exec"
+    """A shell in a container, with input over the link: see down.TerminalInput."""
     ACTIONS = "actions"
     """The resource actions of one live object."""
     OBJECT_PREVIEW = "object-preview"
@@ -230,6 +225,7 @@ TASKS: tuple[TaskKindRow, ...] = (
         streams=True,
     ),
     TaskKindRow(kind=K.LOGS, arguments=LogsArguments, streams=True),
+    TaskKindRow(kind=K.EXEC, arguments=ExecArguments, scope=_OBJECT, writes=True, streams=True),
     TaskKindRow(kind=K.ACTIONS, arguments=ActionsArguments, scope=_OBJECT),
     TaskKindRow(
         kind=K.OBJECT_PREVIEW, arguments=ObjectPreviewArguments, scope=_OBJECT, probes=True

@@ -29,6 +29,11 @@ from handlers.application.compare_options import (
     compares_ignored_updates,
     compares_more,
 )
+from handlers.application.exec_settings import (
+    ExecSettings,
+    read_exec_settings,
+    unsupported_shells,
+)
 from handlers.application.global_projects import GlobalProject
 from handlers.application.health_scripts import (
     CUSTOMIZATIONS,
@@ -89,6 +94,8 @@ class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The Lua actions of kinds."""
     persists_health: bool = False
     """Whether the health of each object stands in the status of its Application."""
+    exec: ExecSettings = ExecSettings()
+    """Whether there are shells in containers, and which."""
     replace_allowed: bool = True
     """Whether a sync that is asked for over the link may replace objects."""
 
@@ -106,10 +113,9 @@ class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
 def read_settings(
     data: Mapping[str, str] | None, parameters: Mapping[str, str] | None = None
 ) -> ArgoSettings:
-    """Read the settings; None stands for a ConfigMap that does not exist.
+    """Read the settings of `argocd-cm` and of `argocd-cmd-params-cm`; None: there is none.
 
-    `data` is that of `argocd-cm`, `parameters` that of `argocd-cmd-params-cm`. A setting that
-    cannot be read holds automated syncs.
+    A setting that cannot be read holds automated syncs.
     """
     written = data or {}
     found: list[Unsupported] = []
@@ -126,9 +132,12 @@ def read_settings(
     found += map(_no_health, unreadable_scripts(written))
     found += _impersonation_problems(written)
     known_types = read_known_types(written)
-    found += (_no_known_types(place, why) for place, why in known_types.unreadable)
+    spelled = "so its fields are compared as they are spelled"
+    found += (_broken(place, why, spelled) for place, why in known_types.unreadable)
+    found += unsupported_shells(written)
     actions = read_action_scripts(written)
-    found += (_no_actions(place, why) for place, why in actions.unreadable)
+    built_in = "so that only built-in actions are offered"
+    found += (_broken(place, why, built_in) for place, why in actions.unreadable)
     found += unsupported_of(ROWS, written, CONFIG_MAP)
     found += unsupported_parameters(parameters or {})
     return ArgoSettings(
@@ -150,6 +159,7 @@ def read_settings(
         ),
         ignores_on_updates=not compares_ignored_updates(written.get(COMPARE_OPTIONS, "")),
         action_scripts=actions,
+        exec=read_exec_settings(written),
         persists_health=is_true((parameters or {}).get(HEALTH_PERSISTED, "")),
         replace_allowed=not is_false((parameters or {}).get(REPLACE_ALLOWED, "")),
     )
@@ -201,18 +211,9 @@ def _impersonation_problems(written: Mapping[str, str]) -> Iterator[Unsupported]
         )
 
 
-def _no_known_types(place: str, why: str) -> Unsupported:
-    return Unsupported(
-        field=f"{place} of {CONFIG_MAP}",
-        consequence=f"it cannot be read ({why}), so its fields are compared as they are spelled",
-    )
-
-
-def _no_actions(place: str, why: str) -> Unsupported:
-    return Unsupported(
-        field=f"{place} of {CONFIG_MAP}",
-        consequence=f"it cannot be read ({why}), so that only built-in actions are offered",
-    )
+def _broken(place: str, why: str, consequence: str) -> Unsupported:
+    text = f"it cannot be read ({why}), {consequence}"
+    return Unsupported(field=f"{place} of {CONFIG_MAP}", consequence=text)
 
 
 def _no_namespaces(pattern: str) -> Unsupported:

@@ -13,6 +13,7 @@ cannot be understood allows nothing that writes.
     override: "true"                  commits the target does not reach, options that weaken, and
                                       edits of live objects: content that no commit has
     overrideWindow: "true"            syncs that pass a closed sync window, in an emergency
+    exec: "true"                      shells in containers of the pods of Applications
     maxPerMinute: "60"                tasks that write, begun in any minute; the rest waits
     maxReadsPerMinute: "600"          tasks that only look, likewise
     readOnly: "true"                  nothing that writes
@@ -21,7 +22,7 @@ cannot be understood allows nothing that writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
 import msgspec
@@ -33,11 +34,10 @@ from handlers.application.destination import (
     IN_CLUSTER_SERVER,
     DestinationCluster,
 )
+from handlers.control_plane.policy_values import is_listed, names_server, number, switch, words
 
 CONFIG_MAP = "gitops-agent-limits"
 _WRITES_PER_MINUTE, _READS_PER_MINUTE = 100, 600
-_MOST_PER_MINUTE = 10_000
-_YES, _NO = ("true", "yes", "on"), ("false", "no", "off", "")
 _KEYS = frozenset(
     {
         "kinds",
@@ -47,6 +47,7 @@ _KEYS = frozenset(
         "clusterScoped",
         "override",
         "overrideWindow",
+        "exec",
         "maxPerMinute",
         "maxReadsPerMinute",
         "readOnly",
@@ -65,6 +66,7 @@ class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
     cluster_scoped: bool = False
     override: bool = False
     override_window: bool = False
+    exec: bool = False
     max_per_minute: int = _WRITES_PER_MINUTE
     max_reads_per_minute: int = _READS_PER_MINUTE
     read_only: bool = False
@@ -96,7 +98,7 @@ class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
         names = [cluster.server]
         if cluster.server == IN_CLUSTER_SERVER:
             names.append(IN_CLUSTER_NAME)
-        if any(_names_server(pattern, name) for name in names for pattern in self.clusters):
+        if any(names_server(pattern, name) for name in names for pattern in self.clusters):
             return ""
         return f"{CONFIG_MAP} does not name the cluster {cluster.server} in clusters"
 
@@ -104,7 +106,7 @@ class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
         """The rule that forbids writing or removing an object; empty where none does."""
         if not self.exists or self.problem:
             return self._nothing_written()
-        if not _listed(self.object_kinds, (key.kind, f"{key.kind}.{key.group}")):
+        if not is_listed(self.object_kinds, (key.kind, f"{key.kind}.{key.group}")):
             return f"{CONFIG_MAP} does not name its kind in objectKinds"
         if not namespaced:
             return "" if self.cluster_scoped else f"{CONFIG_MAP} does not say clusterScoped"
@@ -135,9 +137,20 @@ class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
             " a closed sync window; its owner may add that, or change the window in the AppProject"
         )
 
+    def exec_problem(self) -> str:
+        """Why there is no shell in any container; empty where the owner permits shells."""
+        if not self.exists or self.problem or self.read_only:
+            return self._nothing_written()
+        if self.exec:
+            return ""
+        return (
+            f'{CONFIG_MAP} of this cluster does not say `exec: "true"`, so nobody gets a shell in'
+            " a container over the link; its owner may add that"
+        )
+
     def creates_namespace(self, name: str) -> bool:
         """Whether a bare Namespace of this name may be created."""
-        listed = _listed(self.object_kinds, ("Namespace", "Namespace."))
+        listed = is_listed(self.object_kinds, ("Namespace", "Namespace."))
         named = any(fnmatchcase(name, pattern) for pattern in self.namespaces)
         return self.exists and not self.problem and listed and named
 
@@ -161,6 +174,7 @@ class ControlPlanePolicy(msgspec.Struct, frozen=True, kw_only=True):
             "clusterScoped": self.cluster_scoped,
             "override": self.override,
             "overrideWindow": self.override_window,
+            "exec": self.exec,
             "maxPerMinute": self.max_per_minute,
             "maxReadsPerMinute": self.max_reads_per_minute,
             "readOnly": bool(self._nothing_written()),
@@ -187,59 +201,21 @@ def read_policy(data: Mapping[str, str] | None) -> ControlPlanePolicy:
     if data is None:
         return ControlPlanePolicy(exists=False)
     problems: list[str] = [f"unknown key {key[:40]!r}" for key in sorted(set(data) - _KEYS)]
-    kinds = _words(data.get("kinds", "*"))
+    kinds = words(data.get("kinds", "*"))
     known = {"*", *(kind.value for kind in TaskKind)}
     problems += [f"unknown kind {kind[:40]!r}" for kind in kinds if kind not in known]
     return ControlPlanePolicy(
         kinds=kinds,
-        clusters=_words(data.get("clusters", IN_CLUSTER_NAME)),
-        namespaces=_words(data.get("namespaces", "*")),
-        object_kinds=_words(data.get("objectKinds", "*")),
-        cluster_scoped=_switch(data, "clusterScoped", problems),
-        override=_switch(data, "override", problems),
-        override_window=_switch(data, "overrideWindow", problems),
-        max_per_minute=_number(data, "maxPerMinute", _WRITES_PER_MINUTE, problems),
-        max_reads_per_minute=_number(data, "maxReadsPerMinute", _READS_PER_MINUTE, problems),
-        read_only=_switch(data, "readOnly", problems),
-        config_maps=_words(data.get("configMaps", "")),
+        clusters=words(data.get("clusters", IN_CLUSTER_NAME)),
+        namespaces=words(data.get("namespaces", "*")),
+        object_kinds=words(data.get("objectKinds", "*")),
+        cluster_scoped=switch(data, "clusterScoped", problems),
+        override=switch(data, "override", problems),
+        override_window=switch(data, "overrideWindow", problems),
+        exec=switch(data, "exec", problems),
+        max_per_minute=number(data, "maxPerMinute", _WRITES_PER_MINUTE, problems),
+        max_reads_per_minute=number(data, "maxReadsPerMinute", _READS_PER_MINUTE, problems),
+        read_only=switch(data, "readOnly", problems),
+        config_maps=words(data.get("configMaps", "")),
         problem="; ".join(problems),
     )
-
-
-def _names_server(pattern: str, server: str) -> bool:
-    """Whether a pattern is about this server; but for a bare `*`, no wildcard crosses a slash.
-
-    Else a path that ends like a permitted host would make every host a permitted one.
-    """
-    patterns, parts = pattern.split("/"), server.split("/")
-    same = len(patterns) == len(parts) and all(map(fnmatchcase, parts, patterns))
-    return pattern == "*" or same
-
-
-def _listed(patterns: Iterable[str], names: tuple[str, ...]) -> bool:
-    """Whether some pattern matches a name, and no pattern with `!` does."""
-    rules = tuple(patterns)
-    denied = [one.removeprefix("!").strip() for one in rules if one.startswith("!")]
-    allowed = [one for one in rules if not one.startswith("!")]
-    if any(fnmatchcase(name, one) for name in names for one in denied):
-        return False
-    return any(fnmatchcase(name, one) for name in names for one in allowed)
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(word for part in text.replace("\n", ",").split(",") if (word := part.strip()))
-
-
-def _switch(data: Mapping[str, str], key: str, problems: list[str]) -> bool:
-    word = data.get(key, "").strip().lower()
-    if word not in (*_YES, *_NO):
-        problems.append(f"{key} is neither true nor false")
-    return word not in _NO
-
-
-def _number(data: Mapping[str, str], key: str, usual: int, problems: list[str]) -> int:
-    text = data.get(key, str(usual)).strip()
-    if text.isascii() and text.isdigit() and int(text) <= _MOST_PER_MINUTE:
-        return int(text)
-    problems.append(f"{key} is no number up to {_MOST_PER_MINUTE}")
-    return usual

@@ -12,6 +12,7 @@ import msgspec
 
 from handlers.manifest.access import Manifest, api_version, items, kind, mapping, text
 
+_DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
 _FINISHED = frozenset({"Succeeded", "Failed"})
 
 
@@ -56,3 +57,16 @@ def images(manifest: Manifest) -> tuple[str, ...]:
         for container in items(mapping(manifest, *path), containers)
     }
     return tuple(sorted(found - {""}))
+
+
+def container_names(pod: Manifest) -> tuple[str, ...]:
+    """List the containers in which a command can run: the usual ones first."""
+    fields = ("containers", "ephemeralContainers", "initContainers")
+    return tuple(text(it, "name") for field in fields for it in items(pod, "spec", field))
+
+
+def default_container(pod: Manifest) -> str:
+    """The container that kubectl takes: the annotated one, else the first."""
+    names = container_names(pod)
+    annotated = text(pod, "metadata", "annotations", _DEFAULT_CONTAINER)
+    return annotated if annotated in names else next(iter(names), "")

@@ -53,9 +53,16 @@ func (r runner) ExecInContainer(
 	}
 	defer func() { _ = terminal.Close() }()
 	go resized(terminal, resize)
-	go func() { _, _ = io.Copy(terminal, in); _ = started.Cancel() }()
+	go func() { _, _ = io.Copy(terminal, in); hangUp(started) }()
 	_, _ = io.Copy(out, terminal)
 	return exitOf(started.Wait())
+}
+
+// Who leaves takes the terminal away: a shell may clean up, and is killed where it stays.
+func hangUp(started *exec.Cmd) {
+	_ = syscall.Kill(-started.Process.Pid, syscall.SIGHUP)
+	time.Sleep(2 * time.Second)
+	_ = started.Cancel()
 }
 
 func resized(terminal *os.File, resize <-chan remotecommand.TerminalSize) {

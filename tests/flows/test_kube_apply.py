@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent.kube.errors import ConflictError, NotFoundError
-from agent.kube.transport import RequestSeen
+from agent.kube.kube_request import RequestSeen
 from bus.identity import AppKey, ResourceKey
 from handlers.ports import ApplyOptions, ApplyRefusedError, LiveObject
 from playground.kubernetes import ControlPlane

@@ -12,8 +12,8 @@ from structlog.testing import capture_logs
 from agent.kube.client import KubeClient, kube_client
 from agent.kube.connection_config import connect
 from agent.kube.errors import ForbiddenError
+from agent.kube.kube_request import RequestSeen
 from agent.kube.rights import Right, missing, who_am_i
-from agent.kube.transport import RequestSeen
 from handlers.ports import ApplyOptions
 from playground.kubernetes import ControlPlane
 from tests.unit.agent.kube.contender import contending

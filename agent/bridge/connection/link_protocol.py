@@ -48,6 +48,7 @@ from bus.link import (
     LinkTask,
     Missing,
     Offer,
+    TerminalInput,
     WantBodies,
     WantBuckets,
     Welcome,
@@ -68,6 +69,7 @@ class TaskSink(Protocol):
     def offer(self, task: LinkTask) -> None: ...
     def cancel(self, task_id: str) -> None: ...
     def credit(self, task_id: str, chunks: int) -> None: ...
+    def input(self, frame: TerminalInput) -> None: ...
     def connected(self, link: AgentLink | None) -> None:
         """Send streams over this link from now on; None ends all streams."""
         ...
@@ -128,7 +130,7 @@ class LinkProtocol:
                 await self._answer_query(frame)
             case KeepHead():
                 await self.link.send(KeptHeads(heads=await self.heads.keep(frame.head)))
-            case Offer() | Cancel() | Credit():
+            case Offer() | Cancel() | Credit() | TerminalInput():
                 self._on_task(frame)
             case Fenced():
                 raise fenced(frame)
@@ -148,7 +150,7 @@ class LinkProtocol:
                 assert_never(frame)
         self.recorder.outbox_changed.set()
 
-    def _on_task(self, frame: Offer | Cancel | Credit) -> None:
+    def _on_task(self, frame: Offer | Cancel | Credit | TerminalInput) -> None:
         match frame:
             case Offer():
                 self.task_sink.offer(frame.task)
@@ -156,6 +158,8 @@ class LinkProtocol:
                 self.task_sink.cancel(frame.id)
             case Credit():
                 self.task_sink.credit(frame.task, frame.chunks)
+            case TerminalInput():
+                self.task_sink.input(frame)
             case _:
                 assert_never(frame)
 

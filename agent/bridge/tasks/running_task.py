@@ -10,6 +10,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from agent.bridge.tasks.task_context import Cancellation
+from agent.bridge.tasks.task_input import TaskInput
 from agent.bridge.transport.link import AgentLink, LinkLostError
 from bus.link import Chunk, End, LinkTask, TaskResult
 
@@ -88,5 +89,6 @@ class RunningTask:
     """Bytes of the task as it was offered."""
     work: asyncio.Task[TaskResult] | None = None
     cancellation: Cancellation = field(default_factory=Cancellation)
+    input: TaskInput = field(default_factory=TaskInput)
     message: str = ""
     """The progress of the task, in words."""

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from agent.bridge.tasks.task_input import TaskInput
 from agent.bridge.transport.link import LinkLostError
 from agent.kube.errors import ConflictError, ForbiddenError, NotFoundError
 from bus.carrier import CarrierError
@@ -80,6 +81,8 @@ class TaskContext:
     """For the kinds that end themselves; the queue cancels all others from outside."""
     progress: Callable[[str], Awaitable[None]]
     stream: TextStream
+    input: TaskInput = field(default_factory=TaskInput)
+    """What the requester types, for the kinds that are terminals."""
     trace: Trace = field(default_factory=Trace.start)
     """The span of the task, parent of the spans that it causes."""
 

@@ -21,7 +21,7 @@ from agent.bridge.tasks.task_results import TaskReports
 from agent.bridge.tasks.task_runner import TaskRunner
 from agent.bridge.transport.link import AgentLink, LinkLostError
 from bus.carrier import CarrierError
-from bus.link import LinkTask, TaskKind, TaskPhase, TaskPriority, TaskResult
+from bus.link import LinkTask, TaskKind, TaskPhase, TaskPriority, TaskResult, TerminalInput
 
 log = structlog.get_logger()
 
@@ -98,11 +98,17 @@ class TaskQueue:
         if running_task is not None:
             running_task.stream.grant(chunks)
 
+    def input(self, frame: TerminalInput) -> None:
+        running_task = self._running.get(frame.task)
+        if running_task is not None:
+            running_task.input.put(frame)
+
     def connected(self, link: AgentLink | None) -> None:
         """Use `link` for new streams, and end the streams of the previous link."""
         self._link = link
         for running_task in self._running.values():
             running_task.stream.cut()
+            running_task.input.end("the link to the service was lost")
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:

@@ -90,6 +90,7 @@ class TaskRunner:
             cancellation=running_task.cancellation,
             progress=progress,
             stream=running_task.stream,
+            input=running_task.input,
             trace=trace,
         )
         result = await self._executed(running_task, context)

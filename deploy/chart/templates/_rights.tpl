@@ -32,6 +32,12 @@
   resources: [pods/log]
   verbs: [get]
 {{- end }}
+{{- if .Values.link.exec }}
+# A shell: the API server asks for get, because a WebSocket begins with it, and since 1.35 for create too.
+- apiGroups: [""]
+  resources: [pods/exec]
+  verbs: [get, create]
+{{- end }}
 {{- end }}
 {{- end }}
 {{- /* The Secrets that the agent makes for itself. */ -}}

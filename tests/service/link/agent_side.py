@@ -37,6 +37,7 @@ from bus.link import (
     StateBody,
     TaskPhase,
     TaskResult,
+    TerminalInput,
     UpFrame,
 )
 from bus.link.kinds import APPLICATION
@@ -138,6 +139,9 @@ class AgentSide:
         """Nobody cancels here."""
 
     def credit(self, task_id: str, chunks: int) -> None:
+        """Nothing streams here."""
+
+    def input(self, frame: TerminalInput) -> None:
         """Nothing streams here."""
 
     def connected(self, link: AgentLink | None) -> None:

@@ -189,6 +189,7 @@ def test_every_kind_has_one_row_and_arguments_of_its_own() -> None:
 
 @pytest.mark.parametrize("row", TASKS, ids=lambda row: row.kind.value)
 def test_the_columns_of_a_row_fit_each_other(row: Any) -> None:
-    assert not (row.writes and row.streams), "a stream is no record of a write"
+    is_shell = row.kind is TaskKind.EXEC  # it may write, and nobody records what is typed
+    assert is_shell or not (row.writes and row.streams), "a stream is no record of a write"
     assert row.writes or not row.ends_itself, "a read is cancelled from outside"
     assert row.writes or row.scope is not TaskScope.WRITTEN

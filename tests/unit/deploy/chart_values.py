@@ -18,6 +18,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
         }
     },
     "linked": {"link": {"url": "https://gitops.example", "caSecret": "gitops-ca", "manage": True}},
+    "shells": {"link": {"url": "https://gitops.example", "exec": True, "limits": {"exec": "true"}}},
     "looking": {
         "destinations": {"write": False, "createNamespaces": False},
         "link": {

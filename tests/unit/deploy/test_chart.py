@@ -313,3 +313,13 @@ async def test_a_wrong_value_is_refused_and_named(
     with pytest.raises(RenderError) as refused:
         await render.chart(sandbox, values, render.NAMESPACE)
     assert message in refused.value.message
+
+
+@every_variant
+async def test_the_agent_may_open_shells_only_where_the_values_say_so(
+    sandbox: Sandbox, variant: str
+) -> None:
+    roles = [it for it in await chart(sandbox, variant) if it["kind"].endswith("Role")]
+    rules = [rule for role in roles for rule in role["rules"]]
+    shells = [rule["verbs"] for rule in rules if "pods/exec" in rule["resources"]]
+    assert shells == ([["get", "create"]] if variant == "shells" else [])

@@ -133,7 +133,7 @@ NEVER = [
     *((verb, "rbac.authorization.k8s.io/clusterroles", "") for verb in WRITE),
     *((verb, "rbac.authorization.k8s.io/roles", "shop") for verb in ("bind", "escalate")),
     ("impersonate", "/serviceaccounts", "home"),
-    ("create", "/pods/exec", "home"),
+    *((verb, "/pods/exec", where) for verb in ("get", "create") for where in ("home", "shop")),
     ("create", "/pods", "home"),
     ("delete", "/namespaces", ""),
     ("deletecollection", "/secrets", "home"),

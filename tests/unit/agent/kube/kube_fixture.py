@@ -14,10 +14,10 @@ from agent.kube.cluster_registry import ClusterRegistry
 from agent.kube.clusters import ClusterSessions
 from agent.kube.connection_config import connect
 from agent.kube.index import LiveIndex
+from agent.kube.kube_request import Observer
 from agent.kube.live import LiveCluster
 from agent.kube.live_extent import LiveExtent
 from agent.kube.own_session import OwnClusterSession, SessionSources
-from agent.kube.transport import Observer
 from bus.identity import ResourceKey
 
 _PATIENCE = 60

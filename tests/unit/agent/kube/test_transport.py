@@ -18,7 +18,7 @@ from aiohttp.test_utils import TestServer
 
 from agent.kube.client import KubeClient, kube_client
 from agent.kube.connection_config import AuthHeaders, KubeConnection
-from agent.kube.transport import RequestSeen
+from agent.kube.kube_request import RequestSeen
 from agent.kube.watch import KindWatch, WatchTarget
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError
 from playground.certificates import make_authority, serving

@@ -129,6 +129,7 @@ def test_what_is_shown_is_what_holds() -> None:
         "clusterScoped": False,
         "override": False,
         "overrideWindow": False,
+        "exec": False,
         "maxPerMinute": 100,
         "maxReadsPerMinute": 600,
         "readOnly": False,

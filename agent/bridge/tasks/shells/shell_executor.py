@@ -1,0 +1,140 @@
+"""ShellExecutor: opens a shell in a container of an application's pod, and reports its exit code.
+
+There is one only where `argocd-cm` says `exec.enabled`, `gitops-agent-limits` says `exec`, and the
+agent (or the ServiceAccount that the project names) has the right on `pods/exec`. All of that holds
+for as long as the shell runs. Only the shells of `exec.shells` are run, never a command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from agent.bridge.reporting.object_nodes import VisibleObjects
+from agent.bridge.tasks.live_objects.task_object import TaskObject, TaskObjects
+from agent.bridge.tasks.shells.shell_session import ShellLimits, ShellSession
+from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
+from agent.kube.client import KubeClient
+from agent.kube.errors import ForbiddenError
+from agent.kube.exec_channels import ExecEnd, is_shell_missing
+from agent.kube.pod_exec import open_pod_exec
+from bus.identity import AppKey, ResourceKey
+from bus.link import ExecArguments, LinkTask
+from handlers.application.application import Application
+from handlers.application.project import destination_permitted
+from handlers.manifest.pods import container_names, default_container
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShellExecutor:
+    objects: TaskObjects
+    visible: VisibleObjects
+    limits: ShellLimits
+    _open: set[str] = field(default_factory=set)
+    """Ids of the tasks whose shells are open."""
+
+    async def __call__(
+        self, task: LinkTask, args: ExecArguments, task_context: TaskContext
+    ) -> object:
+        if task_context.repeated:
+            raise TaskFailedError("cancelled", "the shell was cut off: the agent was restarted")
+        self._check(self.objects.subjects.app(task).key, args)
+        if len(self._open) >= self.limits.at_once:
+            text = f"{self.limits.at_once} shells are open at this agent: end one, then try again"
+            raise TaskFailedError("failed", text)
+        self._open.add(task.id)
+        try:
+            pod = replace(args, group="", kind="Pod")
+            found = await self.objects.find(task, pod, task_context)
+            return await self._run(found, args, task_context)
+        finally:
+            self._open.remove(task.id)
+
+    async def _run(self, found: TaskObject, args: ExecArguments, context: TaskContext) -> object:
+        container = _container(found, args.container)
+        shells = self.visible.settings().exec.shells
+        for shell in shells:
+            session, end = await self._session(found, (container, shell), args, context)
+            if is_shell_missing(end, used=session.received > 0):
+                continue
+            if end.exit_code is None:
+                raise TaskFailedError("failed", f"no shell in {found.key.name}: {end.message}")
+            sizes = {"sent": session.sent, "received": session.received}
+            return {"exitCode": end.exit_code, "shell": shell, "container": container, **sizes}
+        text = f"container {container} of pod {found.key.name} has none of the shells"
+        raise TaskFailedError("not_found", f"{text} {', '.join(shells)} (exec.shells of argocd-cm)")
+
+    async def _session(
+        self,
+        found: TaskObject,
+        chosen: tuple[str, str],
+        args: ExecArguments,
+        context: TaskContext,
+    ) -> tuple[ShellSession, ExecEnd]:
+        key, (container, shell) = found.key, chosen
+        try:
+            async with open_pod_exec(
+                found.client, key.namespace, key.name, container, shell
+            ) as pod_exec:
+                session = ShellSession(
+                    pod_exec=pod_exec,
+                    stream=context.stream,
+                    input=context.input,
+                    limits=self.limits,
+                    problem=self._problem_of(found.app.key, args),
+                )
+                await pod_exec.resize(args.columns, args.rows)
+                return session, await session.run()
+        except ForbiddenError as error:
+            raise TaskFailedError("not_allowed", _right(found.client, key, error)) from error
+
+    def _problem_of(self, app: AppKey, args: ExecArguments) -> Callable[[], str]:
+        return lambda: self._problem(app, args)
+
+    def _check(self, app: AppKey, args: ExecArguments) -> None:
+        if problem := self._problem(app, args):
+            raise TaskFailedError("not_allowed", problem)
+
+    def _problem(self, key: AppKey, args: ExecArguments) -> str:
+        """Why there may be no shell in the pod now; empty where there may."""
+        app = self.objects.subjects.applications.get(key)
+        if app is None:
+            return f"there is no application {key} any more"
+        governance = self.visible.governance
+        pod = ResourceKey("", "Pod", args.namespace, args.name)
+        return (
+            self.visible.settings().exec.problem()
+            or governance.policy().exec_problem()
+            or next(iter(governance.control_plane_denials(app, (pod,)).values()), "")
+            or self._project_problem(app, args.namespace)
+        )
+
+    def _project_problem(self, app: Application, namespace: str) -> str:
+        project = self.objects.comparisons.apps.project(app.spec.project)
+        destination = replace(app.spec.destination, namespace=namespace)
+        cluster = self.visible.session(app).cluster
+        if project is not None and destination_permitted(project, destination, cluster):
+            return ""
+        return (
+            f"the AppProject {app.spec.project!r} of {app.key} does not permit the namespace"
+            f" {namespace!r} of this cluster"
+        )
+
+
+def _container(found: TaskObject, name: str) -> str:
+    """Choose the container as `kubectl exec` does; raises TaskFailedError for an unknown one."""
+    names = container_names(found.manifest)
+    if name and name not in names:
+        text = f"pod {found.key.name} has no container {name!r}; there are: {', '.join(names)}"
+        raise TaskFailedError("not_found", text[:500])
+    return name or default_container(found.manifest)
+
+
+def _right(client: KubeClient, pod: ResourceKey, error: ForbiddenError) -> str:
+    who = client.impersonated or "the agent"
+    return (
+        f"{who} may not exec into {pod} ({error.message}): it needs get and create on pods/exec in"
+        f" {pod.namespace}, for the agent `link.exec` of the chart"
+    )
