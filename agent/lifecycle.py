@@ -1,36 +1,31 @@
 """The agent serves HTTP, watches, waits for the Lease, acts, and drains when it is stopped.
 
-The watches and the HTTP servers run from the start, so that a standby is warm and reports what it
-waits for. Only the holder of the Lease acts (`leader_tasks.py`). Every task has a name and belongs
-to a TaskGroup; `dependencies.py` opens and closes the adapters.
+The watches (`followed_resources.py`) and the HTTP servers run from the start, so that a standby is
+warm and reports what it waits for. Only the holder of the Lease acts (`leader_tasks.py`). Every
+task has a name and belongs to a TaskGroup; `dependencies.py` opens and closes the adapters.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterator
-from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import structlog
 
 from agent.dependencies import AgentDependencies
+from agent.followed_resources import FollowedResources
 from agent.ingress.delivery_intake import DeliveryIntake, warn_of_unproven
 from agent.ingress.pending_asks import SharedPublish
 from agent.ingress.server import MetricsServer, WebhookServer
 from agent.ingress.webhooks.webhook_secrets import WebhookSecrets, read_secrets
 from agent.kube.leader import LeadershipLostError, LeaseTerms, lead
-from agent.kube.watch import KindWatch
 from agent.leader_tasks import run_leader_tasks
 from agent.observe.metrics import watch_lag
 from agent.replica_tasks import run_replica_tasks
 from agent.replicas.membership_terms import MembershipLostError
 from agent.replicas.shard_table import holders
-from agent.store import feeds
-from agent.store.application_watches import ApplicationWatches
-from agent.store.feeds import ApplicationSets
 from bus.http.freed_memory import return_freed_memory
 from bus.http.server import serving
 
@@ -39,9 +34,6 @@ log = structlog.get_logger()
 _NO_LEASE = (
     "waiting for the Lease: another agent acts or has just ended, or the API server does not answer"
 )
-_SCRIPTS_SECONDS = 30.0
-"""How long the health scripts may take for what is in the cluster before this agent acts."""
-_STORES = ("Application", "AppProject", "Secret")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,19 +48,10 @@ class Agent:
     port: int = 0
     metrics_port: int = 0
     """The port of health and metrics."""
-    _elsewhere: ApplicationWatches = field(init=False)
-    _listed: dict[str, asyncio.Event] = field(
-        default_factory=lambda: {name: asyncio.Event() for name in _STORES}
-    )
+    _followed: FollowedResources = field(init=False)
 
     def __post_init__(self) -> None:
-        parts = self.parts
-        self._elsewhere = ApplicationWatches(
-            client=parts.client,
-            applications=parts.applications,
-            control_namespace=parts.settings.namespace,
-            namespaces=lambda: parts.argo_settings.now.source_namespaces,
-        )
+        self._followed = FollowedResources(parts=self.parts)
 
     async def run(self) -> None:
         """Run until stopped; an agent that loses the Lease becomes a standby, in this process."""
@@ -88,9 +71,9 @@ class Agent:
         ):
             log.info("listening", host=http.host, port=self.port, metrics_port=self.metrics_port)
             async with asyncio.TaskGroup() as tasks:
-                watching = [tasks.create_task(work, name=name) for name, work in self._watching()]
+                running = [tasks.create_task(work, name=name) for name, work in self._background()]
                 await self._lead_until_stopped()
-                for task in watching:
+                for task in running:
                     task.cancel()
 
     async def _lead_until_stopped(self) -> None:
@@ -152,15 +135,8 @@ class Agent:
 
     async def _warm(self) -> None:
         """Wait until everything is listed that handlers read."""
-        await self.parts.live.synced()
-        for listed in self._listed.values():
-            await listed.wait()
-        await self.parts.git_trust.known()
-        await self.parts.argo_settings.known()
-        await self._elsewhere.settled.wait()
+        await self._followed.listed()
         warn_of_unproven(self._webhook_secrets())
-        await self.parts.live.index.overrides.drained(_SCRIPTS_SECONDS)
-        await self.parts.policy.config_map.known.wait()
 
     def _require(self) -> None:
         """Register what this agent needs to be ready, each with the text for `/readyz`."""
@@ -169,10 +145,8 @@ class Agent:
         self.parts.metrics.bus_connected.set_function(lambda: float(self.parts.bus.is_connected))
         self.parts.metrics.acting.set_function(lambda: float(self.acting.is_set()))
         ready.require("handlers", self._handlers_state, to_act=True)
-        ready.require("live state", self._live_state)
         ready.wait_for("lease", _NO_LEASE, to_act=True)
-        for name in _STORES:
-            ready.wait_for(name, f"the {name}s are not listed yet")
+        self._followed.require()
 
     def _bus_state(self) -> str:
         connected = self.parts.bus.is_connected
@@ -181,51 +155,11 @@ class Agent:
     def _handlers_state(self) -> str:
         return "" if self.acting.is_set() else "not running yet"
 
-    def _live_state(self) -> str:
-        return "" if self.parts.live.is_synced else "the cluster's objects are not listed yet"
-
-    def _watching(self) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
-        parts, namespace = self.parts, self.parts.settings.namespace
-        applications, secrets = parts.applications, parts.secrets
-        app, project, secret = (partial(self._have_listed, name) for name in _STORES)
-        followed = (
-            (
-                feeds.applications_of(namespace),
-                feeds.application_feed(applications, namespace, app),
-            ),
-            (feeds.projects_of(namespace), feeds.project_feed(applications, project)),
-            (feeds.secrets_of(namespace), feeds.secret_feed(secrets, secret)),
-            (feeds.application_sets_of(namespace), ApplicationSets().feed()),
-        )
-        for subject, feed in followed:
-            watch = KindWatch(parts.client, subject, feed)
-            yield f"watch {subject.name} of {namespace}", watch.run()
-        of_argo = (*parts.git_trust.config_maps, *parts.argo_settings.config_maps)
-        for config_map in (parts.policy.config_map, *of_argo):
-            yield f"watch ConfigMap {config_map.name}", config_map.watch(parts.client, namespace)
-        yield "live state", self._follow_objects(parts.live.run())
-        yield "cluster sessions", self._follow_objects(parts.clusters.run())
-        yield "applications elsewhere", self._follow_elsewhere()
-        yield "health scripts", parts.live.index.overrides.run(parts.sandbox)
-        yield "loop lag", watch_lag(parts.metrics.loop_lag)
+    def _background(self) -> Iterator[tuple[str, Coroutine[Any, Any, None]]]:
+        """Yield what runs from the start to the end, acting or not."""
+        yield from self._followed.watches()
+        yield "loop lag", watch_lag(self.parts.metrics.loop_lag)
         yield "freed memory", return_freed_memory()
-
-    async def _follow_elsewhere(self) -> None:
-        """Follow the Applications of other namespaces, once the settings say which."""
-        parts, watches = self.parts, self._elsewhere
-        await parts.argo_settings.known()
-        with parts.argo_settings.changes.subscribed(watches.changed):
-            await watches.run()
-
-    async def _follow_objects(self, following: Coroutine[Any, Any, None]) -> None:
-        """Begin with the settings: the health scripts among them judge what is listed."""
-        with closing(following):
-            await self.parts.argo_settings.known()
-            await following
-
-    def _have_listed(self, name: str) -> None:
-        self.parts.readiness.hold(name)
-        self._listed[name].set()
 
     def _webhook_secrets(self) -> WebhookSecrets:
         unproven = self.parts.settings.webhook.unproven

@@ -33,6 +33,7 @@ from handlers.sync.handler import DecideHandler, FailOnRenderErrorHandler
 from handlers.sync.operation_planner import OperationPlanner
 from handlers.sync.operation_starter import OperationStarter
 from handlers.sync.step import StepHandler
+from handlers.sync.step_record import StepRecord
 
 
 def build_handlers(parts: AgentDependencies) -> Handlers:
@@ -107,6 +108,7 @@ def _step(parts: AgentDependencies, sources: CountedSources, clock: SystemClock)
             settings=lambda: parts.argo_settings.now,
         ),
         applier=Applier(governance=parts.governance),
+        record=StepRecord(apps=apps, comparisons=comparisons, clock=clock),
         clock=clock,
     )
 

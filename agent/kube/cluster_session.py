@@ -142,8 +142,11 @@ class ClusterSession:
             # of the failure, and this one has none.
             async with asyncio.TaskGroup() as attempts:
                 attempts.create_task(self._attempt(), name=f"contact with {self.cluster}")
-            await asyncio.sleep(self._pause * random.uniform(0.5, 1.0))  # noqa: S311  spreads load
-            self._pause = min(_LONGEST_PAUSE, self._pause * 2)
+            await self._back_off()
+
+    async def _back_off(self) -> None:
+        await asyncio.sleep(self._pause * random.uniform(0.5, 1.0))  # noqa: S311  spreads load
+        self._pause = min(_LONGEST_PAUSE, self._pause * 2)
 
     async def _attempt(self) -> None:
         try:
@@ -225,8 +228,7 @@ class ClusterSession:
         failed = self.state is SessionState.FAILED
         self._suspicion.clear()
         if failed:
-            await asyncio.sleep(self._pause * random.uniform(0.5, 1.0))  # noqa: S311  spreads load
-            self._pause = min(_LONGEST_PAUSE, self._pause * 2)
+            await self._back_off()
             return
         with suppress(TimeoutError):
             async with asyncio.timeout(_PROBE_EVERY):

@@ -99,14 +99,11 @@ class LiveCluster:
                 overrides.changes.subscribed(self._on_scripts),
                 self.index.tracking.changes.subscribed(self._on_tracking),
             ):
-                await self._follow_kinds()
-
-    async def _follow_kinds(self) -> None:
-        while True:
-            await self._look_until_consistent()
-            await self._until_kinds_may_differ()
-            await asyncio.sleep(_DEBOUNCE)
-            self._look_again.clear()
+                while True:
+                    await self._look_until_consistent()
+                    await self._until_kinds_may_differ()
+                    await asyncio.sleep(_DEBOUNCE)
+                    self._look_again.clear()
 
     @property
     def is_synced(self) -> bool:
@@ -221,7 +218,7 @@ class LiveCluster:
     def _on_state(self, state: WatchState, why: str) -> None:
         if state is WatchState.ABSENT:
             self._look_again.set()
-        failing = bool(self._watches.being(WatchState.FAILING)) or self._is_refused
+        failing = self._watches.are_interrupted
         if failing and not self._stale:
             _log.warning("watches interrupted: the live state is of the past", cause=why)
         elif self._stale and not failing:
@@ -235,16 +232,10 @@ class LiveCluster:
             for live in filter(None, map(self.index.get, self._coverage.closed_gaps())):
                 self.index.changes_of_others.notify(LiveChange(before=None, after=live))
 
-    @property
-    def _is_refused(self) -> bool:
-        """Whether the server gives errors for every kind, so that it is not one of them."""
-        being = self._watches.being
-        return bool(being(WatchState.REFUSED)) and not being(WatchState.WATCHING)
-
     def _note(self) -> None:
         """Note that the first lists are done, and exempt their objects from garbage collection."""
         unlisted = self._watches.being(WatchState.LISTING, WatchState.FAILING)
-        if self._synced.is_set() or unlisted or self._is_refused:
+        if self._synced.is_set() or unlisted or self._watches.are_refused:
             return
         if self._extent.freeze:
             gc.collect()

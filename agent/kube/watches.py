@@ -97,6 +97,16 @@ class Watches:
         """Return the scopes whose watch is in one of these states."""
         return tuple(scope for scope, it in self._followed.items() if it.watch.state in states)
 
+    @property
+    def are_refused(self) -> bool:
+        """Whether the server gives errors for every kind, so that it is not one of them."""
+        return bool(self.being(WatchState.REFUSED)) and not self.being(WatchState.WATCHING)
+
+    @property
+    def are_interrupted(self) -> bool:
+        """Whether one of them fails, or the server refuses all."""
+        return bool(self.being(WatchState.FAILING)) or self.are_refused
+
 
 class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
     namespace: str = ""

@@ -17,13 +17,8 @@ from msgspec.structs import replace
 from bus.events import Event, RefreshApp, StepOperation
 from bus.route import Retry
 from bus.status import OperationPhase
-from handlers.application import history
-from handlers.application.policy import namespace_differs
-from handlers.application.status import ApplicationStatus, OperationState
-from handlers.application.status_size import fitting_results
 from handlers.comparison.reader import ComparisonReader
 from handlers.control_plane.governance import named
-from handlers.health.cause import health_fact
 from handlers.ports import (
     Apps,
     Clock,
@@ -45,7 +40,7 @@ from handlers.sync.move import (
     RetryDelay,
     Wait,
 )
-from handlers.sync.observed_status import defines, observed
+from handlers.sync.observed_status import defines
 from handlers.sync.operation import next_move, policy_of
 from handlers.sync.operation_info import operation_id
 from handlers.sync.operation_planner import OperationPlanner
@@ -58,7 +53,8 @@ from handlers.sync.operation_transitions import (
     waiting,
     with_results,
 )
-from handlers.sync.step_run import StepRun, applied, ended, status_write, terminating
+from handlers.sync.step_record import StepRecord
+from handlers.sync.step_run import StepRun, applied, ended, terminating
 
 _AWAY = 5.0
 _AGAIN = 0.5
@@ -75,6 +71,7 @@ class StepHandler:
     starter: OperationStarter
     planner: OperationPlanner
     applier: Applier
+    record: StepRecord
     clock: Clock
     _acceptance: AcceptanceWindow = field(default_factory=AcceptanceWindow, init=False)
 
@@ -127,7 +124,7 @@ class StepHandler:
         match move:
             case Act() if view.has_hooks and run.is_to_be_written:
                 # A hook that was applied must be known again after a crash: by this operation.
-                return await self._write(run, self._status(run, run.state))
+                return await self.record.write(run, run.state)
             case Act():
                 return await self._act(run, move)
             case CleanHooks():
@@ -136,7 +133,7 @@ class StepHandler:
                 run = replace(run, state=restarted(run.state))
                 if run.revision:
                     return run
-                run = await self._write(run, self._status(run, run.state))
+                run = await self.record.write(run, run.state)
                 return (*run.facts, RefreshApp(app=run.app.key))
 
     async def _act(self, run: StepRun, act: Act) -> StepRun:
@@ -166,7 +163,7 @@ class StepHandler:
     async def _clean(self, run: StepRun, move: CleanHooks) -> StepRun | Events:
         """Write first how the hooks ended: of a hook that is gone it cannot be seen any more."""
         run = replace(run, state=with_results(run.state, move.results))
-        run = await self._write(run, self._status(run, run.state))
+        run = await self.record.write(run, run.state)
         propagation = run.options.prune_propagation.value
         cleaner = HookCleaner(writer=self.comparisons.writer(run.app))
         denied = self.planner.denied(run, move.touched)
@@ -183,7 +180,7 @@ class StepHandler:
     async def _come_back(self, run: StepRun, unresolved: Sequence[UnresolvedObject]) -> None:
         first = unresolved[0]
         message = f"waiting for {first.task.key.kind} {first.task.key.name}: {first.message}"
-        run = await self._write(run, self._status(run, waiting(run.state, message)))
+        run = await self.record.write(run, waiting(run.state, message))
         after = _AGAIN_GOING if all(one.is_going for one in unresolved) else _AGAIN
         raise Retry(message, after=after, emit=run.facts)
 
@@ -194,7 +191,7 @@ class StepHandler:
         CustomResourceDefinition asks discovery itself, after a short delay.
         """
         state = waiting(run.state, move.message)
-        run = await self._write(run, self._status(run, state))
+        run = await self.record.write(run, state)
         unserved = any(
             defines(task) and view.progress.get(task.key, READY).state is ProgressState.WAITING
             for step in view.steps
@@ -208,43 +205,16 @@ class StepHandler:
     async def _finish(self, run: StepRun, end: Finish) -> Events:
         now = self.clock.now()
         state = finished(run.state, end, now)
-        status = self._status(run, state)
         if not OperationPhase(state.phase).completed:
-            run = await self._write(run, status)
+            run = await self.record.write(run, state)
             wait = policy_of(state).wait(state.retry_count)
             raise Retry(state.message, after=wait, emit=run.facts)
         finish = ended(run, state, now)
-        run = await self._write(run.emit(finish), status)
+        run = await self.record.write(run.emit(finish), state)
         again = run.resumed or not finish.automated
         follow = (RefreshApp(app=run.app.key),) if again else ()
         more = (StepOperation(app=run.app.key),) if self._is_asked_again(run) else ()
         return (*run.facts, *follow, *more)
-
-    # --- what is written ----------------------------------------------------------------------
-
-    def _status(self, run: StepRun, state: OperationState) -> ApplicationStatus:
-        """The status with the operation; a dry run changes nothing but its own results."""
-        state = fitting_results(state)
-        if run.sync.dry_run or run.revision != run.comparison.record.revision:
-            return replace(run.app.status, operation_state=state)
-        failed = state.phase in (OperationPhase.FAILED, OperationPhase.ERROR)
-        error = state.message if failed else ""
-        project = self.apps.project(run.app.spec.project)
-        known = replace(run.app, status=replace(run.app.status, operation_state=state))
-        comparison = replace(run.comparison, namespace_differs=namespace_differs(known))
-        status = observed(run.app, project, comparison, self.clock.now(), error)
-        status = replace(status, operation_state=state)
-        if state.phase == OperationPhase.SUCCEEDED and not run.sync.resources:
-            kept = history.recorded(status.history, state, run.app.spec)
-            return replace(status, history=kept)
-        return status
-
-    async def _write(self, run: StepRun, status: ApplicationStatus) -> StepRun:
-        """Write the status together with the facts that follow from it, health included."""
-        session = self._session(run)
-        run = run.emit(*health_fact(run.app, status, session.live))
-        await self.apps.write(run.app, status_write(run, status, session))
-        return run
 
     def _session(self, run: StepRun) -> DestinationSession:
         return self.comparisons.clusters.of(run.app.spec.destination)
