@@ -64,6 +64,7 @@ APP = LazyGroup(
         "diff": remote(
             "app_objects", "diff", "Compare desired with live; exit code 1 if they differ."
         ),
+        "links": remote("app_links", "links", "List the links to other tools."),
         "history": remote("app_rollback", "history", "List what was deployed."),
         "create": remote("app_write", "create", "Create the Applications of a file."),
         "apply": remote("app_write", "apply", "Create or replace the Applications of a file."),

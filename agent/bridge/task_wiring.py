@@ -26,6 +26,7 @@ from agent.bridge.tasks.executors.desired_state import DesiredState, ManifestsEx
 from agent.bridge.tasks.executors.diff import DiffExecutor
 from agent.bridge.tasks.executors.events import EventsExecutor, EventStreamExecutor, ObjectEvents
 from agent.bridge.tasks.executors.known_clusters import KnownClusters
+from agent.bridge.tasks.executors.links import LinksExecutor
 from agent.bridge.tasks.executors.live import LiveExecutor, TreeExecutor
 from agent.bridge.tasks.executors.logs import LogsExecutor
 from agent.bridge.tasks.executors.operations import SyncOperations
@@ -48,6 +49,7 @@ from bus.link import (
     DiffArguments,
     EventsArguments,
     EventStreamArguments,
+    LinksArguments,
     LiveArguments,
     LogsArguments,
     ManifestsArguments,
@@ -212,9 +214,17 @@ class TaskWiring:
         logs = LogsExecutor(subjects=subjects, objects=objects, redaction=self.redaction)
         stream = EventStreamExecutor(events=events, redaction=self.redaction)
         live = LiveExecutor(subjects=subjects, objects=objects)
+        links = LinksExecutor(
+            subjects=subjects,
+            objects=objects,
+            cluster=self.sources.cluster,
+            redaction=self.redaction,
+            sandbox=self.sources.sandbox,
+        )
         tree = TreeExecutor(subjects=subjects, objects=objects)
         return dict(
             (
+                executor_of(LinksArguments, links),
                 executor_of(LiveArguments, live),
                 executor_of(TreeArguments, tree),
                 executor_of(EventsArguments, EventsExecutor(events)),

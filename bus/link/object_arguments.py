@@ -31,6 +31,15 @@ class EventsArguments(ObjectArguments, frozen=True, kw_only=True):
     """The object whose events are read; without a name all objects of the application."""
 
 
+class LinksArguments(ObjectArguments, frozen=True, kw_only=True):
+    """The object whose deep links are evaluated; without a kind those of the Application.
+
+    `project`: those of this AppProject, which the subject names too.
+    """
+
+    project: str = ""
+
+
 class EventStreamArguments(EventsArguments, frozen=True, kw_only=True):
     """As for EventsArguments."""
 

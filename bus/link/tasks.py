@@ -23,6 +23,7 @@ from bus.link.object_arguments import (
     EventsArguments,
     EventStreamArguments,
     ExecArguments,
+    LinksArguments,
     LiveArguments,
     LogsArguments,
     ObjectArguments,
@@ -149,6 +150,7 @@ class TaskKind(StrEnum):
     """Branches and tags of a repository."""
     MANIFESTS = "manifests"
     DIFF = "diff"
+    LINKS = "links"
     LIVE = "live"
     TREE = "tree"
     SYNC_WINDOWS = "sync-windows"
@@ -215,6 +217,7 @@ TASKS: tuple[TaskKindRow, ...] = (
     TaskKindRow(kind=K.REFS, arguments=RefsArguments, scope=TaskScope.AGENT),
     TaskKindRow(kind=K.MANIFESTS, arguments=ManifestsArguments),
     TaskKindRow(kind=K.DIFF, arguments=DiffArguments),
+    TaskKindRow(kind=K.LINKS, arguments=LinksArguments),
     TaskKindRow(kind=K.LIVE, arguments=LiveArguments, scope=_OBJECT),
     TaskKindRow(kind=K.TREE, arguments=TreeArguments),
     TaskKindRow(kind=K.SYNC_WINDOWS, arguments=SyncWindowsArguments, scope=TaskScope.AGENT),

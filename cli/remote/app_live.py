@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 from urllib.parse import urlencode
 
 import typer
@@ -18,6 +18,7 @@ from cli.remote.confirmation import YesOption, confirm
 from cli.remote.errors import ServiceError
 from cli.remote.options import takes
 from cli.remote.service_client import ServiceClient
+from cli.remote.service_types import ApplicationDetail
 from cli.remote.tables import Columns
 from cli.remote.task_client import ask_agent
 
@@ -36,6 +37,17 @@ NamespaceOption = Annotated[
 PreviewOption = Annotated[
     bool, typer.Option("--preview", help="Show what it would change; order nothing.")
 ]
+
+
+class ObjectOptions(Protocol):
+    """The options that name one live object."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def namespace(self) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,13 +194,17 @@ async def _object(
 ) -> tuple[str, dict[str, str]]:
     """The path of the application, and the object as a request names it."""
     found = await find.application(client, options.application)
+    return find.path("applications", found.id), named_object(found, options)
+
+
+def named_object(found: ApplicationDetail, options: ObjectOptions) -> dict[str, str]:
+    """Name the object as a request does: without a namespace it is in that of the application."""
     kind, _, group = options.kind.partition(".")
     destination = found.spec.get("destination") or {}
     namespace = options.namespace
     if namespace is None:
         namespace = str(destination.get("namespace") or "")
-    named = {"group": group, "kind": kind, "namespace": namespace, "name": options.name}
-    return find.path("applications", found.id), named
+    return {"group": group, "kind": kind, "namespace": namespace, "name": options.name}
 
 
 def _params(written: list[str]) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ could make a sync harmful holds automated syncs; the rest is logged once. Keys o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 import yaml
@@ -29,6 +29,7 @@ from handlers.application.compare_options import (
     compares_ignored_updates,
     compares_more,
 )
+from handlers.application.deep_links import DeepLinks, read_deep_links
 from handlers.application.exec_settings import (
     ExecSettings,
     read_exec_settings,
@@ -92,6 +93,8 @@ class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a change of ignored fields alone leads to no comparison."""
     action_scripts: ActionScripts = ActionScripts()
     """The Lua actions of kinds."""
+    deep_links: DeepLinks = DeepLinks()
+    """Links to other tools, for people who look at an application, a project or an object."""
     persists_health: bool = False
     """Whether the health of each object stands in the status of its Application."""
     exec: ExecSettings = ExecSettings()
@@ -132,12 +135,12 @@ def read_settings(
     found += map(_no_health, unreadable_scripts(written))
     found += _impersonation_problems(written)
     known_types = read_known_types(written)
-    spelled = "so its fields are compared as they are spelled"
-    found += (_broken(place, why, spelled) for place, why in known_types.unreadable)
+    found += _left_out(known_types.unreadable, "so its fields are compared as they are spelled")
     found += unsupported_shells(written)
     actions = read_action_scripts(written)
-    built_in = "so that only built-in actions are offered"
-    found += (_broken(place, why, built_in) for place, why in actions.unreadable)
+    found += _left_out(actions.unreadable, "so that only built-in actions are offered")
+    links = read_deep_links(written)
+    found += _left_out(links.unreadable, "so that none of its links is shown")
     found += unsupported_of(ROWS, written, CONFIG_MAP)
     found += unsupported_parameters(parameters or {})
     return ArgoSettings(
@@ -160,6 +163,7 @@ def read_settings(
         ignores_on_updates=not compares_ignored_updates(written.get(COMPARE_OPTIONS, "")),
         action_scripts=actions,
         exec=read_exec_settings(written),
+        deep_links=links,
         persists_health=is_true((parameters or {}).get(HEALTH_PERSISTED, "")),
         replace_allowed=not is_false((parameters or {}).get(REPLACE_ALLOWED, "")),
     )
@@ -211,9 +215,11 @@ def _impersonation_problems(written: Mapping[str, str]) -> Iterator[Unsupported]
         )
 
 
-def _broken(place: str, why: str, consequence: str) -> Unsupported:
-    text = f"it cannot be read ({why}), {consequence}"
-    return Unsupported(field=f"{place} of {CONFIG_MAP}", consequence=text)
+def _left_out(unreadable: Iterable[tuple[str, str]], effect: str) -> Iterator[Unsupported]:
+    """Say what is missing without the keys that cannot be read."""
+    for place, why in unreadable:
+        consequence = f"it cannot be read ({why}), {effect}"
+        yield Unsupported(field=f"{place} of {CONFIG_MAP}", consequence=consequence)
 
 
 def _no_namespaces(pattern: str) -> Unsupported:
@@ -235,10 +241,6 @@ ROWS = (
         consequence="status is never compared, and rules of aggregated ClusterRoles are left out,"
         " because controllers write both",
         is_set=compares_more,
-    ),
-    *(
-        Row(key=f"{noun}.links", consequence="the dashboard does not show these links")
-        for noun in ("application", "project", "resource")
     ),
     Row(
         key="resource.sensitive.mask.annotations",

@@ -10,11 +10,15 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
 from handlers.application.application import Application
+from handlers.application.deep_links import url_problem
 from handlers.application.titles import listed_titles, title
 from handlers.application.unsupported import Unsupported
 from handlers.manifest.access import Manifest, mapping
 
 DOMAIN = "argocd.argoproj.io/"
+_MANAGED_BY = "managed-by-url"
+MANAGED_BY = f"{DOMAIN}{_MANAGED_BY}"
+"""Of an Application: the address of the Argo CD, or control plane, that people manage it with."""
 
 _KNOWN = frozenset(
     {
@@ -44,7 +48,7 @@ _KNOWN = frozenset(
 
 _WITHOUT_EFFECT = {
     "hydrate": "nothing is hydrated",
-    "managed-by-url": "links to the application lead to this control plane",
+    _MANAGED_BY: "it belongs to an Application",
 }
 
 
@@ -52,8 +56,11 @@ def unknown_annotations(
     app: Application, manifests: Iterable[Manifest] = ()
 ) -> Iterator[Unsupported]:
     """List those of the Application, then those of its objects, each with who has it."""
+    managed_by = app.metadata.annotations.get(MANAGED_BY, "")
+    if managed_by and (problem := url_problem(managed_by)):
+        yield Unsupported(field=f"annotation {MANAGED_BY}", consequence=problem)
     for key in app.metadata.annotations:
-        if _is_unknown(key):
+        if _is_unknown(key) and key != MANAGED_BY:
             yield Unsupported(field=f"annotation {key}", consequence=_consequence(key))
     bearers: dict[str, list[str]] = {}
     for one in manifests:

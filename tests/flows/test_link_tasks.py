@@ -15,6 +15,7 @@ from bus.link import Cancel, LinkTask, Offer, TaskKind, TaskPhase, TaskResult
 from bus.metadata_keys import COMMANDS, PENDING_FACTS
 from tests.flows.agent_fixture import config_map
 from tests.flows.fake_service_link import FakeServiceLink, is_running
+from tests.flows.test_exclusions import put_settings
 from tests.support import eventually
 from tests.unit.agent.bridge.fake_service import quiet
 
@@ -32,6 +33,51 @@ async def test_a_sync_that_was_asked_for_is_done_once_and_its_end_is_known(
     assert (first.phase, first.code) == (TaskPhase.SUCCEEDED, "ok"), first
     assert again == first
     assert len(app["status"]["history"]) == 1
+
+
+LINKS = """
+- {title: Logs, url: "https://logs.example/{{ .app.metadata.name }}?ns={{ .cluster.name }}"}
+- {title: Of others, url: "https://x", if: 'application.spec.project == "others"'}
+- {title: Script, url: "javascript:alert(1)"}
+"""
+OF_OBJECTS = """
+- title: Of a Secret
+  url: https://x/{{ .resource.data.password }}?of={{ .application.metadata.name }}
+  if: resource.kind == "Secret"
+"""
+
+
+async def test_deep_links_are_made_of_what_is_shown_and_lead_to_web_addresses_only(
+    link: FakeServiceLink,
+) -> None:
+    password = base64.b64encode(b"canary-password").decode()
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}}
+    await link.synced({"web/a.yaml": json.dumps({**secret, "data": {"password": password}})})
+    note = {"argocd.argoproj.io/managed-by-url": "https://cd.example"}
+    await link.agent.patch_app("web", {"metadata": {"annotations": note}})
+    settings = {"application_links": LINKS, "project_links": "- {title: P, url: 'https://p'}"}
+    await put_settings(link.agent, resource_links=OF_OBJECTS, **settings)
+
+    async def titles() -> Any:
+        found = (await link.do(TaskKind.LINKS)).body
+        return found if len(found["items"]) == 2 else None
+
+    of_app = await eventually(titles, what="the links of the settings")
+    named = {"kind": "Secret", "namespace": link.agent.destination, "name": "a"}
+    of_object = (await link.do(TaskKind.LINKS, **named)).body
+    subject = f"{link.agent.namespace}/default"
+    of_project = (await link.do(TaskKind.LINKS, subject, project="default")).body
+    unknown = await link.do(TaskKind.LINKS, **{**named, "name": "b"})
+    assert [(one["title"], one["url"]) for one in of_app["items"]] == [
+        ("Managed by", "https://cd.example"),
+        ("Logs", "https://logs.example/web?ns=in-cluster"),
+    ]
+    assert [problem.split(":")[0] for problem in of_app["problems"]] == ["link 'Script'"]
+    assert password not in str(of_object)
+    assert "canary" not in str(of_object)
+    assert len(of_object["items"] + of_object["problems"]) == 1
+    assert [one["title"] for one in of_project["items"]] == ["P"]
+    assert unknown.code == "not_found"
 
 
 async def test_options_are_of_one_sync_and_what_cannot_be_done_is_refused_by_name(

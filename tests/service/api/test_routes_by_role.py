@@ -35,6 +35,7 @@ editor  POST /applications
 viewer  GET /applications/{id}
 editor  PUT /applications/{id}
 editor  DELETE /applications/{id}
+viewer  GET /applications/{id}/links
 viewer  GET /applications/{id}/sync-windows
 viewer  GET /applications/{id}/tree
 viewer  GET /applications/{id}/manifests
@@ -101,6 +102,7 @@ editor  DELETE /keys/{id}
 viewer  GET /appprojects
 editor  POST /appprojects
 viewer  GET /appprojects/{id}
+viewer  GET /appprojects/{id}/links
 viewer  GET /appprojects/{id}/sync-windows
 editor  PUT /appprojects/{id}
 editor  DELETE /appprojects/{id}

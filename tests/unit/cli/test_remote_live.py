@@ -39,6 +39,23 @@ async def test_actions_are_listed_with_why_they_are_disabled(service: ServiceFix
     assert "discovery.lua of x: it failed" in ran.err
 
 
+async def test_links_of_an_application_and_of_an_object_are_listed(
+    service: ServiceFixture,
+) -> None:
+    await service.log_in("viewer")
+    link = {"title": "Logs", "url": "https://logs.example/web", "description": "", "iconClass": ""}
+    body = {"items": [link], "problems": ["link 'X': if: it failed"]}
+    async with answering(service.running_service, links={"body": body}) as agent:
+        whole = await service.run("app", "links", "shop")
+        plain = await service.run("app", "links", "shop", *WEB, "--json")
+        half = await service.run("app", "links", "shop", "--kind", "Pod")
+    assert (whole.code, plain.code, half.code) == (0, 0, 2), whole.err + plain.err
+    assert "https://logs.example/web" in whole.out
+    assert "it failed" in whole.err
+    assert plain.answers == [link]
+    assert [offer.task.arguments for offer in agent.offered] == [{}, NAMED]
+
+
 async def test_an_action_is_previewed_and_run_with_its_parameters(service: ServiceFixture) -> None:
     await service.log_in()
     scale = ("app", "actions", "run", "shop", *WEB, "--action", "scale", "--param", "replicas=3")

@@ -36,6 +36,7 @@ export const applications = {
     }),
   remove: (id: string, cascade: boolean) => remove(`/applications/${enc(id)}`, { cascade }),
   syncWindows: (id: string) => answer<t.SyncWindowCalendar>(`/applications/${enc(id)}/sync-windows`),
+  links: (id: string, query: Query = {}) => answer<t.LinksAnswer>(`/applications/${enc(id)}/links`, query),
   tree: (id: string) => answer<{ nodes: t.TreeNode[] }>(`/applications/${enc(id)}/tree`),
   diff: (id: string) => answer<{ objects: t.ObjectDiff[] }>(`/applications/${enc(id)}/diff`),
   live: (id: string, query: Query) => answer<t.JsonObject>(`/applications/${enc(id)}/live`, query),
@@ -120,6 +121,7 @@ export const connections = {
 export const appProjects = {
   page: (query: Query) => list<t.AppProjectSummary>("/appprojects", query),
   one: (id: string) => request<t.AppProjectDetail>(`/appprojects/${enc(id)}`),
+  links: (id: string) => answer<t.LinksAnswer>(`/appprojects/${enc(id)}/links`),
   syncWindows: (id: string) => answer<t.SyncWindowCalendar>(`/appprojects/${enc(id)}/sync-windows`),
   create: (agent: string, manifest: t.JsonObject) =>
     post<{ task: t.TaskSummary }>("/appprojects", { agent, manifest }),

@@ -395,6 +395,14 @@ export interface CurrentPrincipal {
   permissions: GrantedPermission[];
 }
 
+/** A link to another tool; `iconClass` is a class of Font Awesome. */
+export interface DeepLinkItem {
+  title: string;
+  url: string;
+  description: string;
+  iconClass: string;
+}
+
 /** So many objects are missing at once that nobody believes it yet. */
 export interface DeletionHold {
   kinds: Record<string, number>;
@@ -595,6 +603,12 @@ export interface KubernetesEvent {
   count: number;
   lastSeen: string;
   object: string;
+}
+
+/** The links whose conditions hold; `problems` say which cannot be made, and why. */
+export interface LinksAnswer {
+  items: DeepLinkItem[];
+  problems: string[];
 }
 
 export interface LoginRequest {
@@ -1103,6 +1117,8 @@ export type TaskKind =
   | "edit-object"
   | "event-stream"
   | "events"
+  | "exec"
+  | "links"
   | "live"
   | "logs"
   | "manifests"

@@ -8,6 +8,8 @@ export interface ExternalLink {
 
 const WEB = /^https?:\/\//i;
 
+export const isWebAddress = (url: string): boolean => WEB.test(url);
+
 /** `Title|URL` or a URL alone; whoever writes an object writes these, so only web addresses. */
 export function externalLinks(app: ApplicationDetail): ExternalLink[] {
   const summary = app.status["summary"] as JsonObject | undefined;

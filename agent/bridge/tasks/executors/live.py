@@ -15,7 +15,8 @@ from agent.kube.client import KubeClient
 from agent.kube.clusters import Session
 from agent.kube.discovery import object_path
 from bus.identity import ResourceKey
-from bus.link import LinkTask, LiveArguments, TreeArguments
+from bus.link import LinkTask, LiveArguments, ObjectArguments, TreeArguments
+from handlers.application.application import Application
 from handlers.application.status import ResourceStatus
 from handlers.manifest import access
 from handlers.manifest.kinds import KindInfo
@@ -31,13 +32,19 @@ class LiveExecutor:
     objects: VisibleObjects
 
     async def __call__(self, task: LinkTask, args: LiveArguments, _context: TaskContext) -> object:
-        app = self.subjects.app(task)
-        key = ResourceKey(args.group, args.kind, args.namespace, args.name)
-        if key not in self.objects.nodes(app) and key not in self.objects.orphan_nodes(app):
-            raise TaskFailedError("not_found", f"{key} is no live object of {app.key}")
-        session = self.objects.session(app)
-        path = object_path(_kind(session, key), key.namespace, key.name)
-        return msgspec.json.decode(await session.client.get(path))
+        return await live_object(self.objects, self.subjects.app(task), args)
+
+
+async def live_object(
+    objects: VisibleObjects, app: Application, args: ObjectArguments
+) -> dict[str, Any]:
+    """Read an object of the application, or an orphaned one; raises TaskFailedError."""
+    key = ResourceKey(args.group, args.kind, args.namespace, args.name)
+    if key not in objects.nodes(app) and key not in objects.orphan_nodes(app):
+        raise TaskFailedError("not_found", f"{key} is no live object of {app.key}")
+    session = objects.session(app)
+    path = object_path(_kind(session, key), key.namespace, key.name)
+    return msgspec.json.decode(await session.client.get(path), type=dict[str, Any])
 
 
 def _kind(session: Session, key: ResourceKey) -> KindInfo:

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"plumbline.dev/sandbox/worker/internal/deeplinks"
 	"plumbline.dev/sandbox/worker/internal/directory"
 	"plumbline.dev/sandbox/worker/internal/glob"
 	"plumbline.dev/sandbox/worker/internal/helm"
@@ -30,4 +31,5 @@ var operations = map[string]func(*operation.Call) (wire.Answer, error){
 	"rego":       rego.Evaluate,
 	"semver":     semver.Evaluate,
 	"glob":       glob.Evaluate,
+	"deeplinks":  deeplinks.Evaluate,
 }

@@ -39,7 +39,7 @@ func Evaluate(call *operation.Call) (wire.Answer, error) {
 	texts := make([]string, 0, len(params.Templates))
 	budget := call.Limits.OutputBytes
 	for _, source := range params.Templates {
-		text, err := render(source, params.Options, values, &budget)
+		text, err := Render(source, params.Options, values, &budget)
 		if err != nil {
 			return wire.Answer{}, err
 		}
@@ -49,7 +49,8 @@ func Evaluate(call *operation.Call) (wire.Answer, error) {
 	return wire.Answer{Body: body}, err
 }
 
-func render(source string, options []string, values any, budget *int) (text string, err error) {
+// Render renders one template with the data; the budget is how many bytes it may still write.
+func Render(source string, options []string, values any, budget *int) (text string, err error) {
 	parsed, err := template.New("template").Option(options...).Funcs(functions).Parse(source)
 	if err != nil {
 		return "", asFailure(err)

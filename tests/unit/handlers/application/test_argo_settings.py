@@ -254,10 +254,11 @@ def test_a_bad_pointer_of_the_settings_is_a_problem_with_its_key() -> None:
 
 
 @pytest.mark.parametrize("noun", ["application", "project", "resource"])
-def test_links_that_no_page_shows_are_told(noun: str) -> None:
+def test_links_that_cannot_be_read_are_told_and_hold_nothing(noun: str) -> None:
     (found,) = read_settings({f"{noun}.links": "- url: https://x"}).unsupported
-    assert not found.harmful
     assert found.field == f"{noun}.links of argocd-cm"
+    assert "title" in found.consequence
+    assert not found.harmful
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.key)

@@ -169,7 +169,7 @@ def test_annotations_of_argo_cds_domain_that_nobody_knows_are_named() -> None:
             "it knows no such annotation; did you mean argocd.argoproj.io/sync-wave?"
         ),
         "annotation argocd.argoproj.io/managed-by-url of ConfigMap a, ConfigMap b": (
-            "links to the application lead to this control plane"
+            "it belongs to an Application"
         ),
     }
     assert not any(one.harmful for one in unsupported(app, None, made))
