@@ -29,6 +29,7 @@ from agent.kube.errors import (
 from agent.kube.kube_request import JSON, KubeRequest, Observer, Query
 from agent.kube.nesting import CUT, bounded, is_nested_too_deeply
 from agent.kube.sockets import Sockets
+from agent.kube.socks import SocksConnector, is_socks
 from agent.kube.throttle import Limit, Throttle
 from agent.kube.transport import LARGEST_ANSWER, Transport
 from agent.kube.write_fence import WriteFence
@@ -215,6 +216,12 @@ class KubeClient:
         return bounded(await self._transport.call(request))
 
 
+def _connector(connection: KubeConnection, sockets: Sockets) -> aiohttp.TCPConnector:
+    if connection.proxy is not None and is_socks(connection.proxy):
+        return SocksConnector(connection.proxy, sockets.create, limit=0, ssl=connection.tls)
+    return aiohttp.TCPConnector(limit=0, ssl=connection.tls, socket_factory=sockets.create)
+
+
 @asynccontextmanager
 async def kube_client(
     connection: KubeConnection,
@@ -227,7 +234,7 @@ async def kube_client(
 ) -> AsyncIterator[KubeClient]:
     """Open a client with at most `ceiling` concurrent requests besides watches."""
     sockets = Sockets()
-    connector = aiohttp.TCPConnector(limit=0, ssl=connection.tls, socket_factory=sockets.create)
+    connector = _connector(connection, sockets)
     async with (
         sockets,
         aiohttp.ClientSession(

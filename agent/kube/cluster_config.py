@@ -20,9 +20,10 @@ import msgspec
 from agent.kube.aws.token import AwsAuth
 from agent.kube.cluster_auth import BasicAuth, BearerAuth, ClusterAuth, ClusterTls, NoAuth
 from agent.kube.exec_plugin import EXEC_VERSIONS, ExecPlugin
+from agent.kube.socks import SOCKS
 
 _LARGEST_CONFIG = 256 * 1024
-_PROXIES = ("http", "https")
+_PROXIES = ("http", "https", SOCKS)
 _PLUGIN_ENV = frozenset(
     {"AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_STS_REGIONAL_ENDPOINTS"}
 )
@@ -224,11 +225,12 @@ def _pem(secret: SecretData, place: str, encoded: str) -> str:
 def proxy_of(secret: SecretData, url: str) -> str:
     try:
         parts = urlsplit(url)
-        usable = not url or (parts.scheme in _PROXIES and bool(parts.hostname))
+        is_known = parts.scheme in _PROXIES and bool(parts.hostname) and parts.port != 0
+        usable = not url or is_known
     except ValueError:
         usable = False
     if not usable:
-        text = "expected http://host:port or https://host:port; no other kind of proxy is used"
+        text = "expected http://host:port, https://host:port or socks5://host:port"
         raise wrong(secret, "config.proxyUrl", text)
     return url
 

@@ -36,6 +36,7 @@ class KubeConnection:
     headers: AuthHeaders
     server_name: str | None = None
     proxy: str | None = None
+    """Of HTTP, or with `socks5://` of SOCKS, which the client's connector speaks."""
 
 
 async def connect(kubeconfig: Path | None = None, context: str = "") -> KubeConnection:

@@ -22,6 +22,7 @@ from agent.kube.connection_config import KubeConfigError, KubeConnection
 from agent.kube.errors import read_status, refusal, refuse_redirect
 from agent.kube.kube_request import KubeRequest, Observer, Query, RequestSeen
 from agent.kube.request_path import check_path
+from agent.kube.socks import is_socks
 from agent.kube.throttle import Throttle
 from agent.kube.write_fence import WriteFence
 from bus.redaction import failure_text
@@ -55,6 +56,7 @@ class Transport:
         self._gate = gate
         self._session = session
         self._connection = connection
+        self._http_proxy = None if is_socks(connection.proxy) else connection.proxy
         self._throttle = throttle
         self._observe = observe
         self.impersonated = ""
@@ -182,7 +184,7 @@ class Transport:
                     headers=headers,
                     timeout=limits,
                     server_hostname=self._connection.server_name,
-                    proxy=self._connection.proxy,
+                    proxy=self._http_proxy,
                     allow_redirects=False,
                 ) as answer:
                     code = answer.status

@@ -79,7 +79,7 @@ WRONG: dict[str, tuple[Any, dict[str, str], str]] = {
         "config.tlsClientConfig.certData",
     ),
     "another kind of proxy": (
-        {"proxyUrl": f"socks5://{CANARY}@proxy:1080"},
+        {"proxyUrl": f"socks4://{CANARY}@proxy:1080"},
         {},
         "config.proxyUrl",
     ),
