@@ -12,14 +12,15 @@ from datetime import datetime
 from typing import Protocol
 
 from agent.download.services import DownloadServices
-from agent.git.credentials import CredentialSource
+from agent.git.credentials import CredentialSource, GitCredential
 from agent.git.mirrors import Mirrors
 from agent.helm.charts import HelmCharts
+from agent.oci.artifacts import OciArtifacts
 from bus.events import Commit
 from bus.identity import Revision
 from bus.repository_url import RepositoryUrlError, login_of
 from bus.status import Reason
-from handlers.application.source_address import SourceAddress, SourceKind
+from handlers.application.source_address import OCI_SCHEME, SourceAddress, SourceKind
 from handlers.application.spec import Source
 from handlers.ports import CommitTree, RepositoryAccess, RepositoryError, SourceReader
 
@@ -35,6 +36,7 @@ def source_readers(mirrors: Mirrors, services: DownloadServices) -> SourceReader
         by_kind={
             SourceKind.GIT: mirrors,
             SourceKind.HELM: HelmCharts(services=services),
+            SourceKind.OCI: OciArtifacts(services=services),
         },
     )
 
@@ -61,7 +63,7 @@ class SourceReaders:
             url=address.url,
             project=credential.project if credential else "",
             login=None if credential else login,
-            kind=address.kind,
+            kind=_reader_kind(address, credential),
             chart=address.chart,
         )
 
@@ -94,3 +96,13 @@ class SourceReaders:
             message = f"{repository.key}: no source of the kind {repository.kind} is read"
             raise RepositoryError(Reason.INVALID_SPEC, message)
         return reader
+
+
+def _reader_kind(address: SourceAddress, credential: GitCredential | None) -> SourceKind:
+    """A chart is read from a registry where its URL or its Secret (`enableOCI`) says so."""
+    if address.kind is not SourceKind.HELM:
+        return address.kind
+    is_registry = credential is not None and credential.is_registry
+    return (
+        SourceKind.OCI if is_registry or address.url.origin.scheme == OCI_SCHEME else address.kind
+    )

@@ -16,6 +16,7 @@ from playground.compiling import Build, BuildError, BuildStep, Progress, Watcher
 from playground.screen import watching
 from playground.toolchain import (
     MODULES,
+    REGISTRY_MODULE,
     ToolMissingError,
     cache_folder,
     control_plane_cache,
@@ -27,6 +28,7 @@ SANDBOX_SOURCES = Path(__file__).parent.parent / "sandbox" / "worker"
 KUBELET_SOURCES = Path(__file__).parent / "kubelet"
 SANDBOX_VARIABLE = "GITOPS_SANDBOX_BINARY"
 SANDBOX_PROGRAM = "gitops-sandbox"
+REGISTRY_PROGRAM = "registry"
 
 
 def build_control_plane(watch: Watcher) -> Path:
@@ -58,7 +60,17 @@ def build_kubelet(watch: Watcher) -> Path:
     return build.folder / "kubelet"
 
 
-def missing_builds(*, cluster: bool = True, sandbox: bool = True) -> tuple[Build, ...]:
+def build_registry(watch: Watcher) -> Path:
+    """The OCI registry of the committed version: tests build it, the demo does without."""
+    build = registry_build()
+    if not build.folder.is_dir():
+        run_builds((build,), watch)
+    return build.folder / REGISTRY_PROGRAM
+
+
+def missing_builds(
+    *, cluster: bool = True, sandbox: bool = True, registry: bool = False
+) -> tuple[Build, ...]:
     """What of the wanted would have to be built now."""
     missing = []
     if cluster and find_control_plane() is None:
@@ -67,6 +79,8 @@ def missing_builds(*, cluster: bool = True, sandbox: bool = True) -> tuple[Build
         missing.append(kubelet_build())
     if sandbox and not os.environ.get(SANDBOX_VARIABLE):
         missing.append(sandbox_build())
+    if registry:
+        missing.append(registry_build())
     return tuple(build for build in missing if not build.folder.is_dir())
 
 
@@ -110,6 +124,18 @@ def _own_folder(name: str, module: Path) -> Path:
     files = (file for file in module.rglob("*") if file.is_file())
     sources = sorted(file for file in files if _is_source(file.relative_to(module)))
     return cache_folder() / name / fingerprint(sources, module)
+
+
+def registry_build() -> Build:
+    sources = sorted(REGISTRY_MODULE.glob("go.*"))
+    folder = cache_folder() / "registry" / fingerprint(sources, REGISTRY_MODULE)
+    step = BuildStep(
+        program=REGISTRY_PROGRAM,
+        seconds=110,
+        module=REGISTRY_MODULE,
+        package="github.com/distribution/distribution/v3/cmd/registry",
+    )
+    return Build(folder=folder, steps=(step,))
 
 
 def ignore_progress(_: Progress) -> None:

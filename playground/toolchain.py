@@ -17,6 +17,7 @@ from pathlib import Path
 
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
 MODULES = Path(__file__).parent / "controlplane"
+REGISTRY_MODULE = Path(__file__).parent / "ociregistry"
 GO_AT_LEAST = (1, 26)
 
 # The API server speaks managedFields and CEL as the handlers expect from 1.33 on; older etcd breaks

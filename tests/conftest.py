@@ -18,7 +18,13 @@ import structlog
 from rich.console import Console
 
 from playground.background import BackgroundLoop
-from playground.build import build_control_plane, build_sandbox, ignore_progress, missing_builds
+from playground.build import (
+    build_control_plane,
+    build_registry,
+    build_sandbox,
+    ignore_progress,
+    missing_builds,
+)
 from playground.compiling import BuildError, run_builds
 from playground.githost import GitHost
 from playground.kubernetes import ControlPlane
@@ -96,7 +102,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     fixtures = {name for item in session.items for name in getattr(item, "fixturenames", ())}
     missing = missing_builds(
-        cluster="control_plane_binaries" in fixtures, sandbox="sandbox_binary" in fixtures
+        cluster="control_plane_binaries" in fixtures,
+        sandbox="sandbox_binary" in fixtures,
+        registry="registry_binary" in fixtures,
     )
     with suppress(BuildError), watching(Console(stderr=True)) as watch:  # the fixture says it again
         run_builds(missing, watch)
@@ -229,6 +237,12 @@ async def namespace(control_plane: ControlPlane) -> AsyncIterator[str]:
 @pytest.fixture(scope="session")
 def sandbox_binary() -> Path:
     return build_sandbox(ignore_progress)
+
+
+@pytest.fixture(scope="session")
+def registry_binary() -> Path:
+    """The OCI registry; building it takes two minutes, once."""
+    return build_registry(ignore_progress)
 
 
 @pytest.fixture(scope="session")

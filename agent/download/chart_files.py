@@ -12,10 +12,11 @@ _CHART_FILE = "Chart.yaml"
 
 
 def chart_files(archive: Path, name: str) -> Iterator[ArchivedFile]:
-    """Read a packaged chart. Blocking. Raises ArchiveError."""
+    """Read a packaged chart; an empty `name` stands for any. Blocking. Raises ArchiveError."""
     found = False
     for file in archived_files(archive):
         folder, _, path = file.path.partition("/")
+        name = name or folder
         if folder != name or not path:
             raise ArchiveError(f"holds {file.path[:100]!r} beside the folder {name!r} of the chart")
         found = found or path == _CHART_FILE

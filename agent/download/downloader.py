@@ -37,6 +37,8 @@ _SECONDS = 90.0
 _LIMITS = aiohttp.ClientTimeout(total=_SECONDS, sock_connect=10, sock_read=30)
 _REDIRECTS = (301, 302, 303, 307, 308)
 _LONGEST_WAIT = 3600
+_UNAUTHORIZED = 401
+"""A challenge of any other server is none of the repository, and is not answered."""
 _ERROR_BYTES = 64 * 1024
 
 
@@ -113,7 +115,7 @@ class Downloader:
                 return DownloadAnswer(status=status, headers={}, digest=Digest(""), size=0), place
             if status == 429:
                 raise self._overloaded(answer)
-            if status not in request.expected:
+            if status not in request.expected or (status == _UNAUTHORIZED and not is_own):
                 raise self.server.refused(status, request.what)
             return await self._read(answer, request), ""
 

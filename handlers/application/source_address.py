@@ -64,18 +64,23 @@ class SourceAddress(msgspec.Struct, frozen=True):
         return cls(SourceKind.HELM, url, _checked_chart(source.chart))
 
 
-def is_in_registry(source: Source) -> bool:
-    """Whether an OCI registry has the source; False where its address cannot be read."""
-    try:
-        return SourceAddress.of(source).url.origin.scheme == OCI_SCHEME
-    except RepositoryUrlError:
-        return False
+def is_chart(source: Source) -> bool:
+    """Whether `chart` counts: not with a URL `oci://`, as in Argo CD."""
+    return bool(source.chart) and not _is_artifact(source)
+
+
+def is_versioned(source: Source) -> bool:
+    """Whether the source has versions and no HEAD."""
+    return bool(source.chart) or _is_artifact(source)
 
 
 def folder_in(source: Source) -> str:
     """Return the path that is rendered: of a chart its root, whatever `path` says."""
-    is_artifact = source.repo_url.strip().lower().startswith(_OCI)
-    return "" if source.chart and not is_artifact else source.path
+    return "" if is_chart(source) else source.path
+
+
+def _is_artifact(source: Source) -> bool:
+    return source.repo_url.strip().lower().startswith(_OCI)
 
 
 def key_of(url: RepositoryUrl, chart: str) -> RepositoryKey:

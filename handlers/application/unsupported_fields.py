@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from handlers.application.application import Application, AppProject
 from handlers.application.policy import sync_options_of_app
+from handlers.application.source_address import is_chart
 from handlers.application.spec import Source
 from handlers.application.titles import listed_titles, title
 from handlers.application.unknown_annotations import unknown_annotations
@@ -109,7 +110,12 @@ def _of_source(source: Source) -> Iterator[Unsupported]:
             bool(helm and helm.pass_credentials),
             "a login is sent to the server of repoURL and to no other",
         ),
-        ("path", bool(source.chart and source.path), "a chart is rendered from its root"),
+        ("path", bool(is_chart(source) and source.path), "a chart is rendered from its root"),
+        (
+            "chart",
+            bool(source.chart) and not is_chart(source),
+            "a URL oci:// names the whole artifact",
+        ),
         (
             "kustomize.version",
             bool(kustomize and kustomize.version),

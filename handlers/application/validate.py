@@ -30,7 +30,7 @@ from handlers.application.project import (
     destination_permitted,
     source_permitted,
 )
-from handlers.application.source_address import SourceAddress, is_in_registry
+from handlers.application.source_address import SourceAddress, is_chart, is_versioned
 from handlers.application.spec import Destination, Operation, Source
 from handlers.application.status import Condition
 
@@ -73,11 +73,12 @@ def _source_problems(app: Application) -> Iterator[str]:
 
 def _one_source(source: Source) -> Iterator[str]:
     yield from _url_problems(source)
-    if is_in_registry(source):
-        yield "spec.source.repoURL is an OCI registry, which this version does not read"
-    elif source.chart:
-        yield from _chart_problems(source)
-    elif not source.path:
+    if is_versioned(source) and not source.target_revision:
+        yield (
+            "spec.source.targetRevision is empty; a chart needs a version or a range of versions "
+            "(`^1.2`), and an artifact of a registry a tag, a digest or a range"
+        )
+    if not source.path and not is_chart(source):
         yield "spec.source.path is empty; expected a folder of the repository (`.` is its root)"
     if source.plugin is not None:
         yield "spec.source.plugin is not supported by this version"
@@ -93,14 +94,6 @@ def _one_source(source: Source) -> Iterator[str]:
     ]
     if len(kinds) > 1:
         yield f"spec.source has {' and '.join(kinds)}; only one kind of source may be given"
-
-
-def _chart_problems(source: Source) -> Iterator[str]:
-    if not source.target_revision:
-        yield (
-            f"spec.source.targetRevision is empty; expected a version of the chart {source.chart!r}"
-            " or a range of versions (`^1.2`)"
-        )
 
 
 def _url_problems(source: Source) -> Iterator[str]:

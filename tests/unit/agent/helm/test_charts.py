@@ -1,66 +1,22 @@
 """Charts of a real Helm repository over HTTP, and of servers that mean no good."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import TestServer
 
-from agent.clock import SystemClock
-from agent.download.services import DownloadServices
-from agent.git.credentials import SECRET_TYPE, Secret, SecretCredentials
-from agent.git.fetch_outcomes import FetchOutcomes
-from agent.git.server_trust import MachineTrust
-from agent.helm.charts import HelmCharts
-from agent.renderer.version_choice import SandboxVersions
-from agent.sources import SourceReaders
 from bus.identity import Revision
 from bus.status import Reason
-from handlers.application.source_address import SourceKind
-from handlers.application.spec import Source
-from handlers.ports import CommitTree, RepositoryAccess, RepositoryError
+from handlers.ports import RepositoryError
 from playground.certificates import make_authority, serving
 from playground.charthost import ChartHost, packaged
 from sandbox.client import Sandbox
 from sandbox.client.limits import SandboxLimits
+from tests.unit.agent.download.reader import SourceReading, answering, source_reading, text_of
 
 LOGIN = ("kim", "a-password-nobody-may-see")
-Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-@dataclass(slots=True)
-class PrivateTrust(MachineTrust):
-    pem: str = ""
-
-    def authority(self, _url: str) -> str:
-        return self.pem
-
-
-@dataclass(slots=True, kw_only=True)
-class Reader:
-    """HelmCharts as an agent has it, with Secrets and certificates that a test chooses."""
-
-    sources: SourceReaders
-    charts: HelmCharts
-    secrets: list[Secret]
-    trust: PrivateTrust
-    outcomes: FetchOutcomes = field(default_factory=lambda: FetchOutcomes(SystemClock()))
-
-    def access(self, url: str, chart: str = "web") -> RepositoryAccess:
-        return self.sources.access(Source(repo_url=url, chart=chart), "shop")
-
-    async def files(self, url: str, target: str) -> CommitTree:
-        access = self.access(url)
-        return await self.charts.tree(access, await self.charts.resolve(access, target))
-
-    def secret(self, url: str, *, kind: str = "repository", **data: str) -> None:
-        labels = {SECRET_TYPE: kind}
-        fields = {"url": url, "type": "helm", **data}
-        self.secrets.append(Secret(namespace="argocd", name="helm", labels=labels, data=fields))
 
 
 @pytest.fixture
@@ -70,30 +26,14 @@ async def sandbox(sandbox_binary: Path) -> AsyncIterator[Sandbox]:
 
 
 @pytest.fixture
-def make_reader(tmp_path: Path, sandbox: Sandbox) -> Callable[[], Reader]:
+def make_reader(tmp_path: Path, sandbox: Sandbox) -> Callable[[], SourceReading]:
     """Two readers have one folder, as an agent has before and after a restart."""
 
-    def make() -> Reader:
-        secrets: list[Secret] = []
-        trust, outcomes = PrivateTrust(), FetchOutcomes(SystemClock())
-        services = DownloadServices(
-            folder=tmp_path / "charts",
-            credentials=SecretCredentials(lambda: secrets),
-            trust=trust,
-            outcomes=outcomes,
-            versions=SandboxVersions(sandbox),
-        )
-        charts = HelmCharts(services=services)
-        sources = SourceReaders(credentials=services.credentials, by_kind={SourceKind.HELM: charts})
-        return Reader(
-            sources=sources, charts=charts, secrets=secrets, trust=trust, outcomes=outcomes
-        )
-
-    return make
+    return lambda: source_reading(tmp_path, sandbox)
 
 
 @pytest.fixture
-def reader(make_reader: Callable[[], Reader]) -> Reader:
+def reader(make_reader: Callable[[], SourceReading]) -> SourceReading:
     return make_reader()
 
 
@@ -105,82 +45,63 @@ async def host() -> AsyncIterator[ChartHost]:
         yield opened
 
 
-def text_of(tree: CommitTree, path: str) -> str:
-    entry = tree.entry(path)
-    assert entry is not None, path
-    return tree.read(entry.oid).decode()
-
-
-@asynccontextmanager
-async def answering(answer: Answer) -> AsyncIterator[str]:
-    """A server of whatever a test wants: it stands for one that means no good."""
-    app = web.Application()
-    app.router.add_get("/{path:.*}", answer)
-    server = TestServer(app)
-    await server.start_server()
-    try:
-        yield str(server.make_url("/charts"))
-    finally:
-        await server.close()
-
-
 def index_of(url: str, digest: str = "") -> str:
     return f"entries:\n  web:\n  - version: 1.0.0\n    digest: {digest}\n    urls:\n    - {url}\n"
 
 
 async def test_versions_and_ranges_resolve_and_the_chart_is_the_root(
-    reader: Reader, host: ChartHost
+    reader: SourceReading, host: ChartHost
 ) -> None:
-    access = reader.access(host.url)
+    access = reader.access(host.url, "web")
 
-    assert await reader.charts.resolve(access, "^1") == "1.2.0"
-    assert await reader.charts.resolve(access, "v1.0.0") == "1.0.0"
-    assert await reader.charts.resolve(access, "*-0") == "2.0.0-rc.1"
-    tree = await reader.charts.tree(access, Revision("1.2.0"))
+    assert await reader.sources.resolve(access, "^1") == "1.2.0"
+    assert await reader.sources.resolve(access, "v1.0.0") == "1.0.0"
+    assert await reader.sources.resolve(access, "*-0") == "2.0.0-rc.1"
+    tree = await reader.sources.tree(access, Revision("1.2.0"))
     assert "version: 1.2.0" in text_of(tree, "Chart.yaml")
     assert [entry.name for entry in tree.list("templates")] == ["config.yaml"]
 
 
 async def test_an_index_that_has_not_changed_is_not_sent_again_and_a_new_version_is_found(
-    reader: Reader, host: ChartHost
+    reader: SourceReading, host: ChartHost
 ) -> None:
-    access = reader.access(host.url)
-    assert await reader.charts.resolve(access, "1.x") == "1.2.0"
-    await reader.charts.fetch(access)
+    access = reader.access(host.url, "web")
+    assert await reader.sources.resolve(access, "1.x") == "1.2.0"
+    await reader.sources.fetch(access)
     host.publish("web", "1.3.0")
-    assert await reader.charts.resolve(access, "1.x") == "1.2.0"
-    await reader.charts.fetch(access)
+    assert await reader.sources.resolve(access, "1.x") == "1.2.0"
+    await reader.sources.fetch(access)
 
-    assert await reader.charts.resolve(access, "1.x") == "1.3.0"
+    assert await reader.sources.resolve(access, "1.x") == "1.3.0"
     assert [status for _, status, _ in host.requests] == [200, 304, 200]
 
 
 async def test_what_is_kept_survives_a_restart_and_the_loss_of_the_server(
-    make_reader: Callable[[], Reader], host: ChartHost
+    make_reader: Callable[[], SourceReading], host: ChartHost
 ) -> None:
     before = make_reader()
-    await before.files(host.url, "1.2.0")
+    await before.files(host.url, "1.2.0", "web")
     asked = len(host.requests)
     again = make_reader()
 
-    tree = await again.files(host.url, "^1")
+    tree = await again.files(host.url, "^1", "web")
 
     assert "version: 1.2.0" in text_of(tree, "Chart.yaml")
     assert len(host.requests) == asked
 
 
 async def test_a_version_that_is_taken_back_stays_readable_and_one_published_anew_is_read_anew(
-    reader: Reader, host: ChartHost
+    reader: SourceReading, host: ChartHost
 ) -> None:
-    access = reader.access(host.url)
-    await reader.files(host.url, "1.2.0")
+    access = reader.access(host.url, "web")
+    await reader.files(host.url, "1.2.0", "web")
     host.remove("web", "1.2.0")
-    await reader.charts.fetch(access)
-    assert "1.2.0" in text_of(await reader.charts.tree(access, Revision("1.2.0")), "Chart.yaml")
+    await reader.sources.fetch(access)
+    assert "1.2.0" in text_of(await reader.sources.tree(access, Revision("1.2.0")), "Chart.yaml")
     host.publish("web", "1.2.0", {"values.yaml": "greeting: anew\n"})
-    await reader.charts.fetch(access)
+    await reader.sources.fetch(access)
 
-    tree = await reader.charts.tree(access, Revision("1.2.0"))
+    tree = await reader.sources.tree(access, Revision("1.2.0"))
 
     assert text_of(tree, "values.yaml") == "greeting: anew\n"
 
@@ -196,10 +117,10 @@ async def test_a_version_that_is_taken_back_stays_readable_and_one_published_ane
     ],
 )
 async def test_what_is_not_there_is_named_with_what_is(
-    reader: Reader, host: ChartHost, chart: str, target: str, message: str
+    reader: SourceReading, host: ChartHost, chart: str, target: str, message: str
 ) -> None:
     with pytest.raises(RepositoryError, match=message) as caught:
-        await reader.charts.resolve(reader.access(host.url, chart), target)
+        await reader.sources.resolve(reader.access(host.url, chart), target)
 
     assert caught.value.reason is Reason.REVISION_NOT_FOUND
 
@@ -208,7 +129,7 @@ async def test_what_is_not_there_is_named_with_what_is(
     ("kind", "below"), [("repository", ""), ("repo-creds", ""), ("repo-creds", "cha")]
 )
 async def test_a_login_of_a_secret_opens_the_repository_and_no_other(
-    reader: Reader, kind: str, below: str
+    reader: SourceReading, kind: str, below: str
 ) -> None:
     """`…/cha` is a prefix of the text `…/charts`, and no folder above it."""
     async with ChartHost(LOGIN) as private:
@@ -216,25 +137,25 @@ async def test_a_login_of_a_secret_opens_the_repository_and_no_other(
         url = private.url.removesuffix("rts") if below else private.url
         reader.secret(url, kind=kind, username=LOGIN[0], password=LOGIN[1])
         if not below:
-            assert text_of(await reader.files(private.url, "*"), "Chart.yaml")
+            assert text_of(await reader.files(private.url, "*", "web"), "Chart.yaml")
             state = reader.outcomes.of("argocd/helm")
             assert state is not None
             assert state.status == "Successful"
             return
         with pytest.raises(RepositoryError, match="no Secret fits this URL") as caught:
-            await reader.files(private.url, "*")
+            await reader.files(private.url, "*", "web")
         assert caught.value.reason is Reason.CREDENTIALS_REFUSED
         assert not any(with_login for _, _, with_login in private.requests)
 
 
 async def test_a_refused_login_is_the_state_of_its_connection_and_is_not_shown(
-    reader: Reader,
+    reader: SourceReading,
 ) -> None:
     async with ChartHost(LOGIN) as private:
         private.publish("web", "1.0.0")
         reader.secret(private.url, username=LOGIN[0], password="wrong-" + LOGIN[1])
         with pytest.raises(RepositoryError, match=r"HTTP 401 .*Secret argocd/helm") as caught:
-            await reader.files(private.url, "*")
+            await reader.files(private.url, "*", "web")
 
     state = reader.outcomes.of("argocd/helm")
     assert caught.value.reason is Reason.CREDENTIALS_REFUSED
@@ -244,7 +165,7 @@ async def test_a_refused_login_is_the_state_of_its_connection_and_is_not_shown(
 
 
 async def test_a_private_authority_is_believed_for_its_host_only(
-    reader: Reader, tmp_path: Path
+    reader: SourceReading, tmp_path: Path
 ) -> None:
     (tmp_path / "ca").mkdir()
     (tmp_path / "tls").mkdir()
@@ -252,12 +173,12 @@ async def test_a_private_authority_is_believed_for_its_host_only(
     async with ChartHost(tls=serving(authority, tmp_path / "tls")) as private:
         private.publish("web", "1.0.0")
         with pytest.raises(RepositoryError, match=r"argocd-tls-certs-cm, key 127\.0\.0\.1"):
-            await reader.files(private.url, "*")
+            await reader.files(private.url, "*", "web")
         reader.trust.pem = authority.certificate_file.read_text()
-        assert text_of(await reader.files(private.url, "*"), "Chart.yaml")
+        assert text_of(await reader.files(private.url, "*", "web"), "Chart.yaml")
 
 
-async def test_a_login_goes_to_no_other_server(reader: Reader) -> None:
+async def test_a_login_goes_to_no_other_server(reader: SourceReading) -> None:
     seen: list[str] = []
 
     async def other(request: web.Request) -> web.Response:
@@ -273,7 +194,7 @@ async def test_a_login_goes_to_no_other_server(reader: Reader) -> None:
 
         async with answering(answer) as url:
             reader.secret(url, username=LOGIN[0], password=LOGIN[1])
-            assert text_of(await reader.files(url, "1.0.0"), "Chart.yaml")
+            assert text_of(await reader.files(url, "1.0.0", "web"), "Chart.yaml")
     assert seen == [""]
 
 
@@ -295,7 +216,7 @@ async def test_a_login_goes_to_no_other_server(reader: Reader) -> None:
     ],
 )
 async def test_what_a_server_should_not_send_is_refused_with_its_reason(
-    reader: Reader, answers: dict[str, Any], message: str
+    reader: SourceReading, answers: dict[str, Any], message: str
 ) -> None:
     async def answer(request: web.Request) -> web.Response:
         is_index = request.path.endswith("index.yaml")
@@ -308,10 +229,10 @@ async def test_what_a_server_should_not_send_is_refused_with_its_reason(
 
     async with answering(answer) as url:
         with pytest.raises(RepositoryError, match=message):
-            await reader.files(url, "1.0.0")
+            await reader.files(url, "1.0.0", "web")
 
 
-async def test_a_server_that_is_overloaded_is_left_alone(reader: Reader) -> None:
+async def test_a_server_that_is_overloaded_is_left_alone(reader: SourceReading) -> None:
     asked: list[str] = []
 
     async def answer(request: web.Request) -> web.Response:
@@ -322,14 +243,14 @@ async def test_a_server_that_is_overloaded_is_left_alone(reader: Reader) -> None
         messages = set()
         for _ in range(3):
             with pytest.raises(RepositoryError) as caught:
-                await reader.charts.fetch(reader.access(url))
+                await reader.sources.fetch(reader.access(url, "web"))
             messages.add(caught.value.message)
     assert len(asked) == 1
     assert len(messages) == 1
 
 
 async def test_an_index_ends_at_its_limit_however_long_it_goes_on(
-    reader: Reader, monkeypatch: pytest.MonkeyPatch
+    reader: SourceReading, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agent.helm.index_cache.LARGEST_INDEX", 1 << 20)
 
@@ -342,4 +263,4 @@ async def test_an_index_ends_at_its_limit_however_long_it_goes_on(
 
     async with answering(answer) as url:
         with pytest.raises(RepositoryError, match="more than the limit of 1048576 bytes"):
-            await reader.files(url, "1.0.0")
+            await reader.files(url, "1.0.0", "web")

@@ -17,11 +17,15 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no path": ({"source": {"repoURL": REPO}}, "spec.source.path is empty"),
     "no url": ({"source": {"repoURL": "", "path": "web"}}, "spec.source.repoURL is empty"),
     "chart without version": ({"source": {"repoURL": REPO, "chart": "nginx"}}, "targetRevision"),
-    "chart in a registry": (
-        {"source": {"repoURL": "registry.example/charts", "chart": "nginx"}},
-        "OCI registry",
+    "artifact without tag": (
+        {"source": {"repoURL": "oci://registry.example/web", "path": "."}},
+        "targetRevision",
     ),
-    "oci": ({"source": {"repoURL": "oci://r.example/x", "path": "."}}, "OCI registry"),
+    "artifact without path": (
+        {"source": {"repoURL": "oci://registry.example/web", "chart": "a", "targetRevision": "1"}},
+        "spec.source.path is empty",
+    ),
+    "oci": ({"source": {"repoURL": "oci://r.example/x", "path": "."}}, "a tag, a digest or"),
     "plugin": ({"source": SOURCE | {"plugin": {"name": "x"}}}, "spec.source.plugin"),
     "absolute path": ({"source": {"repoURL": REPO, "path": "/web"}}, "is absolute"),
     "path upwards": ({"source": {"repoURL": REPO, "path": "a/../../b"}}, "leaves the repository"),

@@ -1,0 +1,242 @@
+"""OciArtifacts reads charts and artifacts of OCI registries: the port SourceReader.
+
+An artifact's revisions are the digests of its manifests, a chart's are its versions. A target
+revision is resolved once, and again at each fetch. What was unpacked is kept by the digest of its
+layer, so a tag that moves is read anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+from agent.download.archive import ArchiveError, archived_files
+from agent.download.archive_store import ArchiveStore
+from agent.download.chart_files import chart_files
+from agent.download.chosen_version import absent, chosen_version
+from agent.download.failures import DownloadServer
+from agent.download.fetch_turns import FetchTurns
+from agent.download.services import DownloadServices
+from agent.oci.manifest import ArtifactError, content_layer, is_digest, manifest_of
+from agent.oci.reference import base_of, name_of, tag_of
+from agent.oci.registry import AbsentError, Registry
+from agent.version_range import is_pin, may_be_range
+from bus.events import Commit
+from bus.identity import Digest, Revision
+from bus.status import Reason
+from handlers.ports import CommitTree, RepositoryAccess, RepositoryError
+
+LARGEST_LAYER = 100 * 1024 * 1024
+_MOST_TARGETS = 256
+
+
+class Resolved(msgspec.Struct, frozen=True):
+    """What a target revision means now."""
+
+    revision: Revision
+    manifest: Digest
+
+
+@dataclass(slots=True, kw_only=True)
+class _Repository:
+    """What is known of one repository in this process."""
+
+    registry: Registry
+    store: ArchiveStore
+    turns: FetchTurns = field(default_factory=FetchTurns)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    targets: dict[str, Resolved] = field(default_factory=dict)
+
+
+@dataclass(slots=True, kw_only=True)
+class OciArtifacts:
+    services: DownloadServices
+    _known: dict[RepositoryAccess, _Repository] = field(default_factory=dict)
+    _outdated_at: float = -float("inf")
+
+    def outdate(self) -> None:
+        """Ask for each target before its next answer: another replica may have seen a newer one."""
+        self._outdated_at = time.monotonic()
+
+    async def fetch(self, repository: RepositoryAccess) -> None:
+        server = self.services.server(repository)
+        try:
+            known = self._of(server, repository)
+            await known.turns.run(lambda: self._fetch(server, repository, known))
+        except RepositoryError as error:
+            self.services.record(repository, server, error.message)
+            raise
+        except OSError as error:
+            raise server.disk_refused(error) from error
+        self.services.record(repository, server)
+
+    def looked_at(self, repository: RepositoryAccess) -> datetime | None:
+        known = self._known.get(repository)
+        return known.turns.looked_at if known else None
+
+    async def resolve(self, repository: RepositoryAccess, target_revision: str) -> Revision:
+        return (await self._resolved(repository, target_revision)).revision
+
+    async def tree(self, repository: RepositoryAccess, revision: Revision) -> CommitTree:
+        server = self.services.server(repository)
+        known = self._of(server, repository)
+        async with known.lock:
+            try:
+                return await self._tree(server, repository, known, revision)
+            except AbsentError:
+                kept = await asyncio.to_thread(known.store.read, revision, "")
+                if kept is None:
+                    raise absent(server, revision, ()) from None
+                return kept
+            except OSError as error:
+                raise server.disk_refused(error) from error
+
+    async def changed_paths(
+        self, _repository: RepositoryAccess, _before: Revision, _after: Revision
+    ) -> frozenset[str] | None:
+        return None
+
+    async def reaches(self, _repository: RepositoryAccess, tip: Revision, wanted: Revision) -> bool:
+        return tip == wanted
+
+    async def commit(self, _repository: RepositoryAccess, _revision: Revision) -> Commit | None:
+        return None
+
+    async def _fetch(
+        self, server: DownloadServer, repository: RepositoryAccess, known: _Repository
+    ) -> None:
+        """Resolve again what is in use; where nothing is yet, look whether it can be read."""
+        targets, known.targets = list(known.targets), {}
+        if not targets:
+            await known.registry.ping(server)
+        for target in targets:
+            try:
+                known.targets[target] = await self._ask(server, repository, known, target)
+            except RepositoryError as error:
+                if error.reason is not Reason.REVISION_NOT_FOUND:
+                    raise
+
+    async def _resolved(self, repository: RepositoryAccess, target: str) -> Resolved:
+        server = self.services.server(repository)
+        known = self._of(server, repository)
+        if known.targets and not known.turns.fetched_since(self._outdated_at):
+            await self.fetch(repository)
+        found = known.targets.get(target)
+        if found is None:
+            try:
+                found = await self._ask(server, repository, known, target)
+            except OSError as error:
+                raise server.disk_refused(error) from error
+            if len(known.targets) >= _MOST_TARGETS:
+                known.targets.clear()
+            known.targets[target] = found
+        return found
+
+    async def _ask(
+        self, server: DownloadServer, repository: RepositoryAccess, known: _Repository, target: str
+    ) -> Resolved:
+        """Resolve as digest, tag or range, in this order; raises RepositoryError."""
+        if not target:
+            cause = "spec.source.targetRevision is empty"
+            raise server.error(Reason.REVISION_NOT_FOUND, cause, "Name a tag, a digest or a range")
+        is_chart = bool(repository.chart)
+        try:
+            if (tag := tag_of(target)) and not (is_chart and may_be_range(target)):
+                digest, _ = await known.registry.manifest(server, tag)
+                return Resolved(Revision(target if is_chart else digest), digest)
+        except AbsentError:
+            if is_pin(target) or not may_be_range(target):
+                raise absent(server, target, await self._tags(server, known)) from None
+        return await self._of_range(server, repository, known, target)
+
+    async def _of_range(
+        self, server: DownloadServer, repository: RepositoryAccess, known: _Repository, target: str
+    ) -> Resolved:
+        by_version = {one.replace("_", "+"): one for one in await self._tags(server, known)}
+        version = await chosen_version(
+            server,
+            self.services.versions,
+            target,
+            tuple(by_version),
+            project=repository.project,
+        )
+        try:
+            digest, _ = await known.registry.manifest(server, by_version[version])
+        except AbsentError:
+            raise absent(server, version, ()) from None  # deleted in this very moment
+        return Resolved(Revision(version if repository.chart else digest), digest)
+
+    async def _tags(self, server: DownloadServer, known: _Repository) -> tuple[str, ...]:
+        try:
+            return await known.registry.tags(server)
+        except AbsentError:
+            raise server.refused(404, "its list of tags") from None
+
+    async def _tree(
+        self,
+        server: DownloadServer,
+        repository: RepositoryAccess,
+        known: _Repository,
+        revision: Revision,
+    ) -> CommitTree:
+        """Raises AbsentError, RepositoryError and OSError."""
+        reference = tag_of(revision)
+        resolved = next((it for it in known.targets.values() if it.revision == revision), None)
+        if resolved is not None:
+            reference = resolved.manifest
+        if is_digest(reference):
+            kept = await asyncio.to_thread(known.store.read, revision, reference)
+            if kept is not None:
+                return kept
+        digest, content = await known.registry.manifest(server, reference)
+        kept = await asyncio.to_thread(known.store.read, revision, digest)
+        if kept is not None:
+            return kept
+        return await self._unpacked(server, repository, known, revision, digest, content)
+
+    async def _unpacked(
+        self,
+        server: DownloadServer,
+        repository: RepositoryAccess,
+        known: _Repository,
+        revision: Revision,
+        digest: Digest,
+        content: bytes,
+    ) -> CommitTree:
+        try:
+            manifest = manifest_of(content)
+            layer = content_layer(manifest)
+        except ArtifactError as error:
+            raise server.hostile(str(error)) from error
+        with TemporaryDirectory(prefix="layer-", dir=self.services.folder_of(repository)) as folder:
+            archive = Path(folder) / "layer"
+            await known.registry.blob(server, layer.digest, archive, LARGEST_LAYER)
+            name = repository.chart.rpartition("/")[2]
+            files = (
+                chart_files(archive, name)
+                if manifest.is_chart
+                else archived_files(archive, links=True)
+            )
+            try:
+                return await asyncio.to_thread(known.store.write, revision, digest, files)
+            except ArchiveError as error:
+                raise server.hostile(f"the layer {layer.digest} {error}") from error
+
+    def _of(self, server: DownloadServer, repository: RepositoryAccess) -> _Repository:
+        """Know a repository; raises RepositoryError where no registry can have its name."""
+        known = self._known.get(repository)
+        base = base_of(server, repository)
+        if known is None or known.registry.base != base:
+            folder = self.services.folder_of(repository)
+            name = name_of(server, repository)
+            registry = Registry(base=base, name=name, trust=self.services.trust, folder=folder)
+            known = self._known[repository] = _Repository(
+                registry=registry, store=ArchiveStore(folder)
+            )
+        return known
