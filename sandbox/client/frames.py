@@ -72,6 +72,8 @@ class WorkerFrame(msgspec.Struct, frozen=True, kw_only=True):
     id: int = 0
     ask: str = ""
     path: str = ""
+    ref: str = ""
+    """Of another source, whose file is asked for."""
     ok: bool = False
     error: WorkerFailure | None = None
     origins: tuple[WorkerOrigin, ...] = ()

@@ -34,6 +34,7 @@ type Params struct {
 	SkipCrds                bool            `json:"skipCrds"`
 	SkipTests               bool            `json:"skipTests"`
 	SkipSchemaValidation    bool            `json:"skipSchemaValidation"`
+	Refs                    []string        `json:"refs"` // whose files may be read as $name/path
 }
 
 type Parameter struct {

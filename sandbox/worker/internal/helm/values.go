@@ -15,8 +15,13 @@ import (
 // values (the object wins over the text), then parameters, then forced strings, then file parameters.
 func valuesOf(files *repository.Files, root string, params Params) (map[string]any, error) {
 	values := map[string]any{}
-	for _, written := range params.ValueFiles {
-		content, err := valueFile(files, root, written)
+	located, err := locateAll(files, root, params)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range located {
+		written := one.written
+		content, err := one.files.Read(one.name)
 		if repository.IsMissing(err) && params.IgnoreMissingValueFiles {
 			continue
 		}
@@ -46,22 +51,6 @@ func mergeValues(values map[string]any, name string, content []byte) (map[string
 	return loader.MergeMaps(values, added), nil
 }
 
-// valueFile reads a values file: relative to the chart, or from the repository's root with a leading slash.
-func valueFile(files *repository.Files, root, written string) ([]byte, error) {
-	if strings.Contains(written, "://") {
-		return nil, wire.NewFailure(wire.RemoteFile, "the values file %s is remote; rendering has no network: copy it into the repository",
-			wire.WithoutPassword(written))
-	}
-	if strings.HasPrefix(written, "$") {
-		return nil, wire.NewFailure(wire.RequestInvalid, "the values file %s belongs to another source; this version renders one source", written)
-	}
-	name, err := repository.Resolve(root, written)
-	if err != nil {
-		return nil, err
-	}
-	return files.Read(name)
-}
-
 func setParameters(files *repository.Files, root string, values map[string]any, params Params) error {
 	for _, forced := range []bool{false, true} {
 		for _, parameter := range params.Parameters {
@@ -75,7 +64,11 @@ func setParameters(files *repository.Files, root string, values map[string]any, 
 	}
 	for _, parameter := range params.FileParameters {
 		read := func(name []rune) (any, error) {
-			content, err := valueFile(files, root, string(name))
+			found, err := locate(files, root, string(name), params.Refs)
+			if err != nil {
+				return "", err
+			}
+			content, err := found.files.Read(found.name)
 			return string(content), err
 		}
 		if err := strvals.ParseIntoFile(parameter.Name+"="+escapeCommas(parameter.Path), values, read); err != nil {

@@ -63,6 +63,9 @@ func answer(link *wire.Link, files Files) {
 }
 
 func (f Files) reply(question wire.Question) (map[string]any, string) {
+	if question.Ref != "" {
+		return f.of(question.Ref).reply(wire.Question{Ask: question.Ask, Path: question.Path})
+	}
 	content, isFile := f[question.Path]
 	entries := f.entries(question.Path)
 	switch {
@@ -79,6 +82,17 @@ func (f Files) reply(question wire.Question) (map[string]any, string) {
 	}
 	missing := wire.NewFailure(wire.FileNotFound, "%s does not exist in the repository", question.Path)
 	return map[string]any{"error": missing}, ""
+}
+
+// of gives the files of another source: those that are written as $ref/path.
+func (f Files) of(ref string) Files {
+	found := Files{}
+	for name, content := range f {
+		if inner, ok := strings.CutPrefix(name, "$"+ref+"/"); ok {
+			found[inner] = content
+		}
+	}
+	return found
 }
 
 func (f Files) entries(folder string) []wire.Entry {

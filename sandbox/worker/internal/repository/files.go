@@ -15,15 +15,22 @@ import (
 // Paths are relative to the repository's root, "" is the root. Symbolic links are followed by the agent,
 // which refuses any that leaves the repository.
 type Files struct {
+	*request
+	ref    string // the source whose files they are; empty for those of the request's own
+	stats  map[string]wire.Stat
+	listed map[string][]wire.Entry
+	read   map[string][]byte
+}
+
+// request is what the files of all sources of one request share: the link, and what is taken of the limits.
+type request struct {
 	link    *wire.Link
 	id      uint64
 	limits  wire.Limits
 	asked   int
 	taken   int
 	known   map[wire.Question]foreseen
-	stats   map[string]wire.Stat
-	listed  map[string][]wire.Entry
-	read    map[string][]byte
+	refs    map[string]*Files
 	last    string        // the file read last: often the one a library's error is about
 	refused *wire.Failure // the first refusal: it is the cause of whatever fails later
 	broken  error         // the wire is gone: the process ends
@@ -37,10 +44,20 @@ type foreseen struct {
 
 // NewFiles makes the files of one request, about which nothing is known yet.
 func NewFiles(link *wire.Link, id uint64, limits wire.Limits) *Files {
-	return &Files{
-		link: link, id: id, limits: limits,
-		known: map[wire.Question]foreseen{}, stats: map[string]wire.Stat{}, listed: map[string][]wire.Entry{}, read: map[string][]byte{},
+	shared := &request{link: link, id: id, limits: limits, known: map[wire.Question]foreseen{}, refs: map[string]*Files{}}
+	return shared.filesOf("")
+}
+
+func (r *request) filesOf(ref string) *Files {
+	return &Files{request: r, ref: ref, stats: map[string]wire.Stat{}, listed: map[string][]wire.Entry{}, read: map[string][]byte{}}
+}
+
+// Of gives the files of another source, which the request names by its ref.
+func (f *Files) Of(ref string) *Files {
+	if f.refs[ref] == nil {
+		f.refs[ref] = f.filesOf(ref)
 	}
+	return f.refs[ref]
 }
 
 // Stat tells what is at the path.
@@ -71,7 +88,7 @@ func (f *Files) List(name string) ([]wire.Entry, error) {
 
 // Read gives the content of a file.
 func (f *Files) Read(name string) ([]byte, error) {
-	f.last = name
+	f.last = f.shown(name)
 	if known, ok := f.read[name]; ok {
 		return known, nil
 	}
@@ -80,11 +97,19 @@ func (f *Files) Read(name string) ([]byte, error) {
 		return nil, err
 	}
 	if f.taken += len(content); f.taken > f.limits.InputBytes {
-		return nil, f.Refuse(&wire.Failure{Reason: wire.InputTooLarge, File: name,
+		return nil, f.Refuse(&wire.Failure{Reason: wire.InputTooLarge, File: f.shown(name),
 			Message: "the files of this source have more bytes than the limit allows"})
 	}
 	f.read[name] = content
 	return content, nil
+}
+
+// shown is the path as a person reads it.
+func (f *Files) shown(name string) string {
+	if f.ref == "" {
+		return name
+	}
+	return "$" + f.ref + "/" + name
 }
 
 func (f *Files) ask(what, name string) (wire.Reply, []byte, error) {
@@ -98,7 +123,7 @@ func (f *Files) ask(what, name string) (wire.Reply, []byte, error) {
 		return wire.Reply{}, nil, f.Refuse(wire.NewFailure(wire.InputTooLarge, "more than %d files and folders were looked at", f.limits.Questions))
 	}
 	var answer wire.Reply
-	body, err := f.exchange(wire.Question{ID: f.id, Ask: what, Path: name}, &answer)
+	body, err := f.exchange(wire.Question{ID: f.id, Ask: what, Path: name, Ref: f.ref}, &answer)
 	if err != nil {
 		f.broken = err
 		return wire.Reply{}, nil, err

@@ -66,11 +66,12 @@ type Result struct {
 	Origins []Origin `json:"origins,omitempty"`
 }
 
-// Question asks the agent about one path of the repository.
+// Question asks the agent about one path of the repository, or of that of another source by its ref.
 type Question struct {
 	ID   uint64 `json:"id"`
 	Ask  string `json:"ask"`
 	Path string `json:"path"`
+	Ref  string `json:"ref,omitempty"`
 }
 
 // Reply is the agent's answer to a question; a file's content is the frame's body.
