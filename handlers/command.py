@@ -110,7 +110,7 @@ class RefreshCommandHandler:
 
     async def __call__(self, command: RefreshNow) -> Sequence[Event]:
         app = _known(self.apps, command)
-        fetch = (RefreshRepository(repository=app.repository),) if app.repository else ()
+        fetch = (RefreshRepository(repository=one) for one in app.repositories)
         return (*fetch, RefreshApp(app=app.key, hard=command.hard))
 
 
@@ -126,12 +126,12 @@ def operation_of(app: Application, command: SyncApp) -> Mapping[str, Any]:
             for one in command.resources
         ],
     }
-    if command.revision:
-        sync["revision"] = command.revision
+    sync |= {"revision": command.revision, "revisions": list(command.revisions)}
     entry = deployed_entry(app.status.history, command.history_id)
     if entry is not None:
-        sync["revision"] = entry.revision
+        sync |= {"revision": entry.revision, "revisions": list(entry.revisions)}
         sync["source"] = msgspec.to_builtins(entry.source) if entry.source else None
+        sync["sources"] = msgspec.to_builtins(entry.sources)
         # As Argo CD's rollback: without hooks, which may belong to another revision.
         sync["syncStrategy"] = {"apply": {}}
     info = [{"name": COMMAND_ID, "value": command.id}]

@@ -85,6 +85,7 @@ def _fact(app: Application, comparison: Comparison) -> Compared:
         project=app.spec.project,
         status=comparison.status,
         revision=comparison.record.revision,
+        revisions=comparison.record.revisions.revisions,
         digest=comparison.record.digest,
         changed=len(comparison.of(PairState.CHANGED)),
         missing=len(comparison.of(PairState.MISSING)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from agent.renderer.foresight import certain
 from agent.renderer.questions import RepositoryQuestions
 from agent.renderer.requests import request_of
@@ -39,14 +41,20 @@ class SandboxRenderer:
         self._sandbox = sandbox
 
     async def render(
-        self, recipe: Recipe, tree: CommitTree, *, project: str = "", hard: bool = False
+        self,
+        recipe: Recipe,
+        tree: CommitTree,
+        *,
+        refs: Mapping[str, CommitTree] = {},
+        project: str = "",
+        hard: bool = False,
     ) -> RenderResult:
         """Evaluate in the project's turn; raises RenderError, RendererBusyError.
 
         `hard`: also what is known to fail is tried again.
         """
         limits, key = self._sandbox.limits, RecipeKey(project, recipe.fingerprint)
-        questions = RepositoryQuestions(tree, limits.input_bytes)
+        questions = RepositoryQuestions(tree, limits.input_bytes, refs)
         if hard:
             self._sandbox.forget(key)
         if known := self._sandbox.known_failure(key, questions):
@@ -63,7 +71,8 @@ class SandboxRenderer:
         return RenderResult(
             objects=tuple(body.splitlines()),
             origins=tuple(RecordedOrigin(one.file, one.document) for one in answer.origins),
-            read_set=questions.read_set,
+            read_set=questions.read_of(),
+            refs={name: questions.read_of(name) for name in recipe.refs},
         )
 
 

@@ -48,6 +48,7 @@ def _helm(recipe: Recipe) -> dict[str, Any]:
         "namespace": source.namespace or recipe.namespace,
         "kubeVersion": source.kube_version or recipe.kube_version,
         "apiVersions": list(source.api_versions or recipe.api_versions),
+        "refs": list(recipe.refs),
     }
 
 

@@ -59,7 +59,7 @@ class RenderStore:
         before = self._records.pop(app, None)
         if before is None:
             return
-        self._readers[before.repository].remove(app, before.read_set)
+        self._drop(before)
         await self._files.remove(self._path(app))
 
     def rendered(self, repository: RepositoryKey) -> AbstractSet[AppKey]:
@@ -73,10 +73,17 @@ class RenderStore:
     def _note(self, record: RenderRecord) -> None:
         before = self._records.get(record.app)
         if before is not None:
-            self._readers[before.repository].remove(before.app, before.read_set)
+            self._drop(before)
         self._records[record.app] = record
-        readers = self._readers.setdefault(record.repository, PathReaders())
-        readers.add(record.app, record.read_set)
+        for source in record.sources:
+            for repository, read_set in source.reads():
+                self._readers.setdefault(repository, PathReaders()).add(record.app, read_set)
+
+    def _drop(self, record: RenderRecord) -> None:
+        """Take a record out of the index; two of its sources may be of one repository."""
+        for source in record.sources:
+            for repository, read_set in source.reads():
+                self._readers[repository].remove(record.app, read_set)
 
     def _path(self, app: AppKey) -> Path:
         return self._folder / f"{app.token}.json"

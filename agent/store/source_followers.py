@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 
 from bus.identity import AppKey, RepositoryKey
 from bus.status import ConditionType
-from handlers.application.application import Application
+from handlers.application.application import Application, repository_of
 from handlers.application.spec import Source
 from handlers.application.status import of_type
 from handlers.ports import SourceFollowers, SourceGroup
@@ -57,27 +57,33 @@ class FollowerIndex:
             return
         if before is not None:
             self._remove(before)
-        if after is not None and (source := after.source) is not None:
-            self._add(after, source)
+        if after is not None:
+            self._add(after)
 
-    def _add(self, app: Application, source: Source) -> None:
-        repository = app.repository
-        if repository is None or app.deleting:
+    def _add(self, app: Application) -> None:
+        if app.deleting:
             return
-        groups = self._groups.setdefault(repository, {})
-        groups.setdefault(_group(app, source), set()).add(app.key)
-        _mark(self._naming_commit, app.key, is_in=names_revision(source))
+        for source in app.sources:
+            repository = repository_of(source)
+            if repository is not None:
+                groups = self._groups.setdefault(repository, {})
+                groups.setdefault(_group(app, source), set()).add(app.key)
+        named = any(names_revision(one) for one in app.sources if repository_of(one))
+        _mark(self._naming_commit, app.key, is_in=named)
 
     def _remove(self, app: Application) -> None:
         self._naming_commit.discard(app.key)
-        repository, source = app.repository, app.source
-        if repository is None or source is None:
-            return
+        for source in app.sources:
+            repository = repository_of(source)
+            if repository is not None:
+                self._leave(repository, _group(app, source), app.key)
+
+    def _leave(self, repository: RepositoryKey, group: SourceGroup, app: AppKey) -> None:
         groups = self._groups.get(repository, {})
-        apps = groups.get(_group(app, source), set())
-        apps.discard(app.key)
+        apps = groups.get(group, set())
+        apps.discard(app)
         if not apps:
-            groups.pop(_group(app, source), None)
+            groups.pop(group, None)
         if not groups:
             self._groups.pop(repository, None)
 
@@ -92,7 +98,7 @@ def _group(app: Application, source: Source) -> SourceGroup:
 def _same_source(before: Application, after: Application) -> bool:
     """Whether nothing changed of what the index holds."""
     return (
-        before.source == after.source
+        before.sources == after.sources
         and before.spec.project == after.spec.project
         and before.deleting == after.deleting
     )

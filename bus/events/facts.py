@@ -85,6 +85,8 @@ class ManifestsRendered(AppFact, frozen=True, kw_only=True):
 
     name: ClassVar[str] = "manifests.rendered.v1"
     revision: Revision
+    revisions: tuple[Revision, ...] = ()
+    """One for each of several sources, where `revision` is that of the first that renders."""
     digest: Digest
     objects: int
     cached: bool = False
@@ -127,6 +129,8 @@ class Compared(AppFact, frozen=True, kw_only=True):
     name: ClassVar[str] = "app.compared.v1"
     status: SyncStatus
     revision: Revision
+    revisions: tuple[Revision, ...] = ()
+    """As in ManifestsRendered."""
     digest: Digest = NO_DIGEST
     changed: int = 0
     """Objects that differ."""

@@ -19,6 +19,8 @@ class SyncSkipped(AppFact, frozen=True, kw_only=True):
     reason: Reason
     message: str
     revision: Revision = NO_REVISION
+    revisions: tuple[Revision, ...] = ()
+    """One for each of several sources, where `revision` is that of the first that renders."""
 
     @property
     def sentence(self) -> str:
@@ -30,6 +32,8 @@ class OperationStarted(AppFact, frozen=True, kw_only=True):
     operation: str
     """The operation's id."""
     revision: Revision
+    revisions: tuple[Revision, ...] = ()
+    """As in SyncSkipped."""
     automated: bool = False
     initiated_by: str = ""
     operation_kind: OperationKind = OperationKind.UNKNOWN
@@ -59,6 +63,8 @@ class ResourcesApplied(AppFact, frozen=True, kw_only=True):
     name: ClassVar[str] = "resources.applied.v1"
     operation: str
     revision: Revision
+    revisions: tuple[Revision, ...] = ()
+    """As in SyncSkipped."""
     wave: int = 0
     applied: int = 0
     pruned: int = 0
@@ -80,6 +86,8 @@ class OperationFinished(AppFact, frozen=True, kw_only=True):
     operation: str
     phase: OperationPhase
     revision: Revision
+    revisions: tuple[Revision, ...] = ()
+    """As in SyncSkipped."""
     message: str = ""
     seconds: float = 0.0
     automated: bool = False

@@ -96,6 +96,8 @@ class SyncApp(Command, frozen=True, kw_only=True):
     name: ClassVar[str] = "sync.v1"
     app: AppKey
     revision: Revision = NO_REVISION
+    revisions: tuple[Revision, ...] = ()
+    """One for each of `spec.sources`, where an empty text is the target revision of its source."""
     prune: bool = False
     dry_run: bool = False
     resources: tuple[ResourceKey, ...] = ()

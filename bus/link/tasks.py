@@ -39,6 +39,9 @@ class SyncArguments(TaskArguments, frozen=True, kw_only=True):
     """`options` replace those of the Application, for this operation only."""
 
     revision: str = ""
+    revisions: tuple[str, ...] = ()
+    """In place of `revision` for an Application with `spec.sources`: one for each, empty for the
+    target revision of its source."""
     prune: bool = False
     dry_run: bool = False
     resources: tuple[ObjectArguments, ...] = ()
@@ -115,6 +118,8 @@ class RefsArguments(TaskArguments, frozen=True, kw_only=True):
 
 class ManifestsArguments(TaskArguments, frozen=True, kw_only=True):
     revision: str = ""
+    revisions: tuple[str, ...] = ()
+    """As of a sync."""
 
 
 class DiffArguments(SyncArguments, frozen=True, kw_only=True):

@@ -97,8 +97,8 @@ async def rendered(
     async with files_of(application, repo, revision, SandboxVersions(sandbox)) as files:
         objects = await render(application, files, sandbox)
     if not objects:
-        path = application.source.path if application.source else ""
-        output.complain(f"{application.key}: {path or 'the root'} holds no manifests")
+        paths = " and ".join(one.path or "the root" for one in application.sources if one.renders)
+        output.complain(f"{application.key}: {paths} holds no manifests")
     return RenderedInput(application, objects)
 
 

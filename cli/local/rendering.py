@@ -29,16 +29,17 @@ from cli.local.inputs import APPLICATION, DEFAULT_NAMESPACE, InputDocument, Inpu
 from handlers.application.application import Application
 from handlers.application.destination import IN_CLUSTER_SERVER
 from handlers.application.project import DEFAULT_PROJECT
-from handlers.application.spec import Destination
+from handlers.application.spec import Destination, Source
 from handlers.application.validate import problems
 from handlers.manifest import access
 from handlers.manifest.kinds import GroupKind, KindInfo, Kinds
 from handlers.manifest.manifest_assembly import Written, objects_of
 from handlers.manifest.tracking import app_identity
-from handlers.ports import CommitTree, RepositoryError
+from handlers.ports import CommitTree, RepositoryError, Sources
 from handlers.ports.rendering import RenderError
 from handlers.render.artifact import ArtifactOwner, assemble, decoded
-from handlers.render.recipes import recipe_at
+from handlers.render.recipes import ClusterVersions, recipe_at
+from handlers.render.source_resolver import with_only
 from sandbox.client.pool import Sandbox
 
 KUBE_VERSION = "1.35.0"
@@ -87,7 +88,10 @@ def read_app(document: InputDocument) -> Application:
 
 
 async def render(
-    app: Application, files: SourceFiles, sandbox: Sandbox, api_versions: Sequence[str] = ()
+    app: Application,
+    sources: Sequence[SourceFiles],
+    sandbox: Sandbox,
+    api_versions: Sequence[str] = (),
 ) -> Sequence[dict[str, Any]]:
     """Render the objects as the agent would apply them; raises InputError."""
     if wrong := _source_problems(app):
@@ -95,11 +99,30 @@ async def render(
     identity = app_identity(app.key, app.metadata.namespace)
     owner = ArtifactOwner(identity=identity, namespace=app.spec.destination.namespace)
     try:
-        recipe = recipe_at(app, files.revision, files.tree, KUBE_VERSION, tuple(api_versions))
-        written = decoded(await SandboxRenderer(sandbox).render(recipe, files.tree))
+        versions = ClusterVersions(KUBE_VERSION, tuple(api_versions))
+        written = [
+            document
+            for place, one in enumerate(sources)
+            for document in await _written(place, one, sources, sandbox, versions)
+        ]
         return objects_of(assemble(written, supposed_kinds(written), owner).content)
     except (RenderError, RepositoryError) as e:
         raise InputError(f"{app.key}: {e.message}") from e
+
+
+async def _written(
+    place: int,
+    one: SourceFiles,
+    sources: Sequence[SourceFiles],
+    sandbox: Sandbox,
+    versions: ClusterVersions,
+) -> Sequence[Written]:
+    if not one.source.renders:
+        return ()
+    trees = {it.source.ref: it.tree for it in sources if it.source.ref}
+    recipe = recipe_at(one.app, one.revision, one.tree, versions, refs=tuple(trees))
+    refs = {name: trees[name] for name in recipe.refs}
+    return decoded(await SandboxRenderer(sandbox).render(recipe, one.tree, refs=refs), place)
 
 
 def _source_problems(app: Application) -> list[str]:
@@ -133,6 +156,10 @@ UNCOMMITTED = Revision("0" * 40)
 
 
 class SourceFiles(msgspec.Struct, frozen=True):
+    """The files of one source, and the Application as if it had no other."""
+
+    app: Application
+    source: Source
     tree: CommitTree
     revision: Revision
 
@@ -140,39 +167,41 @@ class SourceFiles(msgspec.Struct, frozen=True):
 @asynccontextmanager
 async def files_of(
     app: Application, folder: str, revision: str, versions: VersionChoice
-) -> AsyncIterator[SourceFiles]:
-    """Open the files; an empty `folder` means to fetch `spec.source.repoURL` without credentials.
+) -> AsyncIterator[Sequence[SourceFiles]]:
+    """Open the files of each source; an empty `folder` means to fetch its `repoURL`.
 
-    Raises InputError or RepositoryError.
+    Fetched without credentials. Raises InputError or RepositoryError.
     """
+    if not app.sources:
+        raise InputError(f"{app.key}: spec.source is missing")
+    if (folder or revision) and len({one.repo_url for one in app.sources}) > 1:
+        option = "--repo" if folder else "--revision"
+        text = f"its sources are of several repositories; leave out {option}"
+        raise InputError(f"{app.key}: {text}")
     if not folder:
         async with _fetched(app, revision, versions) as found:
             yield found
     else:
-        yield _local(Path(folder), revision)
+        commit, tree = _local(Path(folder), revision)
+        yield [SourceFiles(with_only(app, one), one, tree, commit) for one in app.sources]
 
 
-def _local(folder: Path, revision: str) -> SourceFiles:
+def _local(folder: Path, revision: str) -> tuple[Revision, CommitTree]:
     if not folder.is_dir():
         raise InputError(f"--repo {folder}: is not a directory")
-    if revision:
-        commit, tree = local_commit(folder, revision)
-        return SourceFiles(tree, commit)
-    return SourceFiles(DirectoryTree(folder), UNCOMMITTED)
+    return local_commit(folder, revision) if revision else (UNCOMMITTED, DirectoryTree(folder))
 
 
 @asynccontextmanager
 async def _fetched(
     app: Application, revision: str, versions: VersionChoice
-) -> AsyncIterator[SourceFiles]:
-    if app.source is None:
-        raise InputError(f"{app.key}: spec.source is missing; say --repo DIR")
-    url = app.source.repo_url
-    if url.startswith(("file:", "/", ".")):
-        raise InputError(
-            f"{app.key}: {url} is a folder of this machine, which the agent cannot reach; "
-            "say --repo DIR to take the files from there"
-        )
+) -> AsyncIterator[Sequence[SourceFiles]]:
+    for one in app.sources:
+        if one.repo_url.startswith(("file:", "/", ".")):
+            raise InputError(
+                f"{app.key}: {one.repo_url} is a folder of this machine, which the agent cannot "
+                "reach; say --repo DIR to take the files from there"
+            )
     with tempfile.TemporaryDirectory(prefix="gitops-render-") as folder:
         settings = MirrorSettings(folder=Path(folder))
         async with Mirrors(settings, SecretCredentials(tuple), versions=versions) as mirrors:
@@ -183,8 +212,15 @@ async def _fetched(
                 outcomes=mirrors.outcomes,
                 versions=versions,
             )
-            sources = source_readers(mirrors, services)
-            repository = sources.access(app.source, app.spec.project)
-            await sources.fetch(repository)
-            found = await sources.resolve(repository, revision or app.source.target_revision)
-            yield SourceFiles(await sources.tree(repository, found), found)
+            readers = source_readers(mirrors, services)
+            yield [await _fetched_source(app, one, revision, readers) for one in app.sources]
+
+
+async def _fetched_source(
+    app: Application, source: Source, revision: str, sources: Sources
+) -> SourceFiles:
+    repository = sources.access(source, app.spec.project)
+    await sources.fetch(repository)
+    found = await sources.resolve(repository, revision or source.target_revision)
+    tree = await sources.tree(repository, found)
+    return SourceFiles(with_only(app, source), source, tree, found)

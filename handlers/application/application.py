@@ -64,18 +64,26 @@ class Application(ResourceValue, frozen=True, kw_only=True):
 
     @property
     def source(self) -> Source | None:
-        """The one source that this version acts on; `validate` reports several `sources`."""
+        """The first source, by which lists name the Application."""
+        return next(iter(self.sources), None)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The sources of the manifests, in order: `spec.sources` wins over `spec.source`."""
         if self.spec.sources:
-            return self.spec.sources[0]
-        return self.spec.source
+            return self.spec.sources
+        return (self.spec.source,) if self.spec.source is not None else ()
 
     @property
     def repository(self) -> RepositoryKey | None:
-        """The repository of the source; None also for a bad URL, which `validate` reports."""
-        try:
-            return SourceAddress.of(self.source).key if self.source else None
-        except RepositoryUrlError:
-            return None
+        """The repository of the first source; None also for a bad URL, which `validate` reports."""
+        return repository_of(self.source)
+
+    @property
+    def repositories(self) -> tuple[RepositoryKey, ...]:
+        """The repositories of all sources, each once."""
+        found = (repository_of(one) for one in self.sources)
+        return tuple(dict.fromkeys(one for one in found if one is not None))
 
     @property
     def deleting(self) -> bool:
@@ -85,6 +93,14 @@ class Application(ResourceValue, frozen=True, kw_only=True):
     def is_skipped(self) -> bool:
         """Whether `skip-reconcile` is set: then nothing at all is done for the Application."""
         return self.metadata.annotations.get(SKIP_RECONCILE) in _TRUE
+
+
+def repository_of(source: Source | None) -> RepositoryKey | None:
+    """The repository of a source; None also for a bad URL, which `validate` reports."""
+    try:
+        return SourceAddress.of(source).key if source else None
+    except RepositoryUrlError:
+        return None
 
 
 class ProjectDestination(ResourceValue, frozen=True, kw_only=True):

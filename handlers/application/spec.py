@@ -102,6 +102,11 @@ class Source(ResourceValue, frozen=True, kw_only=True):
     directory: DirectorySource | None = None
     plugin: dict[str, Any] | None = None
 
+    @property
+    def renders(self) -> bool:
+        """Whether manifests come from it; one that has only a `ref` lends its files to others."""
+        return bool(self.path or self.chart) or not self.ref
+
 
 class Destination(ResourceValue, frozen=True, kw_only=True):
     server: str = ""

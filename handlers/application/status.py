@@ -30,6 +30,7 @@ from handlers.application.spec import (
 
 class ComparedTo(ResourceValue, frozen=True, kw_only=True):
     source: Source | None = None
+    sources: tuple[Source, ...] = ()
     destination: Destination = Destination()
     ignore_differences: tuple[IgnoreDifference, ...] = ()
 
@@ -37,6 +38,8 @@ class ComparedTo(ResourceValue, frozen=True, kw_only=True):
 class SyncState(ResourceValue, frozen=True, kw_only=True):
     status: str = ""
     revision: str = ""
+    revisions: tuple[str, ...] = ()
+    """One for each of `spec.sources`; `revision` is empty then, here as below."""
     compared_to: ComparedTo | None = None
 
 
@@ -94,8 +97,11 @@ class ResourceResult(ResourceValue, frozen=True, kw_only=True):
 
 
 class SyncResult(ResourceValue, frozen=True, kw_only=True):
-    revision: str = ""
+    revision: str = msgspec.field(default_factory=str)
+    """Written also where it is empty: the schema of Argo CD demands it."""
+    revisions: tuple[str, ...] = ()
     source: Source | None = None
+    sources: tuple[Source, ...] = ()
     managed_namespace_metadata: ManagedNamespaceMetadata | None = None
     resources: tuple[ResourceResult, ...] = ()
     resources_total: int = 0
@@ -116,7 +122,9 @@ class OperationState(ResourceValue, frozen=True, kw_only=True):
 class RevisionHistory(ResourceValue, frozen=True, kw_only=True):
     id: int
     revision: str = ""
+    revisions: tuple[str, ...] = ()
     source: Source | None = None
+    sources: tuple[Source, ...] = ()
     deploy_started_at: str = ""
     deployed_at: str = ""
     initiated_by: InitiatedBy = InitiatedBy()
@@ -140,6 +148,8 @@ class ApplicationStatus(ResourceValue, frozen=True, kw_only=True):
     summary: Summary = Summary()
     reconciled_at: str = ""
     source_type: str = ""
+    source_types: tuple[str, ...] = ()
+    """One for each of `spec.sources`, empty for a source that renders nothing."""
     resource_health_source: str = ""
     controller_namespace: str = ""
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from handlers.application.application import Application, AppProject
 from handlers.application.policy import sync_options_of_app
 from handlers.application.source_address import is_chart
+from handlers.application.source_refs import MAX_SOURCES
 from handlers.application.spec import Source
 from handlers.application.titles import listed_titles, title
 from handlers.application.unknown_annotations import unknown_annotations
@@ -82,8 +83,13 @@ def _of_app(app: Application) -> Iterator[Unsupported]:
         yield Unsupported(
             field="annotation notifications.argoproj.io", consequence="nobody is notified"
         )
-    if app.source is not None:
-        yield from _of_source(app.source)
+    if spec.sources:
+        for place, source in enumerate(spec.sources[:MAX_SOURCES]):
+            yield from _of_source(source, f"spec.sources[{place}]")
+    elif spec.source is not None:
+        yield from _of_source(spec.source, "spec.source")
+        if spec.source.ref:
+            yield Unsupported(field="spec.source.ref", consequence="refs are for spec.sources")
     yield from _of_generator(app)
 
 
@@ -96,10 +102,9 @@ def _of_generator(app: Application) -> Iterator[Unsupported]:
             )
 
 
-def _of_source(source: Source) -> Iterator[Unsupported]:
+def _of_source(source: Source, place: str) -> Iterator[Unsupported]:
     helm, kustomize = source.helm, source.kustomize
     found = (
-        ("ref", bool(source.ref), "no other source can use its files"),
         (
             "helm.version",
             bool(helm and helm.version not in ("", "v3")),
@@ -129,7 +134,7 @@ def _of_source(source: Source) -> Iterator[Unsupported]:
     )
     for field, is_set, consequence in found:
         if is_set:
-            yield Unsupported(field=f"spec.source.{field}", consequence=consequence)
+            yield Unsupported(field=f"{place}.{field}", consequence=consequence)
 
 
 def _of_project(project: AppProject | None) -> Iterator[Unsupported]:

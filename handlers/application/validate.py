@@ -2,15 +2,14 @@
 
 It would be wrong, or dangerous, to act on half of such a spec: with one of two sources applied, the
 objects of the other would be pruned. Whether the project permits the Application is checked too.
-A field that this version merely does not act on is reported by `unsupported` instead.
+What an operation asks is judged by `operation_problems`; a field that this version merely does not
+act on is reported by `unsupported` instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-
-from msgspec.structs import replace
 
 from bus.redaction import without_user_info
 from bus.repository_url import RepositoryUrlError
@@ -31,7 +30,8 @@ from handlers.application.project import (
     source_permitted,
 )
 from handlers.application.source_address import SourceAddress, is_chart, is_versioned
-from handlers.application.spec import Destination, Operation, Source
+from handlers.application.source_refs import MAX_SOURCES, ref_problems
+from handlers.application.spec import Destination, Source
 from handlers.application.status import Condition
 
 
@@ -60,15 +60,21 @@ def _source_problems(app: Application) -> Iterator[str]:
     spec = app.spec
     if spec.source_hydrator is not None:
         yield "spec.sourceHydrator is not supported by this version; use spec.source"
-    elif len(spec.sources) > 1:
-        yield (
-            f"spec.sources has {len(spec.sources)} entries; this version acts on one source: "
-            "split the application, or put the sources into one kustomization or chart"
-        )
-    elif app.source is None:
+    elif spec.sources:
+        for place, source in enumerate(spec.sources[:MAX_SOURCES]):
+            yield from (_located(one, place) for one in _one_source(source))
+        yield from ref_problems(spec.sources)
+    elif spec.source is None:
         yield "spec.source is missing; expected repoURL and path"
     else:
-        yield from _one_source(app.source)
+        yield from _one_source(spec.source)
+        if not spec.source.renders:
+            yield "spec.source has a ref and no path; refs are for spec.sources: set path"
+
+
+def _located(problem: str, place: int) -> str:
+    """The problem of one source, at its place among several."""
+    return problem.replace("spec.source", f"spec.sources[{place}]", 1)
 
 
 def _one_source(source: Source) -> Iterator[str]:
@@ -78,7 +84,7 @@ def _one_source(source: Source) -> Iterator[str]:
             "spec.source.targetRevision is empty; a chart needs a version or a range of versions "
             "(`^1.2`), and an artifact of a registry a tag, a digest or a range"
         )
-    if not source.path and not is_chart(source):
+    if not source.path and source.renders and not is_chart(source):
         yield "spec.source.path is empty; expected a folder of the repository (`.` is its root)"
     if source.plugin is not None:
         yield "spec.source.plugin is not supported by this version"
@@ -118,34 +124,6 @@ def _address_problems(destination: Destination) -> Iterator[str]:
         DestinationCluster.of(destination)
     except DestinationError as error:
         yield str(error)
-
-
-def operation_problem(app: Application, operation: Operation) -> str:
-    """Say why the operation cannot be done as it is written; empty where it can.
-
-    To deploy something else than what was asked for would be worse than nothing.
-    """
-    sync = operation.sync
-    if sync is None:
-        return "operation.sync is missing; only syncs are supported"
-    if sync.manifests:
-        return "operation.sync.manifests: a sync of local manifests is not supported"
-    if sync.sources or sync.revisions:
-        return "operation.sync.sources and revisions: this version acts on one source"
-    return _source_problem(app, sync.source)
-
-
-def _source_problem(app: Application, source: Source | None) -> str:
-    """Refuse a source other than the spec's, but for those in the history: a rollback names one."""
-    if source is None or app.source is None:
-        return ""
-    same = replace(source, target_revision=app.source.target_revision) == app.source
-    if same or any(source == one.source for one in app.status.history):
-        return ""
-    return (
-        "operation.sync.source: expected the source of the spec, or one of status.history that was"
-        " deployed before"
-    )
 
 
 def _project_problems(
@@ -189,11 +167,10 @@ def _unsafe_rules(project: AppProject) -> Iterator[str]:
 
 
 def _source_denials(app: Application, project: AppProject) -> Iterator[str]:
-    """Report a source that the project denies; a malformed URL is a problem of its own."""
-    if app.source is None or any(_url_problems(app.source)):
-        return
-    if not source_permitted(project, app.source):
-        yield (
-            f"repository {without_user_info(app.source.repo_url)} is not permitted in project "
-            f"{app.spec.project or 'default'!r}; see spec.sourceRepos of the project"
-        )
+    """Report each source that the project denies; a malformed URL is a problem of its own."""
+    for source in app.sources[:MAX_SOURCES]:
+        if not any(_url_problems(source)) and not source_permitted(project, source):
+            yield (
+                f"repository {without_user_info(source.repo_url)} is not permitted in project "
+                f"{app.spec.project or 'default'!r}; see spec.sourceRepos of the project"
+            )

@@ -18,11 +18,12 @@ from handlers.application.application import Application
 from handlers.application.argo_settings import ArgoSettings
 from handlers.application.denials import denials
 from handlers.application.deployed_cluster import replacement
-from handlers.application.desired_source import pinned_source
+from handlers.application.desired_source import as_desired, pinned_source
 from handlers.application.ignore_rules import IgnoreRules, ObjectRules, ignore_rules
 from handlers.application.impersonation import unused_accounts
 from handlers.application.namespace_marks import left_out_marks
 from handlers.application.policy import namespace_differs, sync_options_of_app
+from handlers.application.revisions import Revisions
 from handlers.comparison.application_writer import application_writer
 from handlers.comparison.comparison import Comparison, ComparisonInput, joined
 from handlers.comparison.comparison_memory import ComparisonMemory
@@ -78,6 +79,8 @@ class ComparisonReader:
         """
         record = self.renders.recall(app.key)
         if record is None or record.pinned_source != pinned_source(app):
+            return None
+        if record.several and len(record.sources) != len(as_desired(app).spec.sources):
             return None
         content = await self.artifacts.get(record.digest)
         if content is None:
@@ -202,4 +205,4 @@ def _is_deployed(app: Application, inputs: ComparisonInput) -> bool:
     state = app.status.operation_state
     if state is None or state.sync_result is None or state.phase != OperationPhase.SUCCEEDED:
         return False
-    return state.sync_result.revision == inputs.record.revision
+    return Revisions.of(state.sync_result) == inputs.record.revisions

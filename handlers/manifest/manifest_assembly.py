@@ -35,6 +35,8 @@ class ObjectOrigin(msgspec.Struct, frozen=True):
 
     file: str
     document: int = 0
+    source: int = 0
+    """The place of its source among several, from 0."""
 
     def __str__(self) -> str:
         return f"{self.file}, document {self.document}" if self.document else self.file
@@ -54,6 +56,8 @@ class ManifestProblem(msgspec.Struct, frozen=True, kw_only=True):
 class Assembly(msgspec.Struct, frozen=True):
     manifests: tuple[Manifest, ...]
     problems: tuple[ManifestProblem, ...]
+    repeated: tuple[str, ...] = ()
+    """Objects that several sources have: those of the last source are among `manifests`."""
 
 
 Written = tuple[ObjectOrigin, object]
@@ -73,8 +77,9 @@ def assemble(written: Iterable[Written], kinds: Kinds, destination_namespace: st
             problems.append(found)
         else:
             placed.append((origin, found))
+    placed, repeated = _last_of_each(placed)
     problems.extend(_duplicates(placed))
-    return Assembly(tuple(manifest for _, manifest in placed), tuple(problems))
+    return Assembly(tuple(manifest for _, manifest in placed), tuple(problems), tuple(repeated))
 
 
 def _expand(written: Iterable[Written]) -> Iterator[Written]:
@@ -175,6 +180,33 @@ def _unknown_kind(manifest: Manifest, kinds: Kinds) -> str:
     return (
         f"the cluster does not know {GroupKind.of(manifest)}, and no CustomResourceDefinition of "
         "this application defines it; correct apiVersion and kind, or install the definition first"
+    )
+
+
+def _last_of_each(
+    placed: list[tuple[ObjectOrigin, Manifest]],
+) -> tuple[list[tuple[ObjectOrigin, Manifest]], list[str]]:
+    """Leave out objects that a later source has too, as Argo CD does, and name them."""
+    if not placed or placed[-1][0].source == 0:
+        return placed, []  # one source, which comes with its objects in order
+    last = {access.key(one): origin.source for origin, one in placed if access.name(one)}
+    kept: list[tuple[ObjectOrigin, Manifest]] = []
+    repeated: dict[str, None] = {}
+    for origin, manifest in placed:
+        source = last.get(access.key(manifest), origin.source) if access.name(manifest) else None
+        if source is None or source == origin.source:
+            kept.append((origin, manifest))
+        else:
+            repeated[_repeated(manifest, origin.source, source)] = None
+    return kept, list(repeated)
+
+
+def _repeated(manifest: Manifest, source: int, last: int) -> str:
+    key = access.key(manifest)
+    name = f"{key.namespace}/{key.name}" if key.namespace else key.name
+    return (
+        f"{key.kind} {name} is in spec.sources[{source}] and in spec.sources[{last}]; the latter "
+        "is deployed: remove the object from one of them"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bus.identity import RepositoryKey
 from bus.status import Reason
 
 
@@ -12,6 +13,8 @@ class RepositoryError(Exception):
         super().__init__(message)
         self.reason = reason
         self.message = message
+        self.repository: RepositoryKey | None = None
+        """Which one it was, where the caller reads several; set by the caller."""
 
 
 class UnavailableError(Exception):

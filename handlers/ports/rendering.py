@@ -6,15 +6,16 @@ and the read set together are the cache key of a render.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from enum import StrEnum
 from typing import Protocol
 
 import msgspec
 
-from bus.identity import AppKey, Digest, RepositoryKey, Revision, digest_of
+from bus.identity import NO_DIGEST, NO_REVISION, AppKey, Digest, RepositoryKey, Revision, digest_of
 from bus.status import Reason
+from handlers.application.revisions import Revisions
 from handlers.application.spec import DirectorySource, HelmSource, KustomizeSource
 from handlers.ports.sources import CommitTree
 
@@ -39,6 +40,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     kube_version: str = ""
     api_versions: tuple[str, ...] = ()
     """`group/version` and `group/version/Kind` of the destination."""
+    refs: tuple[str, ...] = ()
+    """The refs of other sources whose files it reads, as `$name/path`; sorted."""
 
     @property
     def fingerprint(self) -> Digest:
@@ -59,23 +62,71 @@ class RenderResult(msgspec.Struct, frozen=True, kw_only=True):
     origins: tuple[RecordedOrigin, ...]
     read_set: Mapping[str, str]
     """Path -> object id; see `handlers/render/read_set.py` for folders and absent files."""
+    refs: Mapping[str, Mapping[str, str]] = {}
+    """By ref, the read set of what was read of the referenced source."""
+
+
+class RefRecord(msgspec.Struct, frozen=True):
+    """What a render read of the source that a ref names."""
+
+    repository: RepositoryKey
+    read_set: dict[str, str]
+
+
+class SourceRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The last good render of one source; of one that has only a `ref`, where it led."""
+
+    repository: RepositoryKey
+    revision: Revision
+    recipe: Digest = NO_DIGEST
+    """Empty where the source renders nothing."""
+    source_type: SourceType | None = None
+    read_set: dict[str, str] = {}
+    refs: dict[str, RefRecord] = {}
+    """By name of the ref."""
+    digest: Digest = NO_DIGEST
+    """Its objects before they are put together; kept where there are several sources."""
+
+    def reads(self) -> Iterator[tuple[RepositoryKey, Mapping[str, str]]]:
+        """The read sets, each with the repository that it is of."""
+        yield self.repository, self.read_set
+        for one in self.refs.values():
+            yield one.repository, one.read_set
 
 
 class RenderRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The last good render of an application, kept so that an equal one is never made again."""
 
     app: AppKey
-    repository: RepositoryKey
-    revision: Revision
-    recipe: Digest
-    read_set: dict[str, str]
+    sources: tuple[SourceRecord, ...]
+    """One for each source, in their order."""
+    several: bool = False
+    """Whether they are of `spec.sources`, of which there may be one."""
     digest: Digest
     objects: int
-    source_type: SourceType
+    repeated: tuple[str, ...] = ()
+    """Objects that several sources have, as sentences; those of the last one are deployed."""
     pinned_source: str = ""
-    """The digest of the source that an operation named; empty where it is the spec's own."""
+    """The digest of the sources that an operation named; empty where they are the spec's own."""
     tracking: str = ""
     """The tracking settings with which the objects were marked; empty for the default."""
+
+    @property
+    def revision(self) -> Revision:
+        """The revision of the first source that renders, by which people know a deployment."""
+        rendered = (one.revision for one in self.sources if one.recipe)
+        return next(rendered, self.sources[0].revision if self.sources else NO_REVISION)
+
+    @property
+    def revisions(self) -> Revisions:
+        if self.several:
+            return Revisions(revisions=tuple(one.revision for one in self.sources))
+        return Revisions(self.revision)
+
+    @property
+    def source_types(self) -> tuple[str, ...]:
+        """The type of each source; empty for one that renders nothing."""
+        return tuple(one.source_type or "" for one in self.sources)
 
 
 class RenderError(Exception):
@@ -94,11 +145,18 @@ class RenderError(Exception):
 
 class Renderer(Protocol):
     async def render(
-        self, recipe: Recipe, tree: CommitTree, *, project: str, hard: bool = False
+        self,
+        recipe: Recipe,
+        tree: CommitTree,
+        *,
+        refs: Mapping[str, CommitTree] = {},
+        project: str,
+        hard: bool = False,
     ) -> RenderResult:
         """Evaluate in the sandbox, queued fairly by project; raises RenderError, RendererBusyError.
 
-        `hard` tries a recipe again that is known to fail.
+        `refs` are the files of the refs that the recipe names. `hard` tries a recipe again that is
+        known to fail.
         """
         ...
 
@@ -117,7 +175,7 @@ class Renders(Protocol):
     async def remember(self, record: RenderRecord) -> None: ...
     async def forget(self, app: AppKey) -> None: ...
     def rendered(self, repository: RepositoryKey) -> AbstractSet[AppKey]:
-        """Applications whose last good render is of this repository."""
+        """Applications whose last good render is of this repository, among others."""
         ...
 
     def readers(self, repository: RepositoryKey, paths: Iterable[str]) -> frozenset[AppKey]:

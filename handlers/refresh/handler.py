@@ -45,6 +45,7 @@ from handlers.ports import (
 )
 from handlers.refresh.public_commit import public_commit
 from handlers.refresh.touched_applications import (
+    ResolvedTarget,
     by_target_revision,
     outdated,
     unsettled,
@@ -144,6 +145,9 @@ class RefreshHandler:
         self, look: RevisionLookup, move: tuple[Revision, Revision], tree: CommitTree
     ) -> Sequence[Application]:
         candidates = await self._candidates(look, *move)
+        now = ResolvedTarget(
+            repository=look.repository.key, target=look.target, revision=move[1], tree=tree
+        )
         touched: list[Application] = []
         for number, app in enumerate(candidates):
             if number % _TURN == _TURN - 1:
@@ -152,7 +156,7 @@ class RefreshHandler:
             if (
                 record is None
                 or unsettled(app, record, look.repository.key)
-                or outdated(app, record, (move[1], tree))
+                or outdated(app, record, now)
             ):
                 touched.append(app)
         return touched

@@ -13,7 +13,12 @@ from msgspec.structs import replace
 from bus.status import Reason
 from handlers.manifest import access, manifest_assembly
 from handlers.manifest.kinds import KindInfo, Kinds
-from handlers.manifest.manifest_assembly import ManifestProblem, Written, artifact_lines
+from handlers.manifest.manifest_assembly import (
+    ManifestProblem,
+    ObjectOrigin,
+    Written,
+    artifact_lines,
+)
 from handlers.manifest.tracking_method import Tracking
 from handlers.ports.rendering import RenderError, RenderResult
 
@@ -26,6 +31,8 @@ _NAMED_PROBLEMS = 5
 class Artifact(msgspec.Struct, frozen=True):
     content: bytes
     objects: int
+    repeated: tuple[str, ...] = ()
+    """Objects that several sources have, as sentences."""
 
 
 class ArtifactOwner(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,14 +52,14 @@ def assemble(written: Sequence[Written], kinds: Kinds, owner: ArtifactOwner) -> 
         raise RenderError(Reason.INVALID_SPEC, problem)
     stamp = owner.tracking.stamp
     stamped = (stamp(one, owner.identity, owner.namespace) for one in assembly.manifests)
-    return Artifact(artifact_lines(stamped), len(assembly.manifests))
+    return Artifact(artifact_lines(stamped), len(assembly.manifests), assembly.repeated)
 
 
-def decoded(rendered: RenderResult) -> tuple[Written, ...]:
-    pairs = zip(rendered.origins, rendered.objects, strict=True)
+def decoded(rendered: RenderResult, place: int = 0) -> tuple[Written, ...]:
+    """Decode the objects of the source at this place among several."""
     return tuple(
-        (manifest_assembly.ObjectOrigin(origin.file, origin.document), msgspec.json.decode(content))
-        for origin, content in pairs
+        (ObjectOrigin(origin.file, origin.document, place), msgspec.json.decode(content))
+        for origin, content in zip(rendered.origins, rendered.objects, strict=True)
     )
 
 

@@ -1,29 +1,43 @@
-"""Evaluator: renders the source of an Application at a revision.
+"""Evaluator: renders the sources of an Application, each at its revision.
 
-It reads the commit's files, asks the sandbox and writes nothing: the render handler keeps the
-result, a preview throws it away.
+It reads the files of the revisions, asks the sandbox and writes nothing: the render handler keeps
+the result, a preview throws it away. Each source is evaluated by itself; then the objects of all
+are put together in the order of the sources.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
+from msgspec.structs import replace
 
-from bus.identity import Revision, digest_of
+from bus.identity import digest_of
 from bus.status import Reason
 from handlers.application.application import Application
+from handlers.manifest.manifest_assembly import Written
 from handlers.manifest.tracking import app_identity
 from handlers.manifest.tracking_method import Tracking
-from handlers.ports import Clusters, CommitTree, Renderer
-from handlers.ports.rendering import Recipe, RenderError, RenderRecord
+from handlers.ports import Clusters, Renderer
+from handlers.ports.rendering import Recipe, RefRecord, RenderError, RenderRecord, SourceRecord
 from handlers.render import source_type
 from handlers.render.artifact import ArtifactOwner, assemble, decoded, served_kinds
-from handlers.render.recipes import recipe_at
+from handlers.render.kept_sources import Recipes, kept_content, refs_of
+from handlers.render.recipes import ClusterVersions, recipe_at
+from handlers.render.source_resolver import ResolvedSource
 
 RENDER_SECONDS = 180.0
 """Limit of one render with the fetch before it, in seconds."""
+
+
+class EvaluatedSource(msgspec.Struct, frozen=True, kw_only=True):
+    """The objects of one source, with the record under which they may be kept."""
+
+    record: SourceRecord
+    written: tuple[Written, ...] = ()
+    content: bytes = b""
+    """To be kept under the digest of the record; empty for what is kept already."""
 
 
 class RenderEvaluation(msgspec.Struct, frozen=True):
@@ -31,6 +45,8 @@ class RenderEvaluation(msgspec.Struct, frozen=True):
 
     record: RenderRecord
     content: bytes
+    parts: tuple[bytes, ...] = ()
+    """The contents of its sources, of several, that were evaluated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,31 +57,46 @@ class Evaluator:
     tracking: Callable[[], Tracking] = Tracking
     disabled_tools: Callable[[], frozenset[str]] = frozenset
 
-    def recipe(self, app: Application, revision: Revision, tree: CommitTree) -> Recipe:
-        """Raises RenderError, and the errors of `Clusters.of`."""
+    def recipes(self, app: Application, sources: Sequence[ResolvedSource]) -> Recipes:
+        """Make the recipes. Raises RenderError, and the errors of `Clusters.of`."""
         live = self.clusters.of(app.spec.destination).live
-        version, api_versions = live.kube_version(), live.api_versions()
-        disabled = self.disabled_tools()
-        return recipe_at(app, revision, tree, version, api_versions, disabled)
+        cluster = ClusterVersions(live.kube_version(), live.api_versions())
+        disabled, refs = self.disabled_tools(), refs_of(sources)
+        found: list[Recipe | None] = []
+        for one in sources:
+            if not one.source.renders:
+                found.append(None)
+                continue
+            try:
+                recipe = recipe_at(
+                    one.app, one.revision, one.tree, cluster, disabled=disabled, refs=tuple(refs)
+                )
+                _check_commits(one, [refs[name] for name in recipe.refs])
+            except RenderError as error:
+                raise one.located(error) from error
+            found.append(recipe)
+        return found
 
     async def __call__(
         self,
         app: Application,
-        recipe: Recipe,
-        revision: Revision,
-        tree: CommitTree,
+        sources: Sequence[ResolvedSource],
+        recipes: Recipes,
         *,
+        kept: Mapping[int, EvaluatedSource] = {},
         hard: bool = False,
     ) -> RenderEvaluation:
         """Evaluate; raises RenderError, RendererBusyError and the errors of `Clusters.of`.
 
-        `hard` tries again what is known to fail.
+        `kept` are the sources, by their place, that need no evaluation. `hard` tries again what is
+        known to fail.
         """
-        source, repository = app.source, app.repository
-        if source is None or repository is None:
-            raise RenderError(Reason.INVALID_SPEC, "spec.source is missing")
-        evaluated = await self.renderer.render(recipe, tree, project=app.spec.project, hard=hard)
-        written = decoded(evaluated)
+        several = bool(app.spec.sources)
+        refs, parts = refs_of(sources), list[EvaluatedSource]()
+        for place, (one, recipe) in enumerate(zip(sources, recipes, strict=True)):
+            known = kept.get(place)
+            parts.append(known or await self._evaluated(place, one, recipe, refs, hard=hard))
+        written = tuple(document for part in parts for document in part.written)
         live = self.clusters.of(app.spec.destination).live
         kinds = served_kinds(written, live.kind, live.api_versions())
         identity = app_identity(app.key, self.control_namespace)
@@ -74,16 +105,67 @@ class Evaluator:
             identity=identity, namespace=app.spec.destination.namespace, tracking=tracking
         )
         artifact = assemble(written, kinds, owner)
-        looked = source_type.looked_for(source, recipe.path, app.metadata.name, tree)
         record = RenderRecord(
             app=app.key,
-            repository=repository,
-            revision=revision,
-            recipe=recipe.fingerprint,
-            read_set={**evaluated.read_set, **looked},
+            sources=tuple(part.record for part in parts),
+            several=several,
             digest=digest_of(artifact.content),
             objects=artifact.objects,
-            source_type=recipe.type,
+            repeated=artifact.repeated[:_NAMED],
             tracking=tracking.fingerprint,
         )
-        return RenderEvaluation(record, artifact.content)
+        made = tuple(part.content for part in parts if part.content)
+        return RenderEvaluation(record, artifact.content, made)
+
+    async def _evaluated(
+        self,
+        place: int,
+        one: ResolvedSource,
+        recipe: Recipe | None,
+        refs: Mapping[str, ResolvedSource],
+        *,
+        hard: bool,
+    ) -> EvaluatedSource:
+        record = SourceRecord(repository=one.access.key, revision=one.revision)
+        if recipe is None:
+            return EvaluatedSource(record=record)
+        trees = {name: refs[name].tree for name in recipe.refs}
+        project = one.app.spec.project
+        try:
+            result = await self.renderer.render(
+                recipe, one.tree, refs=trees, project=project, hard=hard
+            )
+        except RenderError as error:
+            raise one.located(error) from error
+        looked = source_type.looked_for(one.source, recipe.path, one.app.metadata.name, one.tree)
+        record = replace(
+            record,
+            recipe=recipe.fingerprint,
+            source_type=recipe.type,
+            read_set={**result.read_set, **looked},
+            refs={
+                name: RefRecord(refs[name].access.key, dict(read))
+                for name, read in result.refs.items()
+            },
+        )
+        written = decoded(result, place)
+        if not one.place:
+            return EvaluatedSource(record=record, written=written)
+        content = kept_content(result)
+        record = replace(record, digest=digest_of(content))
+        return EvaluatedSource(record=record, written=written, content=content)
+
+
+_NAMED = 20
+
+
+def _check_commits(source: ResolvedSource, refs: Sequence[ResolvedSource]) -> None:
+    """Refuse a ref of the source's own repository at another commit, as Argo CD does."""
+    for one in refs:
+        if one.access.key == source.access.key and one.revision != source.revision:
+            message = (
+                f"the ref {one.source.ref!r} is of the same repository {one.access.key}, at "
+                f"{one.revision[:7]} instead of {source.revision[:7]}; give both sources the same "
+                "targetRevision"
+            )
+            raise RenderError(Reason.INVALID_SPEC, message)

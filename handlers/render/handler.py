@@ -7,13 +7,13 @@ objects as they are, and stands in a condition of the Application.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from bus.events import Event, RefreshApp, RefreshRepository
-from bus.identity import NO_REVISION, Revision
+from bus.identity import NO_REVISION, RepositoryKey
 from bus.route import Retry
 from bus.status import ConditionType, Reason
 from handlers.application import times
@@ -22,11 +22,10 @@ from handlers.application.argo_settings import ArgoSettings
 from handlers.application.deletion_stage import hook_finalizers_of
 from handlers.application.desired_source import (
     as_desired,
-    desired_revision,
-    pinned_revision,
+    desired_revisions,
+    pinned_revisions,
     pinned_source,
 )
-from handlers.application.spec import Source
 from handlers.application.status import Condition
 from handlers.application.validate import problems
 from handlers.comparison.ignored_fields_reader import IgnoreRuleError
@@ -36,7 +35,6 @@ from handlers.ports import (
     Clock,
     Clusters,
     ClusterUnreachableError,
-    CommitTree,
     DestinationUnavailableError,
     DestinationUnknownError,
     JqBusyError,
@@ -47,10 +45,10 @@ from handlers.ports import (
     Sources,
     StatusWrite,
 )
-from handlers.ports.rendering import Recipe, RenderError, RenderRecord
-from handlers.render.evaluator import Evaluator
+from handlers.ports.rendering import RenderError, RenderRecord, SourceRecord
+from handlers.render.evaluator import EvaluatedSource, Evaluator
+from handlers.render.kept_sources import at_revisions, is_whole, kept_sources, written_in
 from handlers.render.missing_folder import may_be_newer
-from handlers.render.read_set import holds
 from handlers.render.render_outcome import (
     asked_refresh,
     condition_of,
@@ -58,9 +56,11 @@ from handlers.render.render_outcome import (
     failed,
     refused,
     rendered,
+    repeated,
     unreachable,
     with_conditions,
 )
+from handlers.render.source_resolver import ResolvedSource, SourceResolver
 
 _TRANSIENT = (
     Reason.REPOSITORY_UNREACHABLE,
@@ -92,13 +92,13 @@ class RenderHandler:
             return ()
         if app.is_skipped or (app.deleting and not hook_finalizers_of(app)):
             return ()
-        app = as_desired(app)
+        pinned, app = pinned_source(app), as_desired(app)
         if conditions := self._problems(app):
             await self._write(app, conditions)
             return (refused(app, conditions),)
         try:
             await self.check_rules(app)
-            return await self._rendered(app, ask)
+            return await self._rendered(app, pinned, ask)
         except IgnoreRuleError as error:
             wrong = (Condition(type=ConditionType.COMPARISON_ERROR, message=str(error)),)
             await self._write(app, wrong)
@@ -110,42 +110,52 @@ class RenderHandler:
         except JqBusyError as error:
             raise Retry(str(error), after=_AWAY) from error
 
-    async def _rendered(self, app: Application, ask: RefreshApp) -> Sequence[Event]:
+    async def _rendered(self, app: Application, pinned: str, ask: RefreshApp) -> Sequence[Event]:
         self.clusters.of(app.spec.destination)
-        revision = NO_REVISION
+        sources: tuple[ResolvedSource, ...] = ()
         hard = ask.hard or asked_refresh(app) == "hard"
         try:
-            revision = await self._resolve(app, fetch=hard or bool(asked_refresh(app)))
+            sources = await self._resolve(app, None if hard or asked_refresh(app) else ())
             try:
-                events: Sequence[Event] = (await self._render(app, revision, hard=hard),)
+                record, cached = await self._render(app, sources, hard=hard)
+                events: tuple[Event, ...] = ()
             except RenderError as error:
-                newest = await self._newest(app, error)
-                if newest in (NO_REVISION, revision):
+                sources, moved = await self._newer(app, sources, error)
+                if not moved:
                     raise
-                revision = newest
-                fact = await self._render(app, revision, hard=hard)
-                events = (fact, RefreshRepository(repository=self._repository(app).key))
+                record, cached = await self._render(app, sources, hard=hard)
+                events = tuple(RefreshRepository(repository=one) for one in moved)
+            if record.pinned_source != pinned:
+                record = replace(record, pinned_source=pinned)
+            if record is not self.renders.recall(app.key):
+                await self.renders.remember(record)
         except (RepositoryError, RenderError) as error:
-            return await self._fail(app, error, revision)
+            return await self._fail(app, error, sources)
         except RendererBusyError as error:
             raise Retry(error.message, after=error.after) from error
-        await self._write(app, ())
-        return events
+        await self._write(app, repeated(record))
+        return (rendered(app, record, cached=cached), *events)
 
-    async def _newest(self, app: Application, error: RenderError) -> Revision:
-        """Look at the repository once more where that may help; else there is no revision.
+    async def _newer(
+        self, app: Application, sources: tuple[ResolvedSource, ...], error: RenderError
+    ) -> tuple[tuple[ResolvedSource, ...], tuple[RepositoryKey, ...]]:
+        """Look at repositories once more where that may help; returns what moved, and whose.
 
         A look that fails asks for no other one: a server that fails every second time would have
         render and refresh ask each other for ever.
         """
-        repository = self._repository(app)
-        looked_at = self.sources.looked_at(repository)
-        if not may_be_newer(app, error, looked_at, self.clock.now()):
-            return NO_REVISION
+        now, looked_at = self.clock.now(), self.sources.looked_at
+        found = dict.fromkeys(one.access for one in sources)
+        again = [one for one in found if may_be_newer(app, error, looked_at(one), now)]
+        if not again:
+            return sources, ()
         try:
-            return await self._resolve(app, fetch=True)
+            newest = await self._resolve(app, tuple(again))
         except RepositoryError:
-            return NO_REVISION
+            return sources, ()
+        pairs = zip(sources, newest, strict=True)
+        moved = [new.access.key for old, new in pairs if old.revision != new.revision]
+        return newest, tuple(dict.fromkeys(moved))
 
     def _problems(self, app: Application) -> tuple[Condition, ...]:
         if malformed := self.apps.problem(app.key):
@@ -168,58 +178,68 @@ class RenderHandler:
         await self._write(app, (unreachable(error),))
         return (cut_off(app, error),)
 
-    async def _resolve(self, app: Application, *, fetch: bool) -> Revision:
-        repository = self._repository(app)
-        if fetch:
-            await self.sources.fetch(repository)
-        return await self.sources.resolve(repository, desired_revision(app))
+    async def _resolve(
+        self, app: Application, fetch: tuple[RepositoryAccess, ...] | None
+    ) -> tuple[ResolvedSource, ...]:
+        resolver = SourceResolver(sources=self.sources)
+        return await resolver.resolve(app, desired_revisions(app), fetch=fetch)
 
-    def _repository(self, app: Application) -> RepositoryAccess:
-        return self.sources.access(app.source or Source(repo_url=""), app.spec.project)
-
-    async def _render(self, app: Application, revision: Revision, *, hard: bool) -> Event:
-        tree = await self.sources.tree(self._repository(app), revision)
-        recipe = self.evaluate.recipe(app, revision, tree)
-        record = None if hard else await self._still_good(app, recipe, tree)
-        if record is None:
-            made = await self._make(app, recipe, revision, tree, hard=hard)
-            return rendered(app, made, cached=False)
-        moved = record.revision != revision and (pinned_revision(app) or asked_refresh(app))
-        if moved or record.pinned_source != pinned_source(app):
-            # Somebody wants to see this very commit, or the same files by another source.
-            record = replace(record, revision=revision, pinned_source=pinned_source(app))
-            await self.renders.remember(record)
-        return rendered(app, record, cached=True)
-
-    async def _still_good(
-        self, app: Application, recipe: Recipe, tree: CommitTree
-    ) -> RenderRecord | None:
-        """The last render, if another one would come out the same and its artifact is there."""
-        record = self.renders.recall(app.key)
-        if record is None or record.repository != app.repository:
-            return None
-        if record.tracking != self.evaluate.tracking().fingerprint:
-            return None
-        if record.recipe != recipe.fingerprint or not holds(record.read_set, tree):
-            return None
-        return record if await self.artifacts.get(record.digest) is not None else None
-
-    async def _make(
-        self, app: Application, recipe: Recipe, revision: Revision, tree: CommitTree, *, hard: bool
-    ) -> RenderRecord:
-        made = await self.evaluate(app, recipe, revision, tree, hard=hard)
+    async def _render(
+        self, app: Application, sources: Sequence[ResolvedSource], *, hard: bool
+    ) -> tuple[RenderRecord, bool]:
+        """Return the record, and whether it is the last one; another is to be remembered."""
+        recipes = self.evaluate.recipes(app, sources)
+        last = None if hard else self.renders.recall(app.key)
+        kept = kept_sources(last, sources, recipes)
+        # Somebody wants to see these very commits, even where they changed nothing.
+        exact = bool(pinned_revisions(app) or asked_refresh(app))
+        if last is not None and await self._is_still_good(app, last, kept):
+            return at_revisions(last, sources) if exact else last, True
+        known = await self._objects(kept)
+        made = await self.evaluate(app, sources, recipes, kept=known, hard=hard)
+        for part in made.parts:
+            await self.artifacts.put(part)
         digest = await self.artifacts.put(made.content)
-        record = replace(made.record, digest=digest, pinned_source=pinned_source(app))
-        await self.renders.remember(record)
-        return record
+        record = replace(made.record, digest=digest)
+        return at_revisions(record, sources) if exact else record, False
+
+    async def _is_still_good(
+        self, app: Application, last: RenderRecord, kept: Sequence[SourceRecord | None]
+    ) -> bool:
+        """Whether another render would come out the same, and the artifact of the last is there."""
+        if last.several != bool(app.spec.sources) or not is_whole(last, kept):
+            return False
+        if last.tracking != self.evaluate.tracking().fingerprint:
+            return False
+        return await self.artifacts.get(last.digest) is not None
+
+    async def _objects(self, kept: Sequence[SourceRecord | None]) -> Mapping[int, EvaluatedSource]:
+        """Read the objects of the sources that need no evaluation, by their place."""
+        found: dict[int, EvaluatedSource] = {}
+        for place, record in enumerate(kept):
+            if record is None:
+                continue
+            if not record.recipe:
+                found[place] = EvaluatedSource(record=record)
+                continue
+            content = await self.artifacts.get(record.digest) if record.digest else None
+            if content is not None:
+                written = written_in(content, place)
+                found[place] = EvaluatedSource(record=record, written=written)
+        return found
 
     async def _fail(
-        self, app: Application, error: RepositoryError | RenderError, revision: Revision
+        self,
+        app: Application,
+        error: RepositoryError | RenderError,
+        sources: Sequence[ResolvedSource],
     ) -> Sequence[Event]:
         await self._write(app, (condition_of(error),))
-        fact = failed(app, error, revision)
-        if error.reason in _TRANSIENT and app.repository is not None:
-            return (fact, RefreshRepository(repository=app.repository))
+        rendering = (one.revision for one in sources if one.source.renders)
+        fact = failed(app, error, next(rendering, NO_REVISION))
+        repository = error.repository if isinstance(error, RepositoryError) else app.repository
+        if error.reason in _TRANSIENT and repository is not None:
+            return (fact, RefreshRepository(repository=repository))
         return (fact,)
 
     async def _write(self, app: Application, conditions: tuple[Condition, ...]) -> None:

@@ -13,7 +13,7 @@ such sources, because their read set alone does not say whether a render is up t
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from bus.identity import Revision
 from bus.status import Reason
 from handlers.application.application import Application
+from handlers.application.source_refs import referenced, used_refs
 from handlers.application.spec import DirectorySource, HelmSource, KustomizeSource, Source
 from handlers.ports import CommitTree
 from handlers.ports.rendering import Recipe, RenderError, SourceType
@@ -74,17 +75,26 @@ Versions = tuple[str, ...]
 """`group/version` and `group/version/Kind` of a destination."""
 
 
+class ClusterVersions(msgspec.Struct, frozen=True):
+    """What a destination serves: the version of Kubernetes, and API versions."""
+
+    kube: str
+    api_versions: Versions = ()
+
+
 def recipe_at(
     app: Application,
     revision: Revision,
     tree: CommitTree,
-    kube_version: str,
-    api_versions: Versions,
+    cluster: ClusterVersions,
+    *,
     disabled: Container[str] = (),
+    refs: Sequence[str] = (),
 ) -> Recipe:
-    """Make the recipe of a source at a revision; agent and command line share it.
+    """Make the recipe of the only source at a revision; agent and command line share it.
 
-    `disabled` names the tools that the settings disable. Raises RenderError.
+    `disabled` names the tools that the settings disable, `refs` those of other sources whose files
+    the source may read. Raises RenderError.
     """
     source = app.source
     if source is None:
@@ -92,8 +102,8 @@ def recipe_at(
     folder = source_type.folder_of(source, tree)
     if override := source_type.override_file(folder, app.metadata.name, tree):
         raise _override_unsupported(override)
-    environment = build_environment(app, revision, kube_version, api_versions)
-    context = RecipeContext(environment, kube_version, api_versions)
+    environment = build_environment(app, revision, cluster.kube, cluster.api_versions)
+    context = RecipeContext(environment, cluster.kube, cluster.api_versions, tuple(refs))
     return recipe_of(source_type.detect(source, folder, tree, disabled), app, folder, context)
 
 
@@ -103,6 +113,7 @@ class RecipeContext(msgspec.Struct, frozen=True):
     environment: Environment
     kube_version: str
     api_versions: Versions
+    refs: tuple[str, ...] = ()
 
 
 def recipe_of(type_: SourceType, app: Application, folder: str, context: RecipeContext) -> Recipe:
@@ -120,27 +131,36 @@ def recipe_of(type_: SourceType, app: Application, folder: str, context: RecipeC
         case SourceType.KUSTOMIZE:
             return replace(plain, kustomize=_kustomize(source.kustomize, environment))
         case SourceType.HELM:
-            helm = _helm(source.helm, environment)
+            helm = _helm(source.helm, context)
             return replace(
                 plain,
                 helm=helm,
+                refs=used_refs(helm, context.refs),
                 kube_version=helm.kube_version or context.kube_version,
                 api_versions=helm.api_versions or context.api_versions,
             )
 
 
-def _helm(source: HelmSource | None, environment: Environment) -> HelmSource:
-    helm = source or HelmSource()
+def _helm(source: HelmSource | None, context: RecipeContext) -> HelmSource:
+    helm, environment = source or HelmSource(), context.environment
     return replace(
         helm,
-        value_files=tuple(substitute(name, environment) for name in helm.value_files),
+        value_files=tuple(_path(name, context) for name in helm.value_files),
         parameters=tuple(
             replace(one, value=substitute(one.value, environment)) for one in helm.parameters
         ),
         file_parameters=tuple(
-            replace(one, path=substitute(one.path, environment)) for one in helm.file_parameters
+            replace(one, path=_path(one.path, context)) for one in helm.file_parameters
         ),
     )
+
+
+def _path(written: str, context: RecipeContext) -> str:
+    """A path with its variables replaced; a ref at its begin is none of them."""
+    ref, slash, rest = written.partition("/")
+    if referenced(written) in context.refs and context.refs:
+        return f"{ref}{slash}{substitute(rest, context.environment)}"
+    return substitute(written, context.environment)
 
 
 def _kustomize(source: KustomizeSource | None, environment: Environment) -> KustomizeSource:

@@ -12,7 +12,12 @@ from handlers.application.status import ApplicationStatus, Condition, revised
 from handlers.ports import DestinationUnavailableError, RepositoryError
 from handlers.ports.rendering import RenderError, RenderRecord
 
-_OWNED = (ConditionType.COMPARISON_ERROR, ConditionType.INVALID_SPEC_ERROR)
+_OWNED = (
+    ConditionType.COMPARISON_ERROR,
+    ConditionType.INVALID_SPEC_ERROR,
+    ConditionType.REPEATED_RESOURCE_WARNING,
+)
+_ERRORS = (ConditionType.COMPARISON_ERROR, ConditionType.INVALID_SPEC_ERROR)
 
 
 def asked_refresh(app: Application) -> str:
@@ -23,9 +28,9 @@ def asked_refresh(app: Application) -> str:
 def with_conditions(
     app: Application, conditions: tuple[Condition, ...], now: str
 ) -> ApplicationStatus:
-    """The status with these conditions; with any of them the sync status is Unknown."""
+    """The status with these conditions; with an error among them the sync status is Unknown."""
     status = replace(app.status, conditions=revised(app.status.conditions, _OWNED, conditions, now))
-    if not conditions:
+    if not any(one.type in _ERRORS for one in conditions):
         return status
     return replace(status, sync=replace(status.sync, status=SyncStatus.UNKNOWN))
 
@@ -34,11 +39,18 @@ def condition_of(error: RepositoryError | RenderError) -> Condition:
     return Condition(type=ConditionType.COMPARISON_ERROR, message=message_of(error))
 
 
+def repeated(record: RenderRecord) -> tuple[Condition, ...]:
+    """Warn of the objects that several sources have."""
+    type_ = ConditionType.REPEATED_RESOURCE_WARNING
+    return tuple(Condition(type=type_, message=one) for one in record.repeated)
+
+
 def rendered(app: Application, record: RenderRecord, *, cached: bool) -> ManifestsRendered:
     return ManifestsRendered(
         app=app.key,
         project=app.spec.project,
         revision=record.revision,
+        revisions=record.revisions.revisions,
         digest=record.digest,
         objects=record.objects,
         cached=cached,

@@ -18,6 +18,7 @@ from bus.route import Retry
 from bus.status import Reason, SyncStatus
 from handlers.application.application import Application
 from handlers.application.deletion_stage import finalizer_change
+from handlers.application.revisions import Revisions
 from handlers.application.status import ApplicationStatus
 from handlers.comparison.comparison import Comparison
 from handlers.comparison.reader import ComparisonReader
@@ -118,6 +119,7 @@ def _skipped(app: Application, comparison: Comparison, answer: SyncSkip) -> tupl
             reason=answer.reason,
             message=answer.message,
             revision=comparison.record.revision,
+            revisions=comparison.record.revisions.revisions,
         ),
     )
 
@@ -154,4 +156,4 @@ class FailOnRenderErrorHandler:
         state, record = under_way(app), self.renders.recall(app.key)
         if state is None or record is None:
             return False
-        return sync_result(state).revision == record.revision
+        return Revisions.of(sync_result(state)) == record.revisions

@@ -13,6 +13,7 @@ import msgspec
 
 from bus.status import ResultStatus
 from handlers.application import times
+from handlers.application.revisions import Revisions
 from handlers.application.status import OperationState, ResourceResult
 from handlers.comparison.comparison import Comparison
 from handlers.manifest import access
@@ -45,11 +46,11 @@ class HookRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, state: OperationState) -> HookRun:
-        started = times.read(state.started_at)
+        started, result = times.read(state.started_at), state.sync_result
         return cls(
             operation=operation_id(state),
             attempt=state.retry_count,
-            revision=state.sync_result.revision if state.sync_result else "",
+            revision=Revisions.of(result).main(result.sources) if result else "",
             started=int(started.timestamp()) if started else 0,
         )
 

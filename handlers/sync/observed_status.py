@@ -118,6 +118,7 @@ def observed(
         *_orphaned(project, comparison),
         *_error(error),
     )
+    types = comparison.record.source_types
     desired = [one for one in comparison.pairs if one.desired is not None]
     options = sync_options_of_app(app)
     health = aggregate(member(one.key, one.live) for one in desired)
@@ -130,7 +131,8 @@ def observed(
             resources_total=0,
             conditions=revised(before.conditions, _OWNED, conditions, at),
             summary=Summary(images=_images(comparison), external_urls=_urls(comparison)),
-            source_type=comparison.record.source_type,
+            source_type=types[0] if not app.spec.sources else "",
+            source_types=types if app.spec.sources else (),
             resource_health_source="" if comparison.persists_health else HEALTH_SOURCE,
             controller_namespace=project.metadata.namespace if project else "",
         )
@@ -158,11 +160,14 @@ def _closed_window(
 
 
 def _sync(app: Application, comparison: Comparison) -> SyncState:
+    record = comparison.record
     return SyncState(
         status=comparison.status,
-        revision=comparison.record.revision,
+        revision=record.revisions.revision,
+        revisions=record.revisions.revisions,
         compared_to=ComparedTo(
-            source=app.source,
+            source=None if app.spec.sources else app.spec.source,
+            sources=app.spec.sources,
             destination=app.spec.destination,
             ignore_differences=app.spec.ignore_differences,
         ),

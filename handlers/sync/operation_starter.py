@@ -25,10 +25,11 @@ from bus.status import ConditionType, OperationPhase
 from handlers.application import times
 from handlers.application.application import Application
 from handlers.application.desired_source import as_desired
-from handlers.application.spec import Operation
+from handlers.application.operation_problems import operation_problem
+from handlers.application.revisions import Revisions
+from handlers.application.spec import Operation, Source
 from handlers.application.status import OperationState, blocking
 from handlers.application.sync_windows import windows_of
-from handlers.application.validate import operation_problem
 from handlers.comparison.comparison import Comparison
 from handlers.comparison.reader import ComparisonReader
 from handlers.control_plane.governance import Governance
@@ -80,7 +81,7 @@ class OperationStarter:
         """
         if not waits_for_retry(state):
             return None
-        newest = comparison.record.revision
+        newest = comparison.record.revisions
         if is_superseded(state, newest):
             return superseded(state, newest)
         project = self.apps.project(app.spec.project)
@@ -95,11 +96,11 @@ class OperationStarter:
         One that is ending, or that waits for its retry, applies nothing now: it must not wait for
         the comparison of a revision that perhaps cannot be rendered any more.
         """
-        if state.sync_result is None or not state.sync_result.revision:
-            state = repinned(state, comparison.record.revision)
+        if not Revisions.of(state.sync_result):
+            state = repinned(state, comparison.record.revisions)
         began = times.read(state.started_at) or self.clock.now()
         run = StepRun(app=app, state=state, comparison=comparison, began=began, resumed=True)
-        is_compared = run.revision == comparison.record.revision
+        is_compared = run.revisions == comparison.record.revisions
         applies_nothing = state.phase == OperationPhase.TERMINATING or state.finished_at
         return run if is_compared or applies_nothing else (RefreshApp(app=app.key),)
 
@@ -114,8 +115,7 @@ class OperationStarter:
         project = self.apps.project(app.spec.project)
         answer = decide(known, sync_input(app, project, comparison), self.clock.now())
         if isinstance(answer, SyncStart):
-            revision = comparison.record.revision
-            return _after(ended, self._begin(app, answer.operation, comparison, revision))
+            return _after(ended, self._begin(app, answer.operation, comparison))
         ends = after_failure(app, ended) if ended is not None else ()
         await self.apps.write(app, StatusWrite(status=known.status, events=ends))
         return ends
@@ -129,24 +129,41 @@ class OperationStarter:
         )
         if problem:
             return await self.cannot_start(app, problem, final=True)
-        revision = comparison.record.revision
-        source = as_desired(app).source
-        if requested.sync and requested.sync.revision and source:
-            try:
-                repository = self.sources.access(source, app.spec.project)
-                revision = await self.sources.resolve(repository, requested.sync.revision)
-            except RepositoryError as error:
-                return await self.cannot_start(app, error.message)
-        # Another revision than the compared one must be rendered first; see desired_source.
-        if revision != comparison.record.revision:
+        try:
+            revisions = await self._requested(app, requested, comparison)
+        except RepositoryError as error:
+            return await self.cannot_start(app, error.message)
+        # Other revisions than the compared ones must be rendered first; see desired_source.
+        if revisions != comparison.record.revisions:
             return (RefreshApp(app=app.key),)
         blocks = blocking(app.status.conditions)
         if blocks:
             message = f"{blocks[0].type}: {blocks[0].message}"
             final = blocks[0].type == ConditionType.INVALID_SPEC_ERROR
             return await self.cannot_start(app, message, final=final)
-        run = self._begin(app, requested, comparison, revision)
+        run = self._begin(app, requested, comparison)
         return replace(run, taken=requested)
+
+    async def _requested(
+        self, app: Application, requested: Operation, comparison: Comparison
+    ) -> Revisions:
+        """Resolve the revisions that the operation names; for others, those compared hold."""
+        compared, sync = comparison.record.revisions, requested.sync
+        sources = as_desired(app).sources
+        if sync is None or len(compared.each) != len(sources):
+            return compared
+        named = sync.revisions or (sync.revision,)
+        found = [
+            await self._resolved(app, source, name) if name else known
+            for source, name, known in zip(sources, named, compared.each, strict=False)
+        ]
+        if compared.revisions:
+            return Revisions(revisions=tuple(found))
+        return Revisions(found[0])
+
+    async def _resolved(self, app: Application, source: Source, name: str) -> Revision:
+        repository = self.sources.access(source, app.spec.project)
+        return await self.sources.resolve(repository, name)
 
     def _window_problem(
         self, app: Application, requested: Operation, comparison: Comparison
@@ -162,11 +179,9 @@ class OperationStarter:
         problem = windows.problem(self.clock.now(), by_hand=True)
         return problem and closed_window(app, requested, problem, self.governance)
 
-    def _begin(
-        self, app: Application, operation: Operation, comparison: Comparison, revision: Revision
-    ) -> StepRun:
+    def _begin(self, app: Application, operation: Operation, comparison: Comparison) -> StepRun:
         now = self.clock.now()
-        state = begun(app, operation, revision, now)
+        state = begun(app, operation, comparison.record.revisions, now)
         run = StepRun(app=app, state=state, comparison=comparison, began=now)
         return run.emit(started(run))
 

@@ -10,12 +10,19 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from bus.identity import Revision, token_of
+from bus.identity import token_of
 from bus.status import OperationPhase, Reason
 from handlers.application.application import Application
+from handlers.application.desired_source import as_desired
 from handlers.application.policy import duration_problems, namespace_metadata, sync_options_for
+from handlers.application.revisions import NO_REVISIONS, Revisions
 from handlers.application.spec import Operation, SyncOperation
-from handlers.application.status import OperationState, ResourceResult, SyncResult
+from handlers.application.status import (
+    ApplicationStatus,
+    OperationState,
+    ResourceResult,
+    SyncResult,
+)
 from handlers.application.times import written
 from handlers.sync.move import Finish
 from handlers.sync.operation import policy_of, sync_result
@@ -26,17 +33,20 @@ _HELD = "not tried again while it is held"
 
 
 def begun(
-    app: Application, operation: Operation, revision: Revision, now: datetime
+    app: Application, operation: Operation, revisions: Revisions, now: datetime
 ) -> OperationState:
-    """Begin an operation, pinned to `revision`: every step and every retry deploys that commit."""
-    sync = replace(operation.sync or SyncOperation(), revision=revision)
+    """Begin an operation, pinned to `revisions`: every step and every retry deploys those."""
+    sync = _at(operation.sync or SyncOperation(), revisions)
+    spec = as_desired(replace(app, status=ApplicationStatus(), operation=operation)).spec
     return OperationState(
-        operation=replace(operation, sync=sync, info=_identified(app, operation, revision, now)),
+        operation=replace(operation, sync=sync, info=_identified(app, operation, revisions, now)),
         phase=OperationPhase.RUNNING,
         started_at=written(now),
         sync_result=SyncResult(
-            revision=revision,
-            source=sync.source or app.source,
+            revision=revisions.revision,
+            revisions=revisions.revisions,
+            source=None if spec.sources else spec.source,
+            sources=spec.sources,
             managed_namespace_metadata=namespace_metadata(
                 app, sync_options_for(app, sync.sync_options)
             ),
@@ -83,8 +93,8 @@ def restarted(state: OperationState) -> OperationState:
     result = replace(sync_result(state), resources=(), resources_total=0)
     operation = state.operation
     if policy_of(state).refresh and operation.sync is not None:
-        operation = replace(operation, sync=replace(operation.sync, revision=""))
-        result = replace(result, revision="")
+        operation = replace(operation, sync=_at(operation.sync, NO_REVISIONS))
+        result = replace(result, revision="", revisions=())
     return replace(state, operation=operation, finished_at="", sync_result=result)
 
 
@@ -94,14 +104,15 @@ def waits_for_retry(state: OperationState) -> bool:
     return waits and state.operation.initiated_by.automated
 
 
-def is_superseded(state: OperationState, newest: Revision) -> bool:
+def is_superseded(state: OperationState, newest: Revisions) -> bool:
     """Whether an automated operation waits to try again what Git has already replaced."""
-    return waits_for_retry(state) and sync_result(state).revision not in ("", newest)
+    tried = Revisions.of(sync_result(state))
+    return waits_for_retry(state) and bool(tried) and tried != newest
 
 
-def superseded(state: OperationState, newest: Revision) -> OperationState:
+def superseded(state: OperationState, newest: Revisions) -> OperationState:
     """End a failed operation whose next try would deploy what Git has replaced."""
-    return _not_tried_again(state, f"superseded by {newest[:7]}")
+    return _not_tried_again(state, f"superseded by {newest.short}")
 
 
 def held(state: OperationState, why: str) -> OperationState:
@@ -122,14 +133,15 @@ def was_held(state: OperationState) -> bool:
     return reason == Reason.AUTO_SYNC_HELD or (not reason and f"; {_HELD}: " in state.message)
 
 
-def repinned(state: OperationState, revision: Revision) -> OperationState:
-    """Pin the operation to `revision` where `restarted` has cleared it."""
-    sync = replace(state.operation.sync or SyncOperation(), revision=revision)
-    return replace(
-        state,
-        operation=replace(state.operation, sync=sync),
-        sync_result=replace(sync_result(state), revision=revision),
-    )
+def repinned(state: OperationState, revisions: Revisions) -> OperationState:
+    """Pin the operation to `revisions` where `restarted` has cleared them."""
+    sync = _at(state.operation.sync or SyncOperation(), revisions)
+    result = replace(sync_result(state), revision=revisions.revision, revisions=revisions.revisions)
+    return replace(state, operation=replace(state.operation, sync=sync), sync_result=result)
+
+
+def _at(sync: SyncOperation, revisions: Revisions) -> SyncOperation:
+    return replace(sync, revision=revisions.revision, revisions=revisions.revisions)
 
 
 def failed_to_start(
@@ -141,8 +153,7 @@ def failed_to_start(
     """
     state = under_way(app)
     if state is None and app.operation is not None:
-        requested = app.operation.sync.revision if app.operation.sync else ""
-        state = begun(app, app.operation, Revision(requested), now)
+        state = begun(app, app.operation, Revisions.of(app.operation.sync), now)
     if state is None:
         return None
     return finished(state, Finish(OperationPhase.ERROR, message, final), now)
@@ -155,10 +166,10 @@ def under_way(app: Application) -> OperationState | None:
 
 
 def _identified(
-    app: Application, operation: Operation, revision: Revision, now: datetime
+    app: Application, operation: Operation, revisions: Revisions, now: datetime
 ) -> tuple[dict[str, str], ...]:
     """Add the operation's id to its info: the command's own id, or a token that no other has."""
-    name = info_of(operation, COMMAND_ID) or token_of(f"{app.key}@{revision}#{now.timestamp()}")
+    name = info_of(operation, COMMAND_ID) or token_of(f"{app.key}@{revisions}#{now.timestamp()}")
     return (*operation.info, {"name": OPERATION_ID, "value": name})
 
 

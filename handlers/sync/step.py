@@ -131,7 +131,7 @@ class StepHandler:
                 return await self._clean(run, move)
             case Restart():
                 run = replace(run, state=restarted(run.state))
-                if run.revision:
+                if run.revisions:
                     return run
                 run = await self.record.write(run, run.state)
                 return (*run.facts, RefreshApp(app=run.app.key))

@@ -35,7 +35,7 @@ class StepRecord:
     def _status(self, run: StepRun, state: OperationState) -> ApplicationStatus:
         """The status with the operation; a dry run changes nothing but its own results."""
         state = fitting_results(state)
-        if run.sync.dry_run or run.revision != run.comparison.record.revision:
+        if run.sync.dry_run or run.revisions != run.comparison.record.revisions:
             return replace(run.app.status, operation_state=state)
         failed = state.phase in (OperationPhase.FAILED, OperationPhase.ERROR)
         error = state.message if failed else ""

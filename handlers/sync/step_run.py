@@ -21,6 +21,7 @@ from bus.status import OperationPhase, ResultStatus
 from handlers.application.application import Application
 from handlers.application.deployed_cluster import deployed_to
 from handlers.application.history import kind_of
+from handlers.application.revisions import Revisions
 from handlers.application.spec import Operation, SyncOperation
 from handlers.application.status import ApplicationStatus, OperationState, ResourceResult
 from handlers.comparison.comparison import Comparison
@@ -61,7 +62,12 @@ class StepRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def revision(self) -> Revision:
-        return Revision(sync_result(self.state).revision)
+        """The revision by which people know what is deployed; of several sources, the first's."""
+        return _main(self.state)
+
+    @property
+    def revisions(self) -> Revisions:
+        return Revisions.of(sync_result(self.state))
 
     @property
     def is_to_be_written(self) -> bool:
@@ -99,9 +105,10 @@ def started(run: StepRun) -> OperationStarted:
         project=run.app.spec.project,
         operation=operation_id(run.state),
         revision=run.revision,
+        revisions=run.revisions.revisions,
         automated=by.automated,
         initiated_by=by.username,
-        operation_kind=kind_of(run.app.status, run.state.operation, run.revision),
+        operation_kind=kind_of(run.app.status, run.state.operation, run.revisions),
         override_window=info_of(run.state.operation, OVERRIDE_WINDOW)[:LONGEST_REASON],
     )
 
@@ -115,6 +122,7 @@ def applied(run: StepRun, act: Act, results: Iterable[ResourceResult]) -> Resour
         project=run.app.spec.project,
         operation=operation_id(run.state),
         revision=run.revision,
+        revisions=run.revisions.revisions,
         wave=act.step.wave,
         applied=len(changed),
         pruned=count(all_results, ResultStatus.PRUNED),
@@ -130,10 +138,11 @@ def ended(run: StepRun, state: OperationState, now: datetime) -> OperationFinish
         operation=operation_id(state),
         phase=OperationPhase(state.phase),
         revision=run.revision,
+        revisions=run.revisions.revisions,
         message=state.message[:_LONGEST],
         seconds=round((now - run.began).total_seconds(), _DURATION_DIGITS),
         automated=state.operation.initiated_by.automated,
-        operation_kind=kind_of(run.app.status, state.operation, run.revision),
+        operation_kind=kind_of(run.app.status, state.operation, run.revisions),
     )
 
 
@@ -146,12 +155,18 @@ def after_failure(app: Application, state: OperationState) -> tuple[Event, ...]:
         project=app.spec.project,
         operation=operation_id(state),
         phase=OperationPhase(state.phase),
-        revision=Revision(sync_result(state).revision),
+        revision=_main(state),
+        revisions=Revisions.of(state.sync_result).revisions,
         message=state.message[:_LONGEST],
         automated=state.operation.initiated_by.automated,
-        operation_kind=kind_of(app.status, state.operation, sync_result(state).revision),
+        operation_kind=kind_of(app.status, state.operation, Revisions.of(state.sync_result)),
     )
     return (end, RefreshApp(app=app.key))
+
+
+def _main(state: OperationState) -> Revision:
+    result = sync_result(state)
+    return Revisions.of(result).main(result.sources)
 
 
 def terminating(run: StepRun, fresh: Application) -> StepRun:

@@ -11,12 +11,13 @@ from datetime import datetime
 
 import msgspec
 
-from bus.identity import ResourceKey, Revision
+from bus.identity import ResourceKey
 from bus.status import ConditionType, OperationPhase, Reason, SyncStatus
 from handlers.application.application import Application
 from handlers.application.policy import AutoSync, auto_sync, retry_strategy
+from handlers.application.revisions import Revisions
 from handlers.application.spec import InitiatedBy, Operation, SyncOperation, SyncResource
-from handlers.application.status import OperationState, blocking
+from handlers.application.status import OperationState, SyncResult, blocking
 from handlers.application.sync_windows import SyncWindows
 from handlers.sync import repeated_syncs
 from handlers.sync.operation_transitions import under_way, was_held
@@ -27,7 +28,7 @@ class SyncInput(msgspec.Struct, frozen=True, kw_only=True):
     """The part of a comparison on which the decision depends."""
 
     status: SyncStatus
-    revision: Revision
+    revisions: Revisions
     desired: int
     """Objects that Git has."""
     differing: tuple[ResourceKey, ...] = ()
@@ -60,7 +61,7 @@ class SyncStart(msgspec.Struct, frozen=True, kw_only=True):
 
 def decide(app: Application, sync_input: SyncInput, now: datetime) -> SyncSkip | SyncStart:
     """Say whether to sync now; an attempt of the same revision counts unless its rules changed."""
-    last = last_attempt(app, sync_input.revision)
+    last = last_attempt(app, sync_input.revisions)
     hooks = sync_input.hooks or frozenset()
     if last is not None and (permits_otherwise(last, sync_input.denied, hooks) or was_held(last)):
         last = None
@@ -95,16 +96,21 @@ def is_operating(app: Application) -> bool:
     return app.operation is not None or under_way(app) is not None
 
 
-def last_attempt(app: Application, revision: Revision) -> OperationState | None:
-    """The last operation, if it was to bring the whole of `revision` from today's source."""
+def last_attempt(app: Application, revisions: Revisions) -> OperationState | None:
+    """The last operation, if it was to bring the whole of `revisions` from today's sources."""
     state = app.status.operation_state
     if state is None or state.sync_result is None or state.operation.sync is None:
         return None
     operation = state.operation
     by_hand = not operation.initiated_by.automated
     partial = state.operation.sync.dry_run or (by_hand and state.operation.sync.resources)
-    same = state.sync_result.revision == revision and state.sync_result.source == app.source
-    return state if same and not partial else None
+    return state if _is_of(state.sync_result, app, revisions) and not partial else None
+
+
+def _is_of(result: SyncResult, app: Application, revisions: Revisions) -> bool:
+    sources = result.sources or ((result.source,) if result.source else ())
+    same = sources == app.sources and bool(result.sources) == bool(app.spec.sources)
+    return same and Revisions.of(result) == revisions
 
 
 def _never(app: Application) -> SyncSkip | None:
@@ -176,8 +182,8 @@ def _dangerous(sync_input: SyncInput, policy: AutoSync) -> SyncSkip | None:
     if sync_input.extra and not sync_input.desired and policy.prune and not policy.allow_empty:
         return _error(
             Reason.NOTHING_RENDERED,
-            f"{sync_input.revision[:7]} renders to nothing: auto-sync will wipe out all resources, "
-            f"{len(sync_input.extra)} of them; if that is meant, set "
+            f"{sync_input.revisions.short} renders to nothing: auto-sync will wipe out all "
+            f"resources, {len(sync_input.extra)} of them; if that is meant, set "
             "spec.syncPolicy.automated.allowEmpty or sync by hand with prune",
         )
     return None
@@ -191,13 +197,13 @@ def _too_soon(
     if last.phase in (OperationPhase.FAILED, OperationPhase.ERROR):
         return _error(
             Reason.ALREADY_ATTEMPTED,
-            f"the sync to {sync_input.revision[:7]} failed and is not tried again by itself: "
+            f"the sync to {sync_input.revisions.short} failed and is not tried again by itself: "
             f"{last.message}",
         )
     if not policy.self_heal:
         return _skip(
             Reason.SELF_HEAL_OFF,
-            f"{sync_input.revision[:7]} was deployed and something changed in the cluster; "
+            f"{sync_input.revisions.short} was deployed and something changed in the cluster; "
             "set spec.syncPolicy.automated.selfHeal or sync by hand",
         )
     seconds = repeated_syncs.wait(last, now)
@@ -222,7 +228,8 @@ def _automated(app: Application, sync_input: SyncInput, policy: AutoSync, heals:
     touched = (*sync_input.differing, *sync_input.extra) if heals else ()
     return Operation(
         sync=SyncOperation(
-            revision=sync_input.revision,
+            revision=sync_input.revisions.revision,
+            revisions=sync_input.revisions.revisions,
             prune=policy.prune,
             resources=tuple(_named(key) for key in sorted(touched)),
             sync_options=options,

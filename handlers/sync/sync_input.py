@@ -21,7 +21,7 @@ def sync_input(app: Application, project: AppProject | None, comparison: Compari
     """Reduce a comparison; an object that may not be pruned is no reason to sync, ever."""
     return SyncInput(
         status=comparison.status,
-        revision=comparison.record.revision,
+        revisions=comparison.record.revisions,
         desired=sum(one.desired is not None for one in comparison.pairs),
         differing=tuple(
             one.key for one in comparison.pairs if one.state in _DIFFERING or not one.permitted

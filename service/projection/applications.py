@@ -29,7 +29,7 @@ from service.projection.batch import (
 )
 
 _UNKNOWN = "Unknown"
-_COMMITS, _LONGEST_COMMIT = 4, 400
+_COMMITS, _LONGEST_COMMIT = 20, 400
 
 
 class StateChangeTimes(msgspec.Struct, frozen=True, kw_only=True):

@@ -59,15 +59,6 @@ async def test_an_unknown_field_of_the_policy_holds_automated_syncs_until_it_is_
     assert held(app) == ""
 
 
-async def test_several_sources_are_refused_by_a_condition(agent: AgentFixture) -> None:
-    source = {"repoURL": agent.repository.url, "path": "web"}
-    await agent.apply_app("web", "web", sources=[source, source])
-    app = await agent.until(lambda app: app.get("status", {}).get("conditions"), app="web")
-    (condition,) = app["status"]["conditions"]
-    assert condition["type"] == "InvalidSpecError"
-    assert "spec.sources" in condition["message"]
-
-
 async def test_status_has_the_fields_that_scripts_of_argo_cd_read(agent: AgentFixture) -> None:
     sha = agent.commit({"web/web.yaml": DEPLOYMENT})
     await agent.apply_app("web", "web", syncPolicy=HEALING)

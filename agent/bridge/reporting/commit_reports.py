@@ -9,7 +9,7 @@ the next refresh has fetched it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -19,6 +19,8 @@ from bus.events import Commit
 from bus.identity import AppKey, Revision
 from bus.link.kinds import APPLICATION
 from handlers.application.application import Application
+from handlers.application.revisions import Revisions
+from handlers.application.source_address import SourceKind
 from handlers.application.spec import Source
 from handlers.ports import RepositoryAccess, RepositoryError
 from handlers.refresh.public_commit import public_commit
@@ -85,17 +87,22 @@ class CommitReporter:
         self._missing.discard(subject)
         namespace, _, name = subject.partition("/")
         app = self.applications.get(AppKey(namespace, name))
-        revisions = sorted(set(_revisions(app))) if app is not None else ()
-        if app is None or app.source is None or not revisions:
+        if app is None:
             return {}
-        try:
-            repository = self.sources.access(app.source, app.spec.project)
-        except RepositoryError:
-            return {}
-        found = {one: await self._commit(repository, one) for one in revisions}
-        if None in found.values():
-            self._missing.add(subject)
-        return {revision: commit for revision, commit in found.items() if commit is not None}
+        found: dict[str, Commit] = {}
+        for source, revision in _revisions(app):
+            try:
+                repository = self.sources.access(source, app.spec.project)
+            except RepositoryError:
+                continue
+            if repository.kind is not SourceKind.GIT or revision in found:
+                continue
+            commit = await self._commit(repository, revision)
+            if commit is None:
+                self._missing.add(subject)
+            else:
+                found[revision] = commit
+        return found
 
     async def _commit(self, repository: RepositoryAccess, revision: str) -> Commit | None:
         known = self._cache.get((repository, revision))
@@ -113,7 +120,16 @@ class CommitReporter:
         return public
 
 
-def _revisions(app: Application) -> Iterator[str]:
-    """The desired revision and the one deployed last."""
-    revisions, history = app.status.sync.revision, app.status.history
-    yield from (one for one in (revisions, history[-1].revision if history else "") if one)
+def _revisions(app: Application) -> Iterator[tuple[Source, str]]:
+    """The desired revisions and those deployed last, each with its source."""
+    desired, history = Revisions.of(app.status.sync), app.status.history
+    yield from _pairs(app.sources, desired)
+    if history:
+        last = history[-1]
+        deployed = last.sources or ((last.source,) if last.source else app.sources)
+        yield from _pairs(deployed, Revisions.of(last))
+
+
+def _pairs(sources: Iterable[Source], revisions: Revisions) -> Iterator[tuple[Source, str]]:
+    pairs = zip(sources, revisions.each, strict=False)
+    return ((source, revision) for source, revision in pairs if revision)

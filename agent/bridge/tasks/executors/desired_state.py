@@ -20,7 +20,8 @@ from bus.link import LinkTask, ManifestsArguments
 from bus.status import Reason
 from handlers.application.application import Application
 from handlers.application.history import deployed_entry
-from handlers.application.spec import Source
+from handlers.application.operation_problems import revisions_problem
+from handlers.application.revisions import Revisions
 from handlers.application.status import RevisionHistory
 from handlers.application.validate import problems
 from handlers.manifest.manifest_assembly import objects_of
@@ -28,6 +29,7 @@ from handlers.ports import Artifacts, RendererBusyError, RepositoryError, Source
 from handlers.ports.rendering import RenderError, RenderRecord
 from handlers.render.evaluator import RENDER_SECONDS, Evaluator, RenderEvaluation
 from handlers.render.render_outcome import message_of
+from handlers.render.source_resolver import SourceResolver
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,17 +40,20 @@ class DesiredState:
     renders: RenderStore
     evaluate: Evaluator
 
-    async def at(self, app: Application, revision: str) -> RenderEvaluation:
-        """Render at `revision`; empty is the stored render. TaskFailedError, RepositoryError."""
+    async def at(self, app: Application, named: Revisions) -> RenderEvaluation:
+        """Render at the `named` revisions; without any it is the stored render.
+
+        Raises TaskFailedError and RepositoryError.
+        """
+        check_named(app, named)
         rendered = await self._rendered(app)
-        if not revision and rendered is None:
+        if not named and rendered is None:
             text = "its manifests are not rendered. Refresh it, and look at its conditions."
             raise TaskFailedError("not_found", f"{app.key}: {text}")
-        target = app.source.target_revision if app.source else ""
-        known = revision in ("", target) or (rendered and rendered.record.revision == revision)
-        if rendered is not None and known and self._is_of_spec(app, rendered.record):
+        known = rendered is not None and self._is_of_spec(app, rendered.record)
+        if rendered is not None and known and _is_at(app, rendered.record, named):
             return rendered
-        return await self._render_once(app, revision)
+        return await self._render_once(app, named)
 
     async def _rendered(self, app: Application) -> RenderEvaluation | None:
         record = self.renders.recall(app.key)
@@ -62,15 +67,16 @@ class DesiredState:
     def _is_of_spec(self, app: Application, record: RenderRecord) -> bool:
         """Whether the stored render is of the source that `app` has."""
         stored = self.applications.get(app.key)
-        return not record.pinned_source and stored is not None and stored.source == app.source
+        return not record.pinned_source and stored is not None and stored.sources == app.sources
 
-    async def _render_once(self, app: Application, revision: str) -> RenderEvaluation:
+    async def _render_once(self, app: Application, named: Revisions) -> RenderEvaluation:
+        revision = str(named)
         found = problems(app, self.applications.project(app.spec.project))
         if found:
             raise TaskFailedError("invalid", "; ".join(one.message for one in found))
         try:
             async with asyncio.timeout(RENDER_SECONDS):
-                return await self._evaluated(app, revision)
+                return await self._evaluated(app, named)
         except RenderError as error:
             raise TaskFailedError("invalid", f"{revision}: {message_of(error)}") from error
         except RepositoryError as error:
@@ -83,13 +89,27 @@ class DesiredState:
             text = f"{revision} was not rendered within {RENDER_SECONDS:g} s"
             raise TaskFailedError("failed", text) from error
 
-    async def _evaluated(self, app: Application, revision: str) -> RenderEvaluation:
-        source = app.source or Source(repo_url="")
-        repository = self.sources.access(source, app.spec.project)
-        commit = await self.sources.resolve(repository, revision)
-        tree = await self.sources.tree(repository, commit)
-        recipe = self.evaluate.recipe(app, commit, tree)
-        return await self.evaluate(app, recipe, commit, tree)
+    async def _evaluated(self, app: Application, named: Revisions) -> RenderEvaluation:
+        each = (*named.each, *("" for _ in app.sources[len(named.each) :]))
+        pairs = zip(each, app.sources, strict=False)
+        targets = [one or source.target_revision for one, source in pairs]
+        sources = await SourceResolver(sources=self.sources).resolve(app, targets)
+        recipes = self.evaluate.recipes(app, sources)
+        return await self.evaluate(app, sources, recipes)
+
+
+def check_named(app: Application, named: Revisions) -> None:
+    """Refuse revisions that do not fit the sources; raises TaskFailedError."""
+    if problem := revisions_problem(app, named):
+        raise TaskFailedError("invalid", f"{app.key}: {problem}")
+
+
+def _is_at(app: Application, record: RenderRecord, named: Revisions) -> bool:
+    """Whether a record is of these revisions; a target stands for what it is rendered of."""
+    if len(record.sources) != len(app.sources):
+        return False
+    pairs = zip(named.each, app.sources, record.sources, strict=False)
+    return all(one in ("", source.target_revision, it.revision) for one, source, it in pairs)
 
 
 def deployed_before(app: Application, history_id: int) -> RevisionHistory:
@@ -103,7 +123,9 @@ def deployed_before(app: Application, history_id: int) -> RevisionHistory:
 
 
 def as_deployed(app: Application, entry: RevisionHistory) -> Application:
-    """The Application with the source of a history entry."""
+    """The Application with the sources of a history entry."""
+    if entry.sources:
+        return replace(app, spec=replace(app.spec, source=None, sources=entry.sources))
     if entry.source is None:
         return app
     return replace(app, spec=replace(app.spec, source=entry.source, sources=()))
@@ -117,8 +139,9 @@ class ManifestsExecutor:
     async def __call__(
         self, task: LinkTask, args: ManifestsArguments, _context: TaskContext
     ) -> object:
-        evaluation = await self.desired_state.at(self.subjects.app(task), args.revision)
+        evaluation = await self.desired_state.at(self.subjects.app(task), Revisions.of(args))
         return {
             "revision": evaluation.record.revision,
+            "revisions": list(evaluation.record.revisions.revisions),
             "manifests": list(objects_of(evaluation.content)),
         }

@@ -23,6 +23,7 @@ from bus.identity import ResourceKey
 from bus.link import DiffArguments, LinkTask
 from bus.status import ResultStatus
 from handlers.application.application import Application
+from handlers.application.revisions import Revisions
 from handlers.application.spec import SyncOperation, SyncResource
 from handlers.comparison.comparison import ComparedPair, Comparison, PairState
 from handlers.comparison.ignored_fields_reader import IgnoreRuleError
@@ -71,7 +72,12 @@ class DiffExecutor:
         redaction = self.redaction()
         seen = [one for one in _differing(comparison, args) if not self.objects.is_hidden(one.key)]
         objects = [_difference(pair, redaction) for pair in seen]
-        answer = {"revision": comparison.record.revision, "objects": fitting(objects)}
+        record = comparison.record
+        answer = {
+            "revision": record.revision,
+            "revisions": list(record.revisions.revisions),
+            "objects": fitting(objects),
+        }
         return (
             {**answer, "intents": self._intents(app, comparison, args)} if args.preview else answer
         )
@@ -98,12 +104,12 @@ class DiffExecutor:
         return intents(whole, args, options, space)
 
 
-def _previewed(app: Application, args: DiffArguments) -> tuple[Application, str]:
-    """The Application and the revision that the preview is about."""
+def _previewed(app: Application, args: DiffArguments) -> tuple[Application, Revisions]:
+    """The Application and the revisions that the preview is about."""
     if args.history_id is None:
-        return app, args.revision
+        return app, Revisions.of(args)
     entry = deployed_before(app, args.history_id)
-    return as_deployed(app, entry), entry.revision
+    return as_deployed(app, entry), Revisions.of(entry)
 
 
 def _differing(comparison: Comparison, args: DiffArguments) -> list[ComparedPair]:

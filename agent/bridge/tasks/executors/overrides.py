@@ -11,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from agent.bridge.tasks.executors.desired_state import check_named
 from agent.bridge.tasks.task_context import TaskFailedError
 from bus.identity import NO_REVISION, Revision
 from bus.link import SyncArguments
 from handlers.application.application import Application
+from handlers.application.revisions import NO_REVISIONS, Revisions
+from handlers.application.spec import Source
 from handlers.command import option_problems
 from handlers.control_plane.governance import Governance
 from handlers.control_plane.policy import CONFIG_MAP
@@ -29,20 +32,24 @@ class Overrides:
     sources: Sources
     governance: Governance
 
-    async def checked(self, app: Application, args: SyncArguments) -> Revision:
-        """Check the task; returns the commit to deploy, empty for the target. TaskFailedError."""
-        found = [*self._options(app, args)]
-        revision = NO_REVISION
-        if args.revision:
-            revision, reached = await self._resolved(app, args.revision)
+    async def checked(self, app: Application, args: SyncArguments) -> Revisions:
+        """Check the task; returns the commits to deploy, empty for the target. TaskFailedError."""
+        named = Revisions.of(args)
+        check_named(app, named)
+        found, commits = [*self._options(app, args)], list[Revision]()
+        for source, revision in zip(app.sources, named.each, strict=False):
+            commit, reached = NO_REVISION, True
+            if revision:
+                commit, reached = await self._resolved(app, source, revision)
+            commits.append(commit)
             if not reached:
-                target = app.source.target_revision if app.source else ""
-                found.append(
-                    f"the target revision {target or 'HEAD'!r} does not reach {revision[:7]}"
-                )
+                target = source.target_revision or "HEAD"
+                found.append(f"the target revision {target!r} does not reach {commit[:7]}")
         if found:
             self._check_allowed(app, args, "; ".join(found))
-        return revision
+        if named.revisions:
+            return Revisions(revisions=tuple(commits))
+        return Revisions(commits[0]) if commits else NO_REVISIONS
 
     def window_reason(self, app: Application, args: SyncArguments) -> str:
         """Check an override of a closed sync window; returns its reason. TaskFailedError."""
@@ -63,12 +70,12 @@ class Overrides:
             for name in weakened(options_of(app), args.options):
                 yield f"the option {name} takes away what guards the application"
 
-    async def _resolved(self, app: Application, revision: str) -> tuple[Revision, bool]:
+    async def _resolved(
+        self, app: Application, source: Source, revision: str
+    ) -> tuple[Revision, bool]:
         """Resolve `revision` now, and find out whether the target revision reaches its commit."""
-        if app.source is None:
-            raise TaskFailedError("invalid", f"{app.key} has no source")
-        sources, target_revision = self.sources, app.source.target_revision
-        repository = sources.access(app.source, app.spec.project)
+        sources, target_revision = self.sources, source.target_revision
+        repository = sources.access(source, app.spec.project)
         commit = await sources.resolve(repository, revision)
         target = await sources.resolve(repository, target_revision)
         if not await sources.reaches(repository, target, commit):

@@ -11,12 +11,13 @@ from agent.bridge.tasks.executors.overrides import Overrides, check_options
 from agent.bridge.tasks.executors.task_subjects import TaskSubjects
 from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
 from bus.events import SyncApp
-from bus.identity import ResourceKey, Revision
+from bus.identity import ResourceKey
 from bus.link import LinkTask, RollbackArguments, SyncArguments
 from handlers.application.application import Application
 from handlers.application.argo_parameters import PARAMETERS, REPLACE_ALLOWED
 from handlers.application.argo_settings import ArgoSettings
 from handlers.application.policy import auto_sync, sync_options_of_app
+from handlers.application.revisions import Revisions
 from handlers.manifest.options import parse_sync_options
 
 
@@ -32,11 +33,13 @@ class SyncExecutor:
         app = self.subjects.app_of_command(task, context)
         check_replace(app, args.options, self.settings())
         reason = self.overrides.window_reason(app, args)
+        revisions = await self.overrides.checked(app, args)
         command = SyncApp(
             id=task.id,
             actor=task.actor,
             app=app.key,
-            revision=await self.overrides.checked(app, args),
+            revision=revisions.revision,
+            revisions=revisions.revisions,
             prune=args.prune,
             dry_run=args.dry_run,
             resources=tuple(
@@ -66,11 +69,13 @@ class RollbackExecutor:
                 " set spec.syncPolicy.automated.enabled to false first"
             )
             raise TaskFailedError("conflict", text)
+        revisions = Revisions.of(deployed_before(app, args.history_id))
         command = SyncApp(
             id=task.id,
             actor=task.actor,
             app=app.key,
-            revision=Revision(deployed_before(app, args.history_id).revision),
+            revision=revisions.revision,
+            revisions=revisions.revisions,
             history_id=args.history_id,
             prune=args.prune,
             dry_run=args.dry_run,

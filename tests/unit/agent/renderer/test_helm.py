@@ -215,7 +215,7 @@ async def test_what_helmignore_names_is_not_part_of_the_chart(renderer: SandboxR
             "",
             "size",
         ),
-        ({}, {"valueFiles": ["$other/x.yaml"]}, "InvalidSpec", "", "another source"),
+        ({}, {"valueFiles": ["$other/x.yaml"]}, "InvalidSpec", "", "no other source"),
         ({"chart/Chart.yaml": "name: x"}, {}, "TemplateFailed", "chart/Chart.yaml", "version"),
         ({}, {"parameters": [{"name": "a[x]", "value": "1"}]}, "TemplateFailed", "", "a[x]"),
     ],

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agent.store.source_followers import FollowerIndex
 from bus.identity import AppKey, RepositoryKey
 from bus.status import ConditionType
-from handlers.application.application import Application
+from handlers.application.application import Application, repository_of
 from handlers.application.status import of_type
 from handlers.ports import SourceFollowers, SourceGroup
 from handlers.render.recipes import names_revision
@@ -47,13 +47,13 @@ def applications(draw: st.DrawFn) -> Application:
 def expected(apps: dict[AppKey, Application], url: str) -> dict[SourceGroup, set[AppKey]]:
     found: dict[SourceGroup, set[AppKey]] = {}
     for key, app in apps.items():
-        source = app.source
-        if source is None or app.deleting or app.repository != RepositoryKey.of(url):
-            continue
-        group = SourceGroup(
-            source.repo_url, app.spec.project, source.target_revision, app.metadata.namespace
-        )
-        found.setdefault(group, set()).add(key)
+        for source in app.sources:
+            if app.deleting or repository_of(source) != RepositoryKey.of(url):
+                continue
+            group = SourceGroup(
+                source.repo_url, app.spec.project, source.target_revision, app.metadata.namespace
+            )
+            found.setdefault(group, set()).add(key)
     return found
 
 
@@ -67,8 +67,8 @@ def test_the_index_is_what_a_look_at_all_finds(changes: list[tuple[Application, 
         index.change(before, apps.get(app.key))
     for url in (REPO, OTHER):
         assert dict(index.of(RepositoryKey.of(url))) == expected(apps, url)
-    followed = {app.repository for app in apps.values() if not app.deleting}
-    assert set(index.repositories()) == followed - {None}
+    followed = {one for app in apps.values() if not app.deleting for one in app.repositories}
+    assert set(index.repositories()) == followed
     assert index.in_error == {
         key
         for key, app in apps.items()
@@ -83,4 +83,4 @@ def keys(index: FollowerIndex, repository: RepositoryKey) -> set[AppKey]:
 
 
 def names(app: Application) -> bool:
-    return app.source is not None and names_revision(app.source)
+    return any(names_revision(one) for one in app.sources if repository_of(one) is not None)

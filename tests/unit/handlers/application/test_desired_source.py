@@ -4,9 +4,15 @@ from typing import Any
 
 import pytest
 
-from handlers.application.desired_source import desired_revision, pinned_revision
-from tests.unit.handlers.application.builders import application
+from handlers.application.desired_source import (
+    as_desired,
+    desired_revisions,
+    pinned_revisions,
+    pinned_source,
+)
+from tests.unit.handlers.application.builders import REPO, application
 
+TWO = [{"repoURL": REPO, "path": path, "targetRevision": "main"} for path in ("web", "api")]
 OPERATION = {"sync": {"revision": "c0ffee"}}
 
 
@@ -50,5 +56,34 @@ def waiting(operation: dict[str, Any]) -> dict[str, Any]:
 )
 def test_a_pin_holds_while_its_operation_lives(parts: dict[str, Any], expected: str) -> None:
     app = application(**parts)
-    assert desired_revision(app) == expected
-    assert pinned_revision(app) == (expected if expected != "main" else "")
+    assert desired_revisions(app) == (expected,)
+    assert pinned_revisions(app) == ((expected,) if expected != "main" else ())
+
+
+def test_a_revision_that_is_not_named_is_the_target_of_its_source() -> None:
+    app = application({"sources": TWO}, operation={"sync": {"revisions": ["", "c0ffee"]}})
+    assert desired_revisions(app) == ("main", "c0ffee")
+
+
+def test_sources_that_an_operation_names_are_desired_with_its_revisions() -> None:
+    sync = {"sources": TWO, "revisions": ["a", "b"]}
+    app = application(operation={"sync": sync})
+    assert as_desired(app).sources == application({"sources": TWO}).sources
+    assert desired_revisions(as_desired(app)) == ("a", "b")
+    assert pinned_source(app) != pinned_source(application()) == ""
+
+
+def test_an_operation_goes_on_with_the_sources_that_it_began_with() -> None:
+    running = {
+        "phase": "Running",
+        "operation": {"sync": {"revisions": ["a", "b"]}},
+        "syncResult": {"revisions": ["a", "b"], "sources": TWO},
+    }
+    more = [*TWO, TWO[0] | {"path": "more"}]
+    app = application({"sources": more}, status={"operationState": running})
+    assert as_desired(app).sources == application({"sources": TWO}).sources
+    assert desired_revisions(as_desired(app)) == ("a", "b")
+    assert pinned_source(app)
+    as_before = application({"sources": TWO}, status={"operationState": running})
+    assert as_desired(as_before) == as_before
+    assert pinned_source(as_before) == ""

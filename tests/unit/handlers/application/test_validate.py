@@ -12,7 +12,14 @@ SOURCE = {"repoURL": REPO, "path": "web"}
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no source": ({"source": None}, "spec.source is missing"),
-    "several sources": ({"source": None, "sources": [SOURCE, SOURCE]}, "2 entries"),
+    "the second source": (
+        {"source": None, "sources": [SOURCE, {"repoURL": REPO}]},
+        "spec.sources[1].path is empty",
+    ),
+    "only a ref": (
+        {"source": {"repoURL": REPO, "ref": "values"}},
+        "spec.source has a ref and no path",
+    ),
     "hydrator": ({"sourceHydrator": {"drySource": {}}}, "spec.sourceHydrator"),
     "no path": ({"source": {"repoURL": REPO}}, "spec.source.path is empty"),
     "no url": ({"source": {"repoURL": "", "path": "web"}}, "spec.source.repoURL is empty"),
@@ -55,9 +62,10 @@ def test_a_wrong_spec_is_told_by_its_field(spec: dict[str, Any], message: str) -
         {},
         {"destination": {"name": "in-cluster", "namespace": "shop"}},
         {"source": None, "sources": [SOURCE]},
+        {"source": {"repoURL": "not used"}, "sources": [SOURCE, SOURCE | {"path": "api"}]},
         {"source": {"repoURL": REPO, "path": "."}},
     ],
-    ids=["plain", "by name", "one of sources", "root"],
+    ids=["plain", "by name", "one of sources", "sources before source", "root"],
 )
 def test_a_good_spec_has_no_problems(spec: dict[str, Any]) -> None:
     assert problems(application(spec), project()) == ()
@@ -77,6 +85,13 @@ def test_the_project_limits_source_destination_and_namespace_of_the_application(
     rules = {"sourceRepos": ["https://other.example/*"], "destinations": []}
     app = application(metadata={"namespace": "team"})
     assert len(problems(app, project(rules))) == 3
+
+
+def test_each_source_must_be_permitted() -> None:
+    other = {"repoURL": "https://other.example/shop", "path": "web"}
+    app = application({"source": None, "sources": [SOURCE, other]})
+    (found,) = problems(app, project({"sourceRepos": [REPO]}))
+    assert "https://other.example/shop is not permitted" in found.message
 
 
 def test_the_password_of_a_url_is_not_told_with_its_refusal() -> None:

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bus.identity import NO_DIGEST, AppKey, RepositoryKey, Revision
+from bus.identity import NO_DIGEST, AppKey, Digest, RepositoryKey, Revision
 from handlers.application import times
 from handlers.application.application import Application
 from handlers.ports import SourceFollowers, SourceGroup
-from handlers.ports.rendering import RenderRecord, SourceType
+from handlers.ports.rendering import RefRecord, RenderRecord, SourceRecord, SourceType
 from handlers.refresh.touched_applications import (
+    ResolvedTarget,
     by_target_revision,
     outdated,
     unsettled,
@@ -20,9 +21,15 @@ from handlers.refresh.touched_applications import (
 from tests.unit.agent.renderer.written_tree import WrittenTree
 from tests.unit.handlers.application.builders import REPO, application
 
+RECIPE = Digest("sha256:1")
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 COMMIT = Revision("1" * 40)
-TREE = (COMMIT, WrittenTree({"web/a.yaml": "1"}))
+NOW_AT = ResolvedTarget(
+    repository=RepositoryKey.of(REPO),
+    target="main",
+    revision=COMMIT,
+    tree=WrittenTree({"web/a.yaml": "1"}),
+)
 
 
 def failing(message: str, seconds: float) -> Application:
@@ -34,13 +41,17 @@ def failing(message: str, seconds: float) -> Application:
 def record(url: str = REPO, **read_set: str) -> RenderRecord:
     return RenderRecord(
         app=AppKey("argocd", "web"),
-        repository=RepositoryKey.of(url),
-        revision=Revision("0" * 40),
-        recipe=NO_DIGEST,
-        read_set=read_set,
+        sources=(
+            SourceRecord(
+                repository=RepositoryKey.of(url),
+                revision=Revision("0" * 40),
+                recipe=RECIPE,
+                source_type=SourceType.DIRECTORY,
+                read_set=read_set,
+            ),
+        ),
         digest=NO_DIGEST,
         objects=0,
-        source_type=SourceType.DIRECTORY,
     )
 
 
@@ -69,15 +80,18 @@ def test_unsettled(app: Application, known: RenderRecord | None, expected: bool)
 
 
 def test_a_read_set_that_holds_is_not_outdated() -> None:
-    assert not outdated(application(), record(**{"web/b.yaml": ""}), TREE)
-    assert outdated(application(), record(**{"web/b.yaml": "was there"}), TREE)
+    assert not outdated(application(), record(**{"web/b.yaml": ""}), NOW_AT)
+    assert outdated(application(), record(**{"web/b.yaml": "was there"}), NOW_AT)
 
 
 def test_a_source_that_says_the_commit_is_outdated_by_every_commit() -> None:
     helm: dict[str, Any] = {"parameters": [{"name": "a", "value": "$ARGOCD_APP_REVISION"}]}
-    app = application({"source": {"repoURL": REPO, "path": "web", "helm": helm}})
-    assert outdated(app, record(), TREE)
-    assert not outdated(app, replace(record(), revision=COMMIT), TREE)
+    source = {"repoURL": REPO, "path": "web", "targetRevision": "main", "helm": helm}
+    app = application({"source": source})
+    assert outdated(app, record(), NOW_AT)
+    (only,) = record().sources
+    known = replace(record(), sources=(replace(only, revision=COMMIT),))
+    assert not outdated(app, known, NOW_AT)
 
 
 @pytest.mark.parametrize(
@@ -90,3 +104,42 @@ def test_the_wait_doubles_within_bounds(failing_for: float | None, expected: flo
 
 def test_another_failure_begins_its_own_wait() -> None:
     assert wait([failing("broken yaml", 4000)], "down", NOW) == 2.0
+
+
+VALUES = "https://git.example/values"
+
+
+def two(*, follows: str = "main", **read_of_ref: str) -> tuple[Application, RenderRecord]:
+    """A chart that reads files of another repository, and its record."""
+    chart = {"repoURL": REPO, "path": "web", "targetRevision": follows}
+    lent = {"repoURL": VALUES, "ref": "values", "targetRevision": "main"}
+    (own,) = record().sources
+    (other,) = record(VALUES).sources
+    refs = {"values": RefRecord(other.repository, read_of_ref)}
+    sources = (replace(own, refs=refs), replace(other, recipe=NO_DIGEST))
+    known = replace(record(), sources=sources, several=True)
+    return application({"sources": [chart, lent]}), known
+
+
+def test_a_commit_outdates_who_reads_its_files_by_a_ref() -> None:
+    now = replace(NOW_AT, repository=RepositoryKey.of(VALUES))
+    assert outdated(*two(**{"web/a.yaml": "another id"}), now)
+    assert not outdated(*two(**{"web/b.yaml": ""}), now)
+    assert not outdated(*two(**{"web/a.yaml": "another id"}), NOW_AT)
+
+
+def test_a_target_that_no_source_follows_outdates_nothing() -> None:
+    app, known = two(follows="v1")
+    (own, lent) = known.sources
+    known = replace(known, sources=(replace(own, read_set={"web/b.yaml": "was there"}), lent))
+    assert not outdated(app, known, NOW_AT)
+    assert outdated(app, known, replace(NOW_AT, target="v1"))
+
+
+def test_sources_that_came_or_went_are_unsettled() -> None:
+    app, known = two()
+    assert not unsettled(app, known, RepositoryKey.of(VALUES))
+    fewer = replace(known, sources=known.sources[:1])
+    assert unsettled(app, fewer, RepositoryKey.of(REPO))
+    turned = replace(known, sources=known.sources[::-1])
+    assert unsettled(app, turned, RepositoryKey.of(REPO))

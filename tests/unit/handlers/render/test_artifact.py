@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from bus.status import Reason
-from handlers.manifest.manifest_assembly import objects_of
+from handlers.manifest.manifest_assembly import ObjectOrigin, Written, objects_of
 from handlers.ports.rendering import RecordedOrigin, RenderError, RenderResult
 from handlers.render.artifact import Artifact, ArtifactOwner, assemble, decoded, served_kinds
 from tests.unit.handlers.render.kept_applications import ServedKindsTable
@@ -87,3 +87,19 @@ def test_problems_are_told_together_with_their_places() -> None:
 def test_many_problems_are_counted() -> None:
     with pytest.raises(RenderError, match="and 3 more"):
         assembled(*[{"kind": "Nonsense"}] * 8)
+
+
+def test_the_last_of_several_sources_has_an_object() -> None:
+    def of(place: int, *values: str) -> list[Written]:
+        found = ({**CONFIG_MAP, "data": {"by": one}} for one in values)
+        return [(ObjectOrigin("a.yaml", number, place), one) for number, one in enumerate(found)]
+
+    kinds = served_kinds(of(0, "x"), ServedKindsTable().kind, ServedKindsTable().api_versions())
+    artifact = assemble([*of(0, "first"), *of(2, "last")], kinds, OWNER)
+    (one,) = objects_of(artifact.content)
+    assert one["data"] == {"by": "last"}
+    (sentence,) = artifact.repeated
+    assert "ConfigMap shop/a is in spec.sources[0] and in spec.sources[2]" in sentence
+    with pytest.raises(RenderError) as caught:
+        assemble([*of(0, "first"), *of(1, "last", "twice")], kinds, OWNER)
+    assert caught.value.reason is Reason.DUPLICATE_OBJECT

@@ -21,11 +21,15 @@ COMMIT = Revision("0123456789abcdef0123456789abcdef01234567")
 
 
 def recipe(
-    type_: SourceType, block: dict[str, Any], revision: Revision = COMMIT, kube: str = "v1.36.3"
+    type_: SourceType,
+    block: dict[str, Any],
+    revision: Revision = COMMIT,
+    kube: str = "v1.36.3",
+    refs: tuple[str, ...] = (),
 ) -> Recipe:
     app = application({"source": {"repoURL": REPO, "path": "web"} | block})
     environment = build_environment(app, revision, kube, ("v1",))
-    return recipe_of(type_, app, "web", RecipeContext(environment, kube, ("v1",)))
+    return recipe_of(type_, app, "web", RecipeContext(environment, kube, ("v1",), refs))
 
 
 @pytest.mark.parametrize(
@@ -105,3 +109,17 @@ def test_a_recipe_does_not_depend_on_the_commit_unless_it_says_so() -> None:
 def test_the_chart_s_own_kube_version_wins() -> None:
     made = recipe(SourceType.HELM, {"helm": {"kubeVersion": "v1.20.0", "apiVersions": ["a/v1"]}})
     assert (made.kube_version, made.api_versions) == ("v1.20.0", ("a/v1",))
+
+
+def test_a_ref_at_the_begin_of_a_path_is_no_variable() -> None:
+    paths = ["$values/$ARGOCD_APP_NAME.yaml", "$ARGOCD_APP_NAME/x.yaml", "a/$values/x.yaml"]
+    helm = {"valueFiles": paths, "fileParameters": [{"name": "a", "path": "$more/$$x"}]}
+    made = recipe(SourceType.HELM, {"helm": helm}, refs=("more", "values", "unused"))
+    assert made.helm.value_files == ("$values/web.yaml", "web/x.yaml", "a//x.yaml")
+    assert made.helm.file_parameters[0].path == "$more/$x"
+    assert made.refs == ("more", "values")
+
+
+def test_a_source_alone_has_variables_only() -> None:
+    made = recipe(SourceType.HELM, {"helm": {"valueFiles": ["$values/x.yaml"]}})
+    assert (made.helm.value_files, made.refs) == (("/x.yaml",), ())

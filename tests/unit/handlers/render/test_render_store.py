@@ -2,27 +2,33 @@
 
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
 from agent.store.render_store import RenderStore
-from bus.identity import NO_DIGEST, AppKey, RepositoryKey, Revision
-from handlers.ports.rendering import RenderRecord, SourceType
+from bus.identity import NO_DIGEST, AppKey, Digest, RepositoryKey, Revision
+from handlers.ports.rendering import RefRecord, RenderRecord, SourceRecord, SourceType
 
+RECIPE = Digest("sha256:1")
 WEB = AppKey("argocd", "web")
 SHOP = RepositoryKey.of("https://git.example/shop")
 OTHER = RepositoryKey.of("https://git.example/other")
 
 
-def record(*paths: str) -> RenderRecord:
+def record(*paths: str, repository: RepositoryKey = SHOP) -> RenderRecord:
     return RenderRecord(
         app=WEB,
-        repository=SHOP,
-        revision=Revision("0" * 40),
-        recipe=NO_DIGEST,
-        read_set=dict.fromkeys(paths, "1"),
+        sources=(
+            SourceRecord(
+                repository=repository,
+                revision=Revision("0" * 40),
+                recipe=RECIPE,
+                source_type=SourceType.DIRECTORY,
+                read_set=dict.fromkeys(paths, "1"),
+            ),
+        ),
         digest=NO_DIGEST,
         objects=1,
-        source_type=SourceType.DIRECTORY,
     )
 
 
@@ -38,7 +44,7 @@ async def test_a_new_record_replaces_the_old_readers(tmp_path: Path) -> None:
     await store.remember(record("a"))
     await store.remember(record("b"))
     assert store.readers(SHOP, ["a"]) == frozenset()
-    await store.remember(replace(record("b"), repository=OTHER))
+    await store.remember(record("b", repository=OTHER))
     assert store.readers(SHOP, ["b"]) == frozenset()
     assert store.readers(OTHER, ["b"]) == {WEB}
 
@@ -57,3 +63,35 @@ async def test_a_file_that_cannot_be_read_is_rendered_once_more(tmp_path: Path) 
     await RenderStore.open(tmp_path).remember(record("a"))
     (tmp_path / f"{WEB.token}.json").write_bytes(b'{"app": ')
     assert RenderStore.open(tmp_path).recall(WEB) is None
+
+
+async def test_an_application_reads_of_each_of_its_repositories(tmp_path: Path) -> None:
+    (shop,) = record("a").sources
+    (other,) = record("b", repository=OTHER).sources
+    lent = replace(other, recipe=NO_DIGEST, read_set={})
+    reading = replace(shop, refs={"values": RefRecord(OTHER, {"prod.yaml": "1"})})
+    store = RenderStore.open(tmp_path)
+    await store.remember(replace(record(), sources=(reading, lent), several=True))
+    assert store.rendered(OTHER) == store.rendered(SHOP) == {WEB}
+    assert store.readers(SHOP, ["a"]) == store.readers(OTHER, ["prod.yaml"]) == {WEB}
+    assert store.readers(OTHER, ["b"]) == store.readers(SHOP, ["prod.yaml"]) == frozenset()
+    again = RenderStore.open(tmp_path)
+    assert again.recall(WEB) == store.recall(WEB)
+    await again.forget(WEB)
+    assert again.rendered(OTHER) == again.readers(OTHER, ["prod.yaml"]) == frozenset()
+
+
+async def test_a_record_of_the_version_before_is_rendered_once_more(tmp_path: Path) -> None:
+    before = {
+        "app": {"namespace": "argocd", "name": "web"},
+        "repository": "https://git.example/shop",
+        "revision": "0" * 40,
+        "recipe": "sha256:1",
+        "read_set": {"a": "1"},
+        "digest": "sha256:1",
+        "objects": 1,
+        "source_type": "Directory",
+    }
+    (tmp_path / f"{WEB.token}.json").write_bytes(msgspec.json.encode(before))
+    assert RenderStore.open(tmp_path).recall(WEB) is None
+    assert not list(tmp_path.iterdir())

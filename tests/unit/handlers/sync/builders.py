@@ -7,18 +7,21 @@ from typing import Any
 
 import msgspec
 
-from bus.identity import NO_DIGEST, AppKey, RepositoryKey, ResourceKey, Revision, digest_of
+from bus.identity import NO_DIGEST, AppKey, Digest, RepositoryKey, ResourceKey, Revision, digest_of
 from bus.status import HealthStatus
+from handlers.application.revisions import Revisions
 from handlers.comparison.comparison import Comparison, ComparisonInput, joined
 from handlers.comparison.desired_objects import desired_of
 from handlers.comparison.dry_run_questions import compared
 from handlers.comparison.object_difference import DiffOutcome, DiffVerdict
 from handlers.manifest.tracking import stamp
 from handlers.ports import LiveObject
-from handlers.ports.rendering import RenderRecord, SourceType
+from handlers.ports.rendering import RenderRecord, SourceRecord, SourceType
 
 APP = AppKey("argocd", "web")
+RECIPE = Digest("sha256:1")
 REVISION = Revision("b" * 40)
+REVISIONS = Revisions(REVISION)
 
 
 def key(name: str) -> ResourceKey:
@@ -64,13 +67,17 @@ def found(
 ) -> ComparisonInput:
     record = RenderRecord(
         app=APP,
-        repository=RepositoryKey("https://git.example/shop"),
-        revision=REVISION,
-        recipe=NO_DIGEST,
-        read_set={},
+        sources=(
+            SourceRecord(
+                repository=RepositoryKey("https://git.example/shop"),
+                revision=REVISION,
+                recipe=RECIPE,
+                source_type=SourceType.DIRECTORY,
+                read_set={},
+            ),
+        ),
         digest=NO_DIGEST,
         objects=len(desired),
-        source_type=SourceType.DIRECTORY,
     )
     return ComparisonInput(
         record=record,

@@ -23,7 +23,7 @@ from handlers.sync.sync_plan import SyncAction, SyncPhase, SyncTask
 from tests.unit.handlers.application.builders import application, project
 from tests.unit.handlers.control_plane.builders import KnownApps, governance, served
 from tests.unit.handlers.one_cluster import cluster_of_kinds
-from tests.unit.handlers.sync.builders import REVISION, comparison, key, live, manifest
+from tests.unit.handlers.sync.builders import REVISIONS, comparison, key, live, manifest
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 APP = application()
@@ -40,7 +40,7 @@ def cleaned(*projects: AppProject, operation: Operation = Operation()) -> CleanH
         governance=governance(projects=projects, clusters=clusters),
         clock=cast("Any", None),
     )
-    state = begun(APP, operation, REVISION, NOW)
+    state = begun(APP, operation, REVISIONS, NOW)
     run = StepRun(app=APP, state=state, comparison=comparison(()), began=NOW)
     return MOVE.without(planner.denied(run, MOVE.touched))
 
@@ -75,7 +75,7 @@ def test_a_definition_that_was_no_hook_stands_in_nobodys_way(
     mark: dict[str, str], found: int
 ) -> None:
     """Definitions carry no tracking, so the mark of an earlier run is what tells them."""
-    state = begun(APP, Operation(), REVISION, NOW)
+    state = begun(APP, Operation(), REVISIONS, NOW)
     task = SyncTask(
         action=SyncAction.APPLY,
         key=access.key(definition()),

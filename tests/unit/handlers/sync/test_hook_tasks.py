@@ -17,14 +17,14 @@ from handlers.sync.hook_tasks import hook_work
 from handlers.sync.operation_transitions import begun
 from handlers.sync.sync_plan import SyncAction, SyncPhase, SyncTask, failure_step, plan
 from tests.unit.handlers.application.builders import application
-from tests.unit.handlers.sync.builders import REVISION, comparison, key, manifest
+from tests.unit.handlers.sync.builders import REVISION, REVISIONS, comparison, key, manifest
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SECONDS = int(NOW.timestamp())
 
 
 def state(**sync: Any) -> OperationState:
-    return begun(application(), Operation(sync=SyncOperation(**sync)), REVISION, NOW)
+    return begun(application(), Operation(sync=SyncOperation(**sync)), REVISIONS, NOW)
 
 
 def tasks(*manifests: dict[str, Any], **sync: Any) -> tuple[SyncTask, ...]:

@@ -14,7 +14,7 @@ from handlers.sync.operation_results import result
 from handlers.sync.operation_transitions import begun, with_results
 from handlers.sync.sync_plan import SyncAction, SyncTask
 from tests.unit.handlers.application.builders import application
-from tests.unit.handlers.sync.builders import REVISION, key
+from tests.unit.handlers.sync.builders import REVISIONS, key
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -32,7 +32,7 @@ def found(state: OperationState, *tasks: SyncTask) -> dict[str, str]:
     return {one.name: one.status for one in left_out_results(state, tasks)}
 
 
-START = begun(application(), Operation(), REVISION, NOW)
+START = begun(application(), Operation(), REVISIONS, NOW)
 
 
 def test_nothing_is_made_up_while_all_results_are_there() -> None:

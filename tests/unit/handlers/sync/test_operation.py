@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from bus.identity import ResourceKey, Revision
 from bus.status import OperationPhase, ResultStatus
+from handlers.application.revisions import Revisions
 from handlers.application.spec import Backoff, InitiatedBy, Operation, RetryStrategy
 from handlers.application.status import OperationState
 from handlers.sync.move import Act, Done, Finish, Move, OperationView, Restart, RetryDelay, Wait
@@ -35,6 +36,7 @@ from tests.unit.handlers.application.builders import application
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 REVISION = Revision("a" * 40)
+REVISIONS = Revisions(REVISION)
 WAITING, FAILED = (
     ObjectProgress(ProgressState.WAITING),
     ObjectProgress(ProgressState.FAILED, "crashes"),
@@ -47,7 +49,7 @@ def task(name: str, wave: int = 0, action: SyncAction = SyncAction.APPLY) -> Syn
 
 def start(retry: int = 0) -> OperationState:
     operation = Operation(retry=RetryStrategy(limit=retry))
-    return begun(application(), operation, REVISION, NOW)
+    return begun(application(), operation, REVISIONS, NOW)
 
 
 def view(
@@ -165,20 +167,20 @@ def test_a_retry_starts_with_nothing_done_and_the_same_revision() -> None:
 
 def test_a_retry_with_refresh_asks_for_the_newest_revision() -> None:
     operation = Operation(retry=RetryStrategy(limit=1, refresh=True))
-    again = restarted(begun(application(), operation, REVISION, NOW))
+    again = restarted(begun(application(), operation, REVISIONS, NOW))
     assert again.operation.sync is not None
     assert again.operation.sync.revision == ""
-    assert repinned(again, REVISION) == begun(application(), operation, REVISION, NOW)
+    assert repinned(again, REVISIONS) == begun(application(), operation, REVISIONS, NOW)
 
 
 def test_only_an_automated_retry_of_an_older_revision_is_superseded() -> None:
-    newer = Revision("b" * 40)
+    newer = Revisions(Revision("b" * 40))
     by_policy = Operation(retry=RetryStrategy(limit=1), initiated_by=InitiatedBy(automated=True))
-    running = begun(application(), by_policy, REVISION, NOW)
+    running = begun(application(), by_policy, REVISIONS, NOW)
     end = Finish(OperationPhase.FAILED, "refused")
     waits = finished(running, end, NOW)
     assert is_superseded(waits, newer)
-    assert not is_superseded(waits, REVISION)
+    assert not is_superseded(waits, REVISIONS)
     assert not is_superseded(running, newer)
     assert not is_superseded(finished(start(retry=1), end, NOW), newer)
     assert superseded(waits, newer).message == "refused; superseded by bbbbbbb"
@@ -186,7 +188,7 @@ def test_only_an_automated_retry_of_an_older_revision_is_superseded() -> None:
 
 def test_the_end_of_an_operation_says_that_a_hold_was_its_reason() -> None:
     by_policy = Operation(retry=RetryStrategy(limit=1), initiated_by=InitiatedBy(automated=True))
-    running = begun(application(), by_policy, REVISION, NOW)
+    running = begun(application(), by_policy, REVISIONS, NOW)
     waits = finished(running, Finish(OperationPhase.FAILED, "refused"), NOW)
     ended = held(waits, "a window")
     assert waits_for_retry(waits)
@@ -194,7 +196,7 @@ def test_the_end_of_an_operation_says_that_a_hold_was_its_reason() -> None:
     assert ended.message == "refused; not tried again while it is held: a window"
     assert was_held(ended)
     assert was_held(replace(ended, message="in other words"))
-    assert not was_held(superseded(waits, Revision("b" * 40)))
+    assert not was_held(superseded(waits, Revisions(Revision("b" * 40))))
 
 
 def test_a_hold_that_an_earlier_version_wrote_is_known_by_its_message() -> None:
@@ -206,7 +208,7 @@ def test_a_hold_that_an_earlier_version_wrote_is_known_by_its_message() -> None:
 
 def test_an_operation_keeps_the_id_of_its_command() -> None:
     operation = Operation(info=({"name": "commandId", "value": "c1"},))
-    state = begun(application(), operation, REVISION, NOW)
+    state = begun(application(), operation, REVISIONS, NOW)
     assert operation_id(state) == "c1"
     assert operation_id(start()) == operation_id(done(start(), A)) != ""
 
@@ -324,7 +326,7 @@ def test_terminate_ends_it_from_any_state(
 
 def test_a_back_off_that_cannot_be_read_ends_the_operation() -> None:
     retry = RetryStrategy(limit=3, backoff=Backoff(duration="soon"))
-    state = begun(application(), Operation(retry=retry), REVISION, NOW)
+    state = begun(application(), Operation(retry=retry), REVISIONS, NOW)
     end = finished(state, Finish(OperationPhase.FAILED, "refused"), NOW)
     assert end.phase == OperationPhase.ERROR
     assert "refused; failed to retry: retry.backoff.duration: 'soon'" in end.message
@@ -333,6 +335,6 @@ def test_a_back_off_that_cannot_be_read_ends_the_operation() -> None:
 
 def test_what_an_operation_says_of_itself_is_carried_through() -> None:
     note = {"name": "reason", "value": "release 7"}
-    state = begun(application(), Operation(info=(note,)), REVISION, NOW)
+    state = begun(application(), Operation(info=(note,)), REVISIONS, NOW)
     assert note in state.operation.info
     assert note in finished(state, Finish(OperationPhase.SUCCEEDED, "done"), NOW).operation.info

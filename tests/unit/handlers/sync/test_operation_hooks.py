@@ -24,7 +24,7 @@ from handlers.sync.operation_results import ObjectProgress, ProgressState, resul
 from handlers.sync.operation_transitions import begun, finished, not_cleaned, with_results
 from handlers.sync.sync_plan import SyncAction, SyncTask, failure_step, plan
 from tests.unit.handlers.application.builders import application
-from tests.unit.handlers.sync.builders import REVISION, comparison, key, live, manifest
+from tests.unit.handlers.sync.builders import REVISIONS, comparison, key, live, manifest
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PLAIN = SyncTask(action=SyncAction.APPLY, key=key("plain"))
@@ -36,7 +36,7 @@ class Simulation:
     """An operation, its plan, and a cluster that is a mapping of names to live objects."""
 
     def __init__(self, *hooks: dict[str, Any], plain: tuple[SyncTask, ...] = (PLAIN,)) -> None:
-        self.state: OperationState = begun(application(), Operation(), REVISION, NOW)
+        self.state: OperationState = begun(application(), Operation(), REVISIONS, NOW)
         self.hooks, self.plain = comparison(hooks), plain
         self.cluster: dict[ResourceKey, LiveObject] = {}
         self.progress: Mapping[ResourceKey, ObjectProgress] = {}
@@ -300,7 +300,7 @@ def test_terminating_lets_hooks_go_and_deletes_what_runs() -> None:
 
 
 def test_a_termination_whose_hooks_may_not_be_touched_says_so() -> None:
-    state = replace(begun(application(), Operation(), REVISION, NOW), phase="Terminating")
+    state = replace(begun(application(), Operation(), REVISIONS, NOW), phase="Terminating")
     end = finished(state, not_cleaned(state, "forbidden"), NOW)
     assert (end.phase, end.message) == ("Error", "Operation termination had errors: forbidden")
 

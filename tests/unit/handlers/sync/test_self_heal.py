@@ -6,6 +6,7 @@ import pytest
 
 from bus.identity import Revision
 from handlers.application.history import History, deployed, recorded
+from handlers.application.revisions import Revisions
 from handlers.application.spec import Operation, SyncOperation
 from handlers.application.status import OperationState, SyncResult
 from handlers.application.times import read, since, written
@@ -46,7 +47,7 @@ def test_history_is_numbered_and_oldest_first() -> None:
     spec = application().spec
     history = recorded(recorded((), ended("a"), spec), ended("b"), spec)
     assert [(one.id, one.revision) for one in history] == [(0, "a"), (1, "b")]
-    assert deployed(history) == Revision("b")
+    assert deployed(history) == Revisions(Revision("b"))
 
 
 @pytest.mark.parametrize(("limit", "kept"), [(None, 10), (2, 2), (0, 0)])

@@ -9,6 +9,7 @@ import pytest
 from bus.identity import ResourceKey, Revision
 from bus.status import Reason, SyncStatus
 from handlers.application.application import Application
+from handlers.application.revisions import Revisions
 from handlers.application.sync_windows import windows_of
 from handlers.sync.sync_decision import SyncInput, SyncSkip, SyncStart, decide, hold
 from tests.unit.handlers.application.builders import REPO, application, project
@@ -54,7 +55,7 @@ def sync_input(
 ) -> SyncInput:
     return SyncInput(
         status=status,
-        revision=NEW,
+        revisions=Revisions(NEW),
         desired=desired,
         differing=differing,
         extra=extra,

@@ -18,7 +18,7 @@ from handlers.sync.sync_input import sync_input
 from handlers.sync.sync_plan import SyncAction, plan
 from handlers.sync.sync_work import options_of, work_of
 from tests.unit.handlers.application.builders import application, project
-from tests.unit.handlers.sync.builders import REVISION, comparison, key, live, manifest
+from tests.unit.handlers.sync.builders import REVISIONS, comparison, key, live, manifest
 
 A, B, C = manifest("a"), manifest("b"), manifest("c")
 PLAIN = SyncOptions()
@@ -73,7 +73,7 @@ def test_an_object_that_says_so_is_never_pruned() -> None:
 
 def test_what_the_project_forbids_fails_the_operation_before_anything_is_sent() -> None:
     work = work_of(comparison((A, B), denied={key("b"): "not permitted"}), PRUNING, PLAIN)
-    state = with_results(begun(application(), Operation(), REVISION, NOW), work.settled)
+    state = with_results(begun(application(), Operation(), REVISIONS, NOW), work.settled)
     move = next_move(state, OperationView(steps=plan(work.tasks), now=NOW))
     assert isinstance(move, Finish)
     assert "not permitted" in move.message
@@ -85,7 +85,7 @@ CONFIRM = manifest("b", sync_options="Prune=confirm")
 
 def test_a_prune_that_wants_an_approval_holds_its_wave_until_it_is_there() -> None:
     seen = comparison((A,), (live(CONFIRM),))
-    state = begun(application(), Operation(), REVISION, NOW)
+    state = begun(application(), Operation(), REVISIONS, NOW)
 
     def move(*, approved: bool) -> object:
         work = work_of(seen, PRUNING, PLAIN, prunes_approved=approved)
@@ -118,7 +118,7 @@ def test_an_object_of_two_applications_fails_a_sync_that_wants_none() -> None:
     seen = comparison((A, B), (live(A, app="other"),))
     work = work_of(seen, PRUNING, options)
     assert work.tasks == ()
-    state = with_results(begun(application(), Operation(), REVISION, NOW), work.settled)
+    state = with_results(begun(application(), Operation(), REVISIONS, NOW), work.settled)
     move = next_move(state, OperationView(steps=plan(work.tasks), now=NOW))
     assert isinstance(move, Finish)
     assert "part of the application 'other' too" in move.message

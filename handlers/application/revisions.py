@@ -1,0 +1,67 @@
+"""Revisions of an Application: the one of `spec.source`, or one for each of `spec.sources`. Pure.
+
+Argo CD writes them in two fields, `revision` and `revisions`, of which one is empty: in the status,
+in its history and in operations. Here they are one value, so that nobody compares half of it. An
+Application with one entry in `spec.sources` has `revisions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from bus.identity import NO_REVISION, Revision
+from handlers.application.spec import Source
+
+
+class RevisionFields(Protocol):
+    """A value with the two fields of Argo CD."""
+
+    @property
+    def revision(self) -> str: ...
+    @property
+    def revisions(self) -> tuple[str, ...]: ...
+
+
+class Revisions(msgspec.Struct, frozen=True):
+    """The revisions as a status has them; false where there are none."""
+
+    revision: Revision = NO_REVISION
+    revisions: tuple[Revision, ...] = ()
+    """One for each source, in their order; empty for an Application with `spec.source`."""
+
+    @classmethod
+    def of(cls, fields: RevisionFields | None) -> Revisions:
+        if fields is None:
+            return NO_REVISIONS
+        if fields.revisions:
+            return cls(revisions=tuple(Revision(one) for one in fields.revisions))
+        return cls(Revision(fields.revision))
+
+    @property
+    def each(self) -> tuple[Revision, ...]:
+        """The revisions, one for each source."""
+        return self.revisions or ((self.revision,) if self.revision else ())
+
+    def main(self, sources: Sequence[Source] = ()) -> Revision:
+        """The revision of the first source that renders, by which people know a deployment."""
+        pairs = zip(self.revisions, sources, strict=False)
+        rendered = (revision for revision, source in pairs if source.renders)
+        first = self.revisions[0] if self.revisions else self.revision
+        return next(rendered, first)
+
+    @property
+    def short(self) -> str:
+        """The begin of each revision, for a message."""
+        return ", ".join(one[:7] for one in self.each)
+
+    def __bool__(self) -> bool:
+        return any(self.each)
+
+    def __str__(self) -> str:
+        return ",".join(self.each)
+
+
+NO_REVISIONS = Revisions()
