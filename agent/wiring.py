@@ -206,5 +206,5 @@ def evaluator_of(parts: AgentDependencies) -> Evaluator:
         clusters=parts.clusters,
         control_namespace=parts.settings.namespace,
         tracking=lambda: parts.argo_settings.now.tracking,
-        disabled_tools=lambda: parts.argo_settings.now.disabled_tools,
+        tools=lambda: parts.argo_settings.now.tools,
     )

@@ -35,6 +35,7 @@ def _directory(recipe: Recipe, limits: SandboxLimits) -> dict[str, Any]:
     return {
         "path": recipe.path,
         "maxBytes": limits.directory_bytes,
+        "skipJsonnet": recipe.skip_jsonnet,
         **msgspec.to_builtins(recipe.directory),
     }
 
@@ -56,7 +57,8 @@ def _kustomize(recipe: Recipe) -> dict[str, Any]:
     overrides = _without(msgspec.to_builtins(recipe.kustomize), _NOT_OF_KUSTOMIZE)
     if recipe.kustomize.replicas:
         overrides["replicas"] = [_replica(one) for one in recipe.kustomize.replicas]
-    return {"path": recipe.path, "overrides": overrides}
+    build = msgspec.to_builtins(recipe.build)
+    return {"path": recipe.path, "overrides": overrides, **build}
 
 
 def _replica(replica: KustomizeReplica) -> dict[str, Any]:

@@ -52,6 +52,7 @@ from handlers.application.impersonation import ENABLED, ENFORCED, ImpersonationS
 from handlers.application.known_types import KnownTypeRules, read_known_types
 from handlers.application.source_namespaces import KEY as SOURCE_NAMESPACES
 from handlers.application.source_namespaces import SourceNamespaces, read_source_namespaces
+from handlers.application.tool_settings import ToolSettings, read_tools
 from handlers.application.tracking_settings import read_tracking
 from handlers.application.unsupported import Unsupported
 from handlers.manifest.exclusions import ResourceFilter, ResourceRule
@@ -87,8 +88,8 @@ class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The Lua scripts that judge kinds in place of our rules."""
     known_types: KnownTypeRules = ()
     """Fields of custom resources whose values may be spelled in several ways."""
-    disabled_tools: frozenset[str] = frozenset()
-    """The tools that render no source: `Helm`, `Kustomize`."""
+    tools: ToolSettings = ToolSettings()
+    """Which tools render sources, and how."""
     ignores_on_updates: bool = True
     """Whether a change of ignored fields alone leads to no comparison."""
     action_scripts: ActionScripts = ActionScripts()
@@ -141,6 +142,9 @@ def read_settings(
     found += _left_out(actions.unreadable, "so that only built-in actions are offered")
     links = read_deep_links(written)
     found += _left_out(links.unreadable, "so that none of its links is shown")
+    tools = read_tools(written)
+    for place, effect in tools.left_out:
+        found.append(Unsupported(field=f"{place} of {CONFIG_MAP}", consequence=effect))
     found += unsupported_of(ROWS, written, CONFIG_MAP)
     found += unsupported_parameters(parameters or {})
     return ArgoSettings(
@@ -157,9 +161,7 @@ def read_settings(
             enabled=is_true(written.get(ENABLED, "")), enforced=is_true(written.get(ENFORCED, ""))
         ),
         known_types=known_types.rules,
-        disabled_tools=frozenset(
-            tool for key, tool in _TOOLS.items() if is_false(written.get(key, ""))
-        ),
+        tools=tools,
         ignores_on_updates=not compares_ignored_updates(written.get(COMPARE_OPTIONS, "")),
         action_scripts=actions,
         exec=read_exec_settings(written),
@@ -229,11 +231,8 @@ def _no_namespaces(pattern: str) -> Unsupported:
     )
 
 
-_TOOLS = {"helm.enable": "Helm", "kustomize.enable": "Kustomize"}
-
 ROWS = (
-    Row(key="jsonnet.enable", consequence="jsonnet files are evaluated", is_set=is_false),
-    Row(key="kustomize.buildOptions", consequence="kustomizations are built without them"),
+    Row(key="kustomize.buildOptions.", consequence="the built-in version is used without them"),
     Row(key="kustomize.path.", consequence="the built-in version is used"),
     Row(key="helm.valuesFileSchemes", consequence="value files are read from the source only"),
     Row(

@@ -17,6 +17,7 @@ from bus.identity import NO_DIGEST, NO_REVISION, AppKey, Digest, RepositoryKey, 
 from bus.status import Reason
 from handlers.application.revisions import Revisions
 from handlers.application.spec import DirectorySource, HelmSource, KustomizeSource
+from handlers.application.tool_settings import BuildOptions
 from handlers.ports.sources import CommitTree
 
 
@@ -35,8 +36,12 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     """The destination's namespace: Helm's release namespace."""
     directory: DirectorySource = DirectorySource()
+    skip_jsonnet: bool = False
+    """Whether jsonnet files of a folder are passed over, because the settings disable jsonnet."""
     helm: HelmSource = HelmSource()
     kustomize: KustomizeSource = KustomizeSource()
+    build: BuildOptions = BuildOptions()
+    """How a kustomization is built."""
     kube_version: str = ""
     api_versions: tuple[str, ...] = ()
     """`group/version` and `group/version/Kind` of the destination."""

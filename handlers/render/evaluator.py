@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from bus.identity import digest_of
 from bus.status import Reason
 from handlers.application.application import Application
+from handlers.application.tool_settings import ToolSettings
 from handlers.manifest.manifest_assembly import Written
 from handlers.manifest.tracking import app_identity
 from handlers.manifest.tracking_method import Tracking
@@ -55,13 +56,13 @@ class Evaluator:
     clusters: Clusters
     control_namespace: str
     tracking: Callable[[], Tracking] = Tracking
-    disabled_tools: Callable[[], frozenset[str]] = frozenset
+    tools: Callable[[], ToolSettings] = ToolSettings
 
     def recipes(self, app: Application, sources: Sequence[ResolvedSource]) -> Recipes:
         """Make the recipes. Raises RenderError, and the errors of `Clusters.of`."""
         live = self.clusters.of(app.spec.destination).live
         cluster = ClusterVersions(live.kube_version(), live.api_versions())
-        disabled, refs = self.disabled_tools(), refs_of(sources)
+        tools, refs = self.tools(), refs_of(sources)
         found: list[Recipe | None] = []
         for one in sources:
             if not one.source.renders:
@@ -69,7 +70,7 @@ class Evaluator:
                 continue
             try:
                 recipe = recipe_at(
-                    one.app, one.revision, one.tree, cluster, disabled=disabled, refs=tuple(refs)
+                    one.app, one.revision, one.tree, cluster, tools=tools, refs=tuple(refs)
                 )
                 _check_commits(one, [refs[name] for name in recipe.refs])
             except RenderError as error:

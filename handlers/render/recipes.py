@@ -13,7 +13,7 @@ such sources, because their read set alone does not say whether a render is up t
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ from bus.status import Reason
 from handlers.application.application import Application
 from handlers.application.source_refs import referenced, used_refs
 from handlers.application.spec import DirectorySource, HelmSource, KustomizeSource, Source
+from handlers.application.tool_settings import JSONNET, ToolSettings
 from handlers.ports import CommitTree
 from handlers.ports.rendering import Recipe, RenderError, SourceType
 from handlers.render import source_type
@@ -71,6 +72,7 @@ def _value(found: re.Match[str], environment: Environment) -> str:
     return "$" if dollar else environment.get(braced or plain, "")
 
 
+NO_TOOL_SETTINGS = ToolSettings()
 Versions = tuple[str, ...]
 """`group/version` and `group/version/Kind` of a destination."""
 
@@ -88,12 +90,12 @@ def recipe_at(
     tree: CommitTree,
     cluster: ClusterVersions,
     *,
-    disabled: Container[str] = (),
+    tools: ToolSettings = NO_TOOL_SETTINGS,
     refs: Sequence[str] = (),
 ) -> Recipe:
     """Make the recipe of the only source at a revision; agent and command line share it.
 
-    `disabled` names the tools that the settings disable, `refs` those of other sources whose files
+    `tools` are the settings of tools, `refs` the names of other sources whose files
     the source may read. Raises RenderError.
     """
     source = app.source
@@ -103,8 +105,9 @@ def recipe_at(
     if override := source_type.override_file(folder, app.metadata.name, tree):
         raise _override_unsupported(override)
     environment = build_environment(app, revision, cluster.kube, cluster.api_versions)
-    context = RecipeContext(environment, cluster.kube, cluster.api_versions, tuple(refs))
-    return recipe_of(source_type.detect(source, folder, tree, disabled), app, folder, context)
+    context = RecipeContext(environment, cluster.kube, cluster.api_versions, tuple(refs), tools)
+    type_ = source_type.detect(source, folder, tree, tools.disabled)
+    return recipe_of(type_, app, folder, context)
 
 
 class RecipeContext(msgspec.Struct, frozen=True):
@@ -114,6 +117,7 @@ class RecipeContext(msgspec.Struct, frozen=True):
     kube_version: str
     api_versions: Versions
     refs: tuple[str, ...] = ()
+    tools: ToolSettings = NO_TOOL_SETTINGS
 
 
 def recipe_of(type_: SourceType, app: Application, folder: str, context: RecipeContext) -> Recipe:
@@ -127,9 +131,12 @@ def recipe_of(type_: SourceType, app: Application, folder: str, context: RecipeC
     )
     match type_:
         case SourceType.DIRECTORY:
-            return replace(plain, directory=source.directory or DirectorySource())
+            directory = source.directory or DirectorySource()
+            skipped = JSONNET in context.tools.disabled
+            return replace(plain, directory=directory, skip_jsonnet=skipped)
         case SourceType.KUSTOMIZE:
-            return replace(plain, kustomize=_kustomize(source.kustomize, environment))
+            kustomize = _kustomize(source.kustomize, environment)
+            return replace(plain, kustomize=kustomize, build=context.tools.build)
         case SourceType.HELM:
             helm = _helm(source.helm, context)
             return replace(

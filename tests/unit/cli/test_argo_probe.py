@@ -14,13 +14,16 @@ def test_a_setting_that_holds_syncs_is_not_well_and_one_that_is_only_told_is() -
     found = list(
         findings(
             read_settings(
-                {"application.sync.impersonation.enforced": "true", "jsonnet.enable": "false"}
+                {
+                    "application.sync.impersonation.enforced": "true",
+                    "kustomize.path.v5": "/k",
+                }
             ),
             (),
         )
     )
     assert {one.ok for one in found if "impersonation" in one.found} == {False}
-    assert {one.ok for one in found if "jsonnet.enable" in one.found} == {True}
+    assert {one.ok for one in found if "kustomize.path.v5" in one.found} == {True}
 
 
 def test_application_sets_that_nobody_acts_on_are_named() -> None:

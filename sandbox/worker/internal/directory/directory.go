@@ -28,6 +28,8 @@ type Params struct {
 	Exclude  string            `json:"exclude"`
 	MaxBytes int               `json:"maxBytes"`
 	Jsonnet  jsonnet.Variables `json:"jsonnet"`
+
+	SkipJsonnet bool `json:"skipJsonnet"` // jsonnet is switched off: its files are passed over, as in Argo CD
 }
 
 // Evaluate reads a folder of manifests and jsonnet files, in the order of their paths.
@@ -141,7 +143,11 @@ func (w *directoryWalk) excluded(relative string) bool {
 
 func (w *directoryWalk) wanted(relative string) bool {
 	switch path.Ext(relative) {
-	case ".yaml", ".yml", ".json", ".jsonnet":
+	case ".yaml", ".yml", ".json":
+	case ".jsonnet":
+		if w.params.SkipJsonnet {
+			return false
+		}
 	default:
 		return false
 	}

@@ -21,6 +21,8 @@ import (
 type Params struct {
 	Path           string    `json:"path"`
 	LoadRestrictor string    `json:"loadRestrictor"` // "none" lets files be used from above a kustomization's folder
+	Reorder        string    `json:"reorder"`        // "none" or "legacy"; empty: kustomize's default
+	ManagedByLabel bool      `json:"managedByLabel"`
 	Overrides      Overrides `json:"overrides"`
 }
 
@@ -41,6 +43,10 @@ func Evaluate(call *operation.Call) (wire.Answer, error) {
 	options := krusty.MakeDefaultOptions()
 	if params.LoadRestrictor == "none" {
 		options.LoadRestrictions = types.LoadRestrictionsNone
+	}
+	options.AddManagedbyLabel = params.ManagedByLabel
+	if params.Reorder != "" {
+		options.Reorder = krusty.ReorderOption(params.Reorder)
 	}
 	built, err := krusty.MakeKustomizer(options).Run(disk, inRepository(root))
 	if err != nil {

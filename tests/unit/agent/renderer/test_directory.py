@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agent.renderer.renderer import SandboxRenderer
 from handlers.ports.rendering import RecordedOrigin, RenderError
@@ -180,3 +181,13 @@ async def test_a_path_out_of_the_repository_is_refused(renderer: SandboxRenderer
     with pytest.raises(RenderError) as caught:
         await renderer.render(directory("../../.."), WrittenTree({"app/x.yaml": ""}))
     assert caught.value.reason == "OutsideRepository"
+
+
+async def test_jsonnet_files_are_passed_over_where_jsonnet_is_switched_off(
+    renderer: SandboxRenderer,
+) -> None:
+    files = {"app/a.jsonnet": "error 'evaluated'", "app/b.yaml": CONFIG % "one"}
+    with pytest.raises(RenderError, match="evaluated"):
+        await renderer.render(directory(), WrittenTree(files))
+    rendered = await renderer.render(replace(directory(), skip_jsonnet=True), WrittenTree(files))
+    assert names(rendered) == ["ConfigMap/one"]

@@ -1,8 +1,10 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agent.renderer.renderer import SandboxRenderer
+from handlers.application.tool_settings import BuildOptions
 from handlers.ports.rendering import RenderError
 from tests.unit.agent.renderer.recipe_samples import kustomize, names, objects
 from tests.unit.agent.renderer.written_tree import TreeLink, WrittenTree
@@ -198,3 +200,33 @@ async def test_a_broken_resource_names_its_file(renderer: SandboxRenderer) -> No
         "app/x.yaml",
         3,
     )
+
+
+FROM_ABOVE = {
+    "shared.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shared}\n",
+    "app/kustomization.yaml": "resources: [../shared.yaml, ns.yaml]\n",
+    "app/ns.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: n}\n",
+}
+
+
+async def test_build_options_let_files_of_the_repository_be_used_from_above(
+    renderer: SandboxRenderer,
+) -> None:
+    with pytest.raises(RenderError, match=r"shared\.yaml"):
+        await renderer.render(kustomize(), WrittenTree(FROM_ABOVE))
+    build = BuildOptions(load_restrictor="none", reorder="legacy", managed_by_label=True)
+    recipe = replace(kustomize(), build=build)
+    rendered = await renderer.render(recipe, WrittenTree(FROM_ABOVE))
+    assert names(rendered) == ["Namespace/n", "ConfigMap/shared"]
+    labels = objects(rendered)[1]["metadata"]["labels"]
+    assert labels["app.kubernetes.io/managed-by"].startswith("kustomize")
+    assert "shared.yaml" in rendered.read_set
+
+
+async def test_build_options_lead_to_nothing_outside_of_the_repository(
+    renderer: SandboxRenderer,
+) -> None:
+    files = {"app/kustomization.yaml": "resources: [../../../../etc/hostname]\n"}
+    recipe = replace(kustomize(), build=BuildOptions(load_restrictor="none"))
+    with pytest.raises(RenderError):
+        await renderer.render(recipe, WrittenTree(files))

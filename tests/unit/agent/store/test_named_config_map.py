@@ -74,10 +74,13 @@ def test_settings_hold_of_both_config_maps_and_each_is_warned_of_once() -> None:
     settings.changes.subscribe(lambda: changes.append(1))
     written, parameters = settings.config_maps
     with capture_logs() as logs:
-        listed(written, raw(CONFIG_MAP, **{"jsonnet.enable": "false"}))
+        listed(written, raw(CONFIG_MAP, **{"kustomize.path.v5": "/k"}))
         listed(parameters, raw(PARAMETERS, **{"hydrator.enabled": "true"}))
-        listed(written, raw(CONFIG_MAP, **{"jsonnet.enable": "false"}))
-    assert [log["field"].split()[0] for log in logs] == ["jsonnet.enable", "hydrator.enabled"]
+        listed(written, raw(CONFIG_MAP, **{"kustomize.path.v5": "/k"}))
+    assert [log["field"].split()[0] for log in logs] == [
+        "kustomize.path.v5",
+        "hydrator.enabled",
+    ]
     assert len(settings.now.unsupported) == 2
     assert len(changes) == 2
 

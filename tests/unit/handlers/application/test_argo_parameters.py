@@ -35,7 +35,7 @@ def test_defaults_and_what_tunes_the_processes_of_argo_cd_are_not_told() -> None
 
 
 def test_both_config_maps_are_told_together() -> None:
-    settings = read_settings({"jsonnet.enable": "false"}, {"controller.diff.server.side": "true"})
+    settings = read_settings({"kustomize.path.v5": "/k"}, {"controller.diff.server.side": "true"})
     assert {found.field.rpartition(" of ")[2] for found in settings.unsupported} == {
         "argocd-cm",
         PARAMETERS,

@@ -95,7 +95,7 @@ def test_the_health_scripts_are_acted_on() -> None:
 
 
 REMARKS = {
-    "a tool": {"jsonnet.enable": "false"},
+    "a tool": {"helm.valuesFileSchemes": "https"},
     "an action": {"resource.customizations.actions.apps_Deployment": "discovery.lua: [1]"},
     "an action in the map": {"resource.customizations": "a/B: {actions: 'x'}"},
     "a known type that is none": {
@@ -233,7 +233,7 @@ def test_rules_for_updates_leave_out_ignored_fields_where_the_options_say_so() -
 def test_tools_are_disabled_by_their_keys() -> None:
     data = {"helm.enable": "false", "kustomize.enable": "true"}
     settings = read_settings(data)
-    assert (settings.disabled_tools, settings.unsupported) == ({"Helm"}, ())
+    assert (settings.tools.disabled, settings.unsupported) == ({"Helm"}, ())
 
 
 def test_known_types_stand_in_a_key_and_in_the_map() -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bus.identity import Revision
+from handlers.application.tool_settings import ToolSettings, read_tools
 from handlers.ports.rendering import Recipe, SourceType
 from handlers.render.recipes import (
     RecipeContext,
@@ -123,3 +124,22 @@ def test_a_ref_at_the_begin_of_a_path_is_no_variable() -> None:
 def test_a_source_alone_has_variables_only() -> None:
     made = recipe(SourceType.HELM, {"helm": {"valueFiles": ["$values/x.yaml"]}})
     assert (made.helm.value_files, made.refs) == (("/x.yaml",), ())
+
+
+def test_settings_of_tools_are_part_of_the_recipes_that_they_concern() -> None:
+    tools = read_tools({"jsonnet.enable": "false", "kustomize.buildOptions": "--reorder legacy"})
+    made = {
+        (type_, some): recipe_of(
+            type_, application(), "web", RecipeContext({}, "v1.36.3", ("v1",), tools=some)
+        )
+        for type_ in SourceType
+        for some in (tools, ToolSettings())
+    }
+    changed = {
+        type_
+        for type_ in SourceType
+        if made[type_, tools].fingerprint != made[type_, ToolSettings()].fingerprint
+    }
+    assert changed == {SourceType.DIRECTORY, SourceType.KUSTOMIZE}
+    assert made[SourceType.DIRECTORY, tools].skip_jsonnet
+    assert made[SourceType.KUSTOMIZE, tools].build.reorder == "legacy"
