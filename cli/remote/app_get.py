@@ -69,12 +69,28 @@ def _facts(it: ApplicationDetail, service: str, now: datetime) -> Iterator[tuple
     yield "Sync", _state(it.sync, it.sync_since, now)
     yield "Failed sync", answers.failure_sentence(it.sync_failure) if it.sync_failure else ""
     yield "Auto-sync", _auto_sync(it)
-    yield "Source", " ".join(filter(None, (it.repository, it.path, it.target_revision)))
+    yield from _sources(it)
     yield "Running", _running(it.running, now)
     yield "In Git", _commit(it.wanted.revision or it.revision, it.wanted.commit)
     yield "Operation", _operation(it, now)
     yield "Images", ", ".join(it.images)
     yield "Dashboard", f"{service}/applications/{it.id}"
+
+
+def _sources(it: ApplicationDetail) -> Iterator[tuple[str, tables.Cell]]:
+    """List each of several sources with its revision, by the place that a sync names."""
+    several = [each for each in it.spec.get("sources") or () if isinstance(each, Mapping)]
+    if not several:
+        yield "Source", " ".join(filter(None, (it.repository, it.path, it.target_revision)))
+        return
+    sync = it.status.get("sync")
+    revisions = sync.get("revisions") if isinstance(sync, Mapping) else None
+    for place, each in enumerate(several):
+        at = revisions[place] if isinstance(revisions, list) and place < len(revisions) else ""
+        ref = f"ref {each['ref']}" if each.get("ref") else ""
+        where = (each.get("path") or each.get("chart"), each.get("targetRevision"), ref)
+        text = " ".join(str(one) for one in (each.get("repoURL"), *where) if one)
+        yield f"Source {place + 1}", f"{text} at {short(str(at))}" if at else text
 
 
 def _state(word: str, since: str | None, now: datetime) -> Text:

@@ -147,7 +147,7 @@ def _history(items: Sequence[DeploymentEntry]) -> None:
         (
             str(it.id),
             day(it.deployed_at),
-            short(it.revision),
+            ", ".join(map(short, it.revisions or (it.revision,))),
             it.initiated_by,
             it.author,
             it.message,

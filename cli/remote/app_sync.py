@@ -29,6 +29,22 @@ _COLONS = 2
 RevisionOption = Annotated[
     str, typer.Option("--revision", help="Instead of the target revision; of one application.")
 ]
+RevisionsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--revisions",
+        help="Instead of the target revision of one of several sources, which --source-positions"
+        " names; may be repeated.",
+    ),
+]
+PositionsOption = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--source-positions",
+        min=1,
+        help="The place, from 1, of the source that the --revisions in the same place is for.",
+    ),
+]
 ResourceOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -68,6 +84,8 @@ class SyncVerbOptions:
     applications: find.AppsArgument = None
     selector: find.SelectorOption = None
     revision: RevisionOption = ""
+    revisions: RevisionsOption = None
+    source_positions: PositionsOption = None
     resource: ResourceOption = None
     option: SyncOptionOption = None
     prune: PruneOption = False
@@ -106,17 +124,37 @@ def sync(options: SyncVerbOptions) -> None:
         one_only = (
             options.revision or options.resource or options.preview or options.override_window
         )
-        if len(found) > 1 and one_only:
-            text = "--revision, --resource, --override-window and --preview are for one application"
+        if len(found) > 1 and (one_only or options.revisions):
+            text = (
+                "--revision, --revisions, --resource, --override-window and --preview are for one"
+                " application"
+            )
             raise ServiceError(f"{text}, and {len(found)} are named", output.Exit.BAD_INPUT)
+        body = options.body
+        if options.revisions or options.source_positions:
+            detail = await client.get(find.path("applications", found[0].id))
+            body["revisions"] = revisions_of(options, len(detail["spec"].get("sources") or ()))
         if options.preview:
             seconds = command_runner.seconds("--timeout", options.timeout)
             path = f"{find.path('applications', found[0].id)}/sync/preview"
-            return await show(client, path, options.body, seconds, as_json=options.as_json)
-        tasks = await task_client.submit_tasks(client, found, "sync", options.body)
+            return await show(client, path, body, seconds, as_json=options.as_json)
+        tasks = await task_client.submit_tasks(client, found, "sync", body)
         return await task_client.wait_for_task(client, tasks, options)
 
     command_runner.call(options.context, work)
+
+
+def revisions_of(options: SyncVerbOptions, sources: int) -> list[str]:
+    """Make one revision for each source; those that are not named stay empty."""
+    named, places = options.revisions or [], options.source_positions or []
+    if options.revision or len(named) != len(places) or len(set(places)) != len(places):
+        text = "--revisions: expected a --source-positions of its own for each, and no --revision"
+        raise ServiceError(text, output.Exit.BAD_INPUT)
+    if not sources or max(places) > sources:
+        has = f"has {sources} sources" if sources else "has one source; say --revision"
+        raise ServiceError(f"--source-positions: the application {has}", output.Exit.BAD_INPUT)
+    found = dict(zip(places, named, strict=True))
+    return [found.get(place, "") for place in range(1, sources + 1)]
 
 
 def _check_reason(options: SyncVerbOptions) -> None:

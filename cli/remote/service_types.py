@@ -263,6 +263,7 @@ class ConnectionSummary(ServiceAnswer, frozen=True, kw_only=True):
 class DeploymentEntry(ServiceAnswer, frozen=True, kw_only=True):
     id: int
     revision: str = ""
+    revisions: tuple[str, ...] = ()
     deployed_at: str = ""
     initiated_by: str = ""
     kind: str = ""

@@ -58,25 +58,24 @@ def running_of(status: Mapping[str, Any]) -> RunningRevision:
     if not history:
         return RunningRevision()
     last = history[-1]
-    revision = clip(last.get("revision"), 64)
     by = mapping(last.get("initiatedBy"))
-    target = clip(mapping(status.get("sync")).get("revision"), 64)
+    target = _revisions(mapping(status.get("sync")))
     return RunningRevision(
-        revision=revision,
+        revision=main_revision(last),
         since=clip(last.get("deployedAt"), 40),
         by=_AUTOMATED if by.get("automated") else clip(by.get("username"), 200),
-        rolled_back=target != revision and _is_return([_revision(one) for one in history]),
+        rolled_back=target != _revisions(last) and _is_return([_revisions(it) for it in history]),
     )
 
 
 def kinds_of(history: Sequence[Mapping[str, Any]]) -> list[OperationKind]:
     """Name the kind of each deployment by those before it, the oldest first."""
     kinds: list[OperationKind] = []
-    met: list[str] = []
+    met: list[tuple[str, ...]] = []
     """Revisions in the order in which they first ran."""
-    last = ""
+    last: tuple[str, ...] = ()
     for entry in history:
-        revision, automated = _revision(entry), mapping(entry.get("initiatedBy")).get("automated")
+        revision, automated = _revisions(entry), mapping(entry.get("initiatedBy")).get("automated")
         if revision not in met:
             met.append(revision)
         kinds.append(
@@ -109,14 +108,14 @@ def sync_failure_of(status: Mapping[str, Any]) -> SyncFailure | None:
     return SyncFailure(
         message=clip(first.get("message") or state.get("message") or "The sync failed.", 4000),
         object=_name(first) if first else "",
-        revision=clip(result.get("revision"), 64),
+        revision=main_revision(result),
         since=clip(state.get("startedAt") or state.get("finishedAt"), 40),
         retries=retries if isinstance(retries, int) else 0,
         retrying=retrying,
     )
 
 
-def _is_return(revisions: Sequence[str]) -> bool:
+def _is_return(revisions: Sequence[tuple[str, ...]]) -> bool:
     """Tell whether the last revision was deployed before, and another one in between."""
     last, earlier = revisions[-1], revisions[:-1]
     while earlier and earlier[-1] == last:
@@ -124,8 +123,27 @@ def _is_return(revisions: Sequence[str]) -> bool:
     return last in earlier
 
 
-def _revision(entry: Mapping[str, Any]) -> str:
-    return clip(entry.get("revision"), 64)
+def main_source(sources: Sequence[Any]) -> int:
+    """Find the place of the first source that renders, by which people know an application."""
+    found = (place for place, it in enumerate(sources) if _renders(mapping(it)))
+    return next(found, 0)
+
+
+def main_revision(deployed: Mapping[str, Any]) -> str:
+    """Read the revision of a deployment; of several sources, that of the first that renders."""
+    revisions = _revisions(deployed)
+    place = main_source(listed(deployed.get("sources")))
+    return revisions[place] if place < len(revisions) else ""
+
+
+def _renders(source: Mapping[str, Any]) -> bool:
+    return bool(source.get("path") or source.get("chart"))
+
+
+def _revisions(deployed: Mapping[str, Any]) -> tuple[str, ...]:
+    """Read the revisions of a deployment, one for each source; none where there are none."""
+    several = tuple(clip(it, 64) for it in listed(deployed.get("revisions")))
+    return several or ((one,) if (one := clip(deployed.get("revision"), 64)) else ())
 
 
 def _name(resource: Mapping[str, Any]) -> str:

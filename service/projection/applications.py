@@ -17,12 +17,17 @@ from bus.events import Commit
 from bus.identity import derived_id
 from bus.link import StateBody
 from bus.metadata_keys import ENVIRONMENT, SERVICE
-from service.projection.application_status import attention_of, running_of, sync_failure_of
+from service.projection.application_status import (
+    attention_of,
+    main_revision,
+    main_source,
+    running_of,
+    sync_failure_of,
+)
 from service.projection.batch import (
     BatchScope,
     ReportedState,
     clip,
-    first,
     listed,
     mapping,
     parsed_time,
@@ -76,15 +81,16 @@ def _identity(scope: BatchScope, state: ReportedState, body: StateBody) -> dict[
 
 
 def _source(spec: Mapping[str, Any], status: Mapping[str, Any]) -> dict[str, Any]:
-    sources = spec.get("sources")
-    source = mapping(spec.get("source")) or mapping(first(sources))
+    sources = listed(spec.get("sources"))
+    source = mapping(sources[main_source(sources)]) if sources else mapping(spec.get("source"))
     sync = mapping(status.get("sync"))
+    compared = {**sync, "sources": mapping(sync.get("comparedTo")).get("sources")}
     automated = mapping(spec.get("syncPolicy")).get("automated")
     return {
         "repository": clip(source.get("repoURL"), 700),
         "path": clip(source.get("path") or source.get("chart"), 700),
         "target_revision": clip(source.get("targetRevision"), 253),
-        "revision": clip(sync.get("revision") or first(sync.get("revisions")), 64),
+        "revision": main_revision(compared),
         "automated": automated is not None and mapping(automated).get("enabled") is not False,
         "images": [clip(it, 700) for it in listed(mapping(status.get("summary")).get("images"))],
     }

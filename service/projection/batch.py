@@ -128,11 +128,6 @@ def listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def first(value: object) -> Any:
-    items = listed(value)
-    return items[0] if items else None
-
-
 def _state(item: LinkItem, now: datetime) -> ReportedState:
     body = None if item.deleted else msgspec.json.decode(item.body, type=StateBody)
     kind = body.kind if body is not None else _kind_of(item)

@@ -41,10 +41,16 @@ Objects = Annotated[tuple[ObjectSelector, ...], msgspec.Meta(max_length=1000)]
 Options = Annotated[tuple[Text, ...], msgspec.Meta(max_length=50)]
 
 
+Revision = Annotated[str, msgspec.Meta(max_length=253)]
+
+
 class SyncRequest(RequestModel, frozen=True, kw_only=True, omit_defaults=True):
     """`revision`: instead of the target revision; `options`: as in the spec."""
 
-    revision: Annotated[str, msgspec.Meta(max_length=253)] = ""
+    revision: Revision = ""
+    revisions: Annotated[tuple[Revision, ...], msgspec.Meta(max_length=50)] = ()
+    """In place of `revision` for an application with several sources: one for each, empty for the
+    target revision of its source."""
     prune: bool = False
     dry_run: bool = False
     resources: Objects = ()

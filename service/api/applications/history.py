@@ -25,19 +25,23 @@ from service.http.call import ApiCall
 from service.http.endpoint import Endpoint, NoInput, ResponseModel
 from service.http.fields import text_of
 from service.http.pages import Page
-from service.projection.application_status import kinds_of
-from service.projection.batch import FactRow
+from service.projection.application_status import kinds_of, main_revision
+from service.projection.batch import FactRow, clip, listed
 from service.store.rows import read_rows
 from service.store.tables import facts
 
 VIEW = Permission.APPLICATION_VIEW
 _PUSHES = 20
 _FACTS = 1000
+_SOURCES = 50
 
 
 class DeploymentEntry(ResponseModel, frozen=True, kw_only=True):
     id: int
     revision: str
+    revisions: list[str]
+    """One for each source of an application with several; `revision` is that of the first that
+    renders."""
     deployed_at: str
     initiated_by: str
     kind: OperationKind
@@ -72,7 +76,7 @@ async def list_deployments(call: ApiCall, _params: NoInput) -> Page[DeploymentEn
     status = (await apps.body_of(call, row)).get("status", {})
     found = status.get("history") if isinstance(status, Mapping) else None
     entries = [it for it in found or () if isinstance(it, Mapping)]
-    met = [CommitKey(row.agent_id, row.repository, str(it.get("revision") or "")) for it in entries]
+    met = [CommitKey(row.agent_id, row.repository, main_revision(it)) for it in entries]
     commits = await commits_of(call, set(met))
     items = [
         _deployment(it, kind, commit_in(row.commits, commits[at]))
@@ -109,7 +113,8 @@ def _deployment(it: Mapping[str, Any], kind: OperationKind, commit: CommitInfo) 
     number = it.get("id", 0)
     return DeploymentEntry(
         id=number if isinstance(number, int) else 0,
-        revision=str(it.get("revision") or ""),
+        revision=main_revision(it),
+        revisions=[clip(one, 64) for one in listed(it.get("revisions"))[:_SOURCES]],
         deployed_at=str(it.get("deployedAt") or ""),
         initiated_by="automated" if by.get("automated") else str(by.get("username") or ""),
         kind=kind,

@@ -138,3 +138,23 @@ def test_each_deployment_is_named_as_what_it_was() -> None:
     history = [{"revision": revision, "initiatedBy": by} for revision, by in done]
     kinds = ["auto-sync", "self-heal", "sync", "rollback", "sync", "sync"]
     assert [kind.value for kind in kinds_of(history)] == kinds
+
+
+CHART, LENT = {"path": "chart"}, {"ref": "values"}
+
+
+def several(*deployed: tuple[str, str], desired: tuple[str, str]) -> dict[str, Any]:
+    history = [{"revisions": [*it], "sources": [LENT, CHART]} for it in deployed]
+    return {"sync": {"revisions": [*desired]}, "history": history}
+
+
+def test_the_revision_of_several_sources_is_that_of_the_first_that_renders() -> None:
+    found = running_of(several(("v1", "a"), ("v2", "a"), desired=("v2", "a")))
+    assert (found.revision, found.rolled_back) == ("a", False)
+
+
+def test_another_revision_of_one_source_is_a_rollback_too() -> None:
+    deployed = (("v1", "a"), ("v2", "a"), ("v1", "a"))
+    assert running_of(several(*deployed, desired=("v2", "a"))).rolled_back
+    kinds = kinds_of(several(*deployed, desired=("v2", "a"))["history"])
+    assert kinds[-1].value == "rollback"

@@ -422,6 +422,7 @@ export interface DeletionRequest {
 export interface DeploymentEntry {
   id: number;
   revision: string;
+  revisions: string[];
   deployedAt: string;
   initiatedBy: string;
   kind: OperationKind;
@@ -1068,6 +1069,7 @@ export interface SyncPreview {
 /** `revision`: instead of the target revision; `options`: as in the spec. */
 export interface SyncRequest {
   revision?: string;
+  revisions?: string[];
   prune?: boolean;
   dryRun?: boolean;
   resources?: ObjectSelector[];
