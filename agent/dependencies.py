@@ -19,9 +19,9 @@ from agent.bridge.identity.key_store import SECRET as LINK_KEYS
 from agent.bridge.tasks.task_traces import TaskTraces
 from agent.connections import Connections, open_connections
 from agent.download.services import DownloadServices
-from agent.git.credentials import SecretCredentials
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.git.refs import ResolvedRefs
+from agent.git.repository_secrets import SecretCredentials
 from agent.kube.client import KubeClient
 from agent.kube.clusters import ClusterSessions
 from agent.kube.live import LiveCluster

@@ -21,9 +21,9 @@ import msgspec
 from yarl import URL
 
 from agent.download.failures import DownloadServer
+from agent.git.credential_files import credential_files
 from agent.git.credentials import GitCredential
 from agent.git.server_trust import ServerTrust
-from agent.git.transport import credential_files
 from agent.proxies import proxy_of_secret
 from bus.address import AddressError, Origin
 from bus.identity import Digest

@@ -1,44 +1,21 @@
-"""Argo CD's repository Secrets as values: which credential belongs to which URL.
+"""Credentials as values: what introduces us to a repository, and the Secret that it came from.
 
-A Secret labelled `repository` names one URL; one labelled `repo-creds` names a prefix, and lends
-its user to repositories that have none of their own: those of the same scheme, host and port, below
-a path that ends at a slash. Which login counts is decided by the scheme of the Secret's own URL: a
-key for SSH, a user or token for HTTPS. What a Secret says beyond these is listed in `ignored`, so
-that someone can say so.
-
-Pure: the caller watches the Secrets and hands in their decoded strings. No value here shows a
-password in its `repr`.
+No value here shows a password in its `repr`.
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from agent.git.ssh_key import key_problem, normalised_key
-from bus.repository_url import RepositoryUrl, RepositoryUrlError
+from agent.git.issued_logins.issuer import LoginIssuer
+from bus.repository_url import RepositoryUrl
 
 SECRET_TYPE = "argocd.argoproj.io/secret-type"  # noqa: S105  a label's name
 ANY_USER = "x-access-token"
 """Hosts that take a token as password want some user name beside it, and do not read it."""
-
-_NOT_ACTED_ON = (
-    "githubAppID",
-    "gcpServiceAccountKey",
-    "useAzureWorkloadIdentity",
-    "azureServicePrincipalClientId",
-    "azureServicePrincipalClientID",
-    "enableLfs",
-    "depth",
-)
-_INSECURE = ("insecure", "insecureIgnoreHostKey")
-_ENABLE_OCI, _PLAIN_HTTP = "enableOCI", "insecureOCIForceHttp"
-_OF_CHARTS = ("helm", "oci")
-_TRUE = ("1", "t", "true")
-_FALSE = ("", "0", "f", "false")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +56,8 @@ class GitCredential:
     key: str = field(default="", repr=False)
     ssh_key: str = field(default="", repr=False)
     """The private key of SSH; nothing else is a login there."""
+    issuer: LoginIssuer | None = None
+    """Of whom a login is asked, in place of one in the Secret; `IssuedLogins` puts it in."""
     is_registry: bool = False
     """Whether the Secret says that a Helm repository is an OCI registry (`enableOCI`)."""
     plain_http: bool = False
@@ -90,14 +69,18 @@ class GitCredential:
 
     @property
     def anonymous(self) -> bool:
-        return not (self.username or self.password or self.bearer_token or self.ssh_key)
+        return not (self._has_login or self.issuer)
+
+    @property
+    def _has_login(self) -> bool:
+        return bool(self.username or self.password or self.bearer_token or self.ssh_key)
 
     @property
     def authorization(self) -> str:
         """The value of the HTTP header, or nothing."""
         if self.bearer_token:
             return f"Bearer {self.bearer_token}"
-        if self.anonymous:
+        if not self._has_login:
             return ""
         pair = f"{self.username or ANY_USER}:{self.password}"
         return "Basic " + b64encode(pair.encode()).decode()
@@ -111,157 +94,3 @@ class GitCredential:
 
 class CredentialSource(Protocol):
     def for_url(self, url: RepositoryUrl, project: str) -> GitCredential | None: ...
-
-
-class SecretCredentials:
-    """A CredentialSource over whatever Secrets are known at the moment of asking."""
-
-    def __init__(self, secrets: Callable[[], Iterable[Secret]]) -> None:
-        self._secrets = secrets
-
-    def for_url(self, url: RepositoryUrl, project: str) -> GitCredential | None:
-        return credential_for(self._secrets(), url, project)
-
-
-def credential_for(
-    secrets: Iterable[Secret], url: RepositoryUrl, project: str
-) -> GitCredential | None:
-    """The repository's own Secret; without a user of its own it borrows one of `repo-creds`.
-
-    A Secret with a project serves the Applications of that project, and goes before one for all.
-    A Secret for `app` also serves `app.git` of the same server, unless that has its own.
-    """
-    known = [one for one in secrets if one.data.get("project", "") in ("", project)]
-    named = _addressed(known, "repository")
-    same = [it for it in named if it[1].without_suffix == url.without_suffix]
-    own = min(same, key=lambda it: (_is_for_all(it[0]), it[1] != url, str(it[0])), default=None)
-    mine = _read(own[0]) if own else None
-    if mine and (mine.problem or not mine.anonymous):
-        return mine
-    covering = [it for it in _addressed(known, "repo-creds") if it[1].covers(url)]
-    lent = min(
-        covering, key=lambda it: (-len(it[1].path), _is_for_all(it[0]), str(it[0])), default=None
-    )
-    if lent is None:
-        return mine
-    theirs = _read(lent[0])
-    return _lent(theirs, mine) if mine else theirs
-
-
-def _lent(theirs: GitCredential, mine: GitCredential) -> GitCredential:
-    """Their login, and of our own Secret the way to the server."""
-    shown = mine if mine.certificate else theirs
-    return replace(
-        theirs,
-        project=mine.project or theirs.project,
-        secrets=(*mine.secrets, *theirs.secrets),
-        insecure=mine.insecure,
-        is_registry=mine.is_registry,
-        plain_http=mine.plain_http,
-        proxy=mine.proxy,
-        no_proxy=mine.no_proxy,
-        certificate=shown.certificate,
-        key=shown.key,
-    )
-
-
-def _addressed(secrets: Iterable[Secret], kind: str) -> list[tuple[Secret, RepositoryUrl]]:
-    """With their addresses; one whose address cannot be read serves nobody."""
-    found = []
-    for secret in secrets:
-        if secret.labels.get(SECRET_TYPE) == kind:
-            with suppress(RepositoryUrlError):
-                found.append((secret, address_of(secret.data)))
-    return found
-
-
-def address_of(data: Mapping[str, str]) -> RepositoryUrl:
-    """Read a Secret's address; without a scheme, that of a Helm repository is a registry.
-
-    Raises RepositoryUrlError.
-    """
-    url = data.get("url", "").strip()
-    is_chart = data.get("type", "").strip().lower() in _OF_CHARTS or _truth(data, _ENABLE_OCI)
-    return RepositoryUrl.parse(f"oci://{url}" if is_chart and "://" not in url else url)
-
-
-def _is_for_all(secret: Secret) -> bool:
-    return not secret.data.get("project")
-
-
-def problem_of(secret: Secret) -> str:
-    """Why a Secret of a repository or a prefix can serve nobody; empty where it can."""
-    try:
-        address_of(secret.data)
-    except RepositoryUrlError as error:
-        return f"url: {error}"
-    return _read(secret).problem
-
-
-def _read(secret: Secret) -> GitCredential:
-    data = secret.data
-    common = GitCredential(
-        secret=str(secret),
-        secrets=(str(secret),),
-        project=data.get("project", ""),
-        insecure=any(_truth(data, name) for name in _INSECURE),
-        is_registry=_truth(data, _ENABLE_OCI),
-        plain_http=_truth(data, _PLAIN_HTTP),
-        ignored=tuple(name for name in _NOT_ACTED_ON if data.get(name)),
-    )
-    if _is_ssh(data):
-        key = normalised_key(data.get("sshPrivateKey", ""))
-        return replace(common, ssh_key=key, problem=_switch_problem(data) or _ssh_problem(data))
-    return replace(
-        common,
-        username=data.get("username", ""),
-        password=data.get("password", ""),
-        bearer_token=data.get("bearerToken", ""),
-        proxy=data.get("proxy", ""),
-        no_proxy=data.get("noProxy", ""),
-        certificate=data.get("tlsClientCertData", ""),
-        key=data.get("tlsClientCertKey", ""),
-        problem=_switch_problem(data) or _https_problem(data),
-    )
-
-
-def _is_ssh(data: Mapping[str, str]) -> bool:
-    try:
-        return address_of(data).is_ssh
-    except RepositoryUrlError:
-        return False
-
-
-def _truth(data: Mapping[str, str], name: str) -> bool:
-    return data.get(name, "").strip().lower() in _TRUE
-
-
-def _switch_problem(data: Mapping[str, str]) -> str:
-    for name in (*_INSECURE, _ENABLE_OCI, _PLAIN_HTTP):
-        if data.get(name, "").strip().lower() not in (*_TRUE, *_FALSE):
-            return f"its field {name} is neither true nor false"
-    return ""
-
-
-def _ssh_problem(data: Mapping[str, str]) -> str:
-    if data.get("sshPrivateKey"):
-        if data.get("proxy"):
-            return "its proxy is for HTTPS, and SSH goes through none yet; remove the field proxy"
-        return key_problem(data["sshPrivateKey"])
-    if data.get("password") or data.get("bearerToken"):
-        return "its URL is one of SSH, where no password counts; store a key as sshPrivateKey"
-    return ""
-
-
-def _https_problem(data: Mapping[str, str]) -> str:
-    if data.get("sshPrivateKey") and not (data.get("password") or data.get("bearerToken")):
-        return (
-            "it holds an SSH key, which opens no https URL; write the URL as ssh://git@host/path, "
-            "or store username and password"
-        )
-    if bool(data.get("tlsClientCertData")) != bool(data.get("tlsClientCertKey")):
-        return "of tlsClientCertData and tlsClientCertKey it holds one; a client needs both"
-    stored = "".join(data.get(name, "") for name in ("username", "password", "bearerToken"))
-    if any(character in stored for character in "\r\n\0"):
-        return "its user name, password or token holds a line break; store it without one"
-    return ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from agent.git.issued_logins.issuer import LoginIssueError
 from agent.git.ssh_failures import ssh_failure
 from agent.git.transport import Remote
 from bus.status import Reason
@@ -110,6 +111,12 @@ def not_made(remote: Remote, complaint: str) -> RepositoryError:
 
 def unusable(remote: Remote, problem: str) -> RepositoryError:
     return _error(Reason.CREDENTIALS_REFUSED, remote, problem, "Mend the Secret")
+
+
+def not_issued(remote: Remote, error: LoginIssueError) -> RepositoryError:
+    """What to tell a person about a login that the host of the Secret's key did not issue."""
+    reason = Reason.CREDENTIALS_REFUSED if error.refused else Reason.REPOSITORY_UNREACHABLE
+    return _error(reason, remote, error.message, error.remedy)
 
 
 def _error(reason: Reason, remote: Remote, cause: str, remedy: str) -> RepositoryError:

@@ -9,7 +9,6 @@ Whoever waited for a fetch that began after he asked has what he wants.
 from __future__ import annotations
 
 import asyncio
-import shutil
 import time
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,16 +20,19 @@ import structlog
 
 from agent.clock import SystemClock
 from agent.git.credentials import CredentialSource, GitCredential
-from agent.git.failures import not_made, unusable
+from agent.git.failures import not_issued, not_made, unusable
 from agent.git.fetch_outcomes import FetchOutcomes
-from agent.git.mirror import Mirror, mark_of, open_mirror
+from agent.git.issued_logins.issued_logins import IssuedLogins
+from agent.git.issued_logins.issuer import LoginIssueError
+from agent.git.mirror import Mirror, open_mirror
+from agent.git.mirror_folder import discard_unmarked, mirror_token
 from agent.git.refs import TAGS, is_commit
 from agent.git.server_trust import MachineTrust, ServerTrust
 from agent.git.ssh_connections import SshConnections
 from agent.git.transport import Remote
 from agent.version_range import VersionChoice, may_be_range
 from bus.events import Commit
-from bus.identity import Revision, token_of
+from bus.identity import Revision
 from bus.repository_url import RepositoryUrl, RepositoryUrlError, login_of
 from bus.status import Reason
 from handlers.ports import CommitTree, RepositoryAccess, RepositoryError
@@ -65,6 +67,7 @@ class Mirrors:
         self._credentials = credentials
         self._versions = versions
         self._trust = trust or MachineTrust()
+        self._logins = IssuedLogins(self._trust)
         self._ssh = SshConnections(settings.folder / "ssh")
         self._mirrors: dict[RepositoryAccess, Mirror] = {}
         self._opening = asyncio.Lock()
@@ -72,7 +75,7 @@ class Mirrors:
         self._outdated_at = -float("inf")
 
     async def __aenter__(self) -> Self:
-        await asyncio.to_thread(_discard_unmarked, self._settings.folder)
+        await asyncio.to_thread(discard_unmarked, self._settings.folder)
         await asyncio.to_thread(self._ssh.open)
         return self
 
@@ -165,8 +168,10 @@ class Mirrors:
     async def _fetch(self, mirror: Mirror, repository: RepositoryAccess) -> None:
         credential = self._credential(repository)
         try:
-            await mirror.fetch(self._remote(repository, credential))
+            await mirror.fetch(await self._signed_in(repository, credential))
         except RepositoryError as error:
+            if error.reason is Reason.CREDENTIALS_REFUSED:
+                self._logins.refused(credential, repository.url)
             self.outcomes.record(str(repository.url), credential, error.message)
             raise
         self.outcomes.record(str(repository.url), credential)
@@ -175,7 +180,7 @@ class Mirrors:
         self, mirror: Mirror, repository: RepositoryAccess, commit: str
     ) -> Revision | None:
         async with mirror.lock:
-            remote = self._remote(repository, self._credential(repository))
+            remote = await self._signed_in(repository, self._credential(repository))
             await mirror.fetch_commit(remote, commit)
         return mirror.resolve(commit)
 
@@ -190,7 +195,7 @@ class Mirrors:
 
     def _open(self, repository: RepositoryAccess) -> Mirror:
         """Blocking. Raises RepositoryError: what fails here is the agent's own disk."""
-        token = _token(repository)
+        token = mirror_token(repository)
         folder = self._settings.folder / f"{token}.git"
         mark = f"{token} {repository.url}"
         try:
@@ -205,6 +210,16 @@ class Mirrors:
         if found is None and login is not None:
             return GitCredential(username=login.username, password=login.password)
         return found
+
+    async def _signed_in(
+        self, repository: RepositoryAccess, credential: GitCredential | None
+    ) -> Remote:
+        """The repository with a login of now; raises RepositoryError."""
+        try:
+            login = await self._logins.signed_in(credential, repository.url)
+        except LoginIssueError as error:
+            raise not_issued(self._remote(repository, credential), error) from error
+        return self._remote(repository, login)
 
     def _remote(self, repository: RepositoryAccess, credential: GitCredential | None) -> Remote:
         url = repository.url
@@ -224,20 +239,6 @@ class Mirrors:
                 "secret fields not acted on", secret=credential.secret, fields=credential.ignored
             )
         return remote
-
-
-def _token(repository: RepositoryAccess) -> str:
-    """A name for the folder: it says nothing of a login."""
-    login = repository.login
-    written = f"{login.username}\n{login.password}" if login else ""
-    return token_of(f"mirror:{repository.url}\n{repository.project}\n{written}")
-
-
-def _discard_unmarked(folder: Path) -> None:
-    """Mirrors of a version that let several repositories share one: nothing in them is certain."""
-    for path in folder.glob("*.git"):
-        if not mark_of(path):
-            shutil.rmtree(path, ignore_errors=True)
 
 
 def _not_found(mirror: Mirror, repository: RepositoryAccess, target: str) -> RepositoryError:

@@ -11,8 +11,8 @@ import msgspec
 
 from agent.bridge.identity.key_store import BrokenKeysError, KeyStore
 from agent.download.services import DownloadServices
-from agent.git.credentials import SecretCredentials
 from agent.git.mirrors import Mirrors, MirrorSettings
+from agent.git.repository_secrets import SecretCredentials
 from agent.kube.client import KubeClient, kube_client
 from agent.kube.connection_config import KubeConfigError, connect
 from agent.kube.rights import Right, missing, who_am_i

@@ -16,8 +16,8 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.download.services import DownloadServices
-from agent.git.credentials import SecretCredentials
 from agent.git.mirrors import Mirrors, MirrorSettings
+from agent.git.repository_secrets import SecretCredentials
 from agent.git.server_trust import MachineTrust
 from agent.git.tree import local_commit
 from agent.renderer.renderer import SandboxRenderer

@@ -14,8 +14,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from agent.git.credentials import SECRET_TYPE, Secret, SecretCredentials
+from agent.git.credentials import SECRET_TYPE, Secret
 from agent.git.mirrors import Mirrors, MirrorSettings
+from agent.git.repository_secrets import SecretCredentials
 from agent.renderer.version_choice import SandboxVersions
 from bus.identity import NO_REVISION, Revision
 from bus.status import Reason

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.git.credentials import SECRET_TYPE, Secret, SecretCredentials
+from agent.git.credentials import SECRET_TYPE, Secret
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.git.refs import ResolvedRefs
+from agent.git.repository_secrets import SecretCredentials
 from agent.renderer.renderer import SandboxRenderer
 from agent.sources import SourceReaders
 from agent.store.artifact_store import ArtifactStore

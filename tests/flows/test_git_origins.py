@@ -18,8 +18,9 @@ import pytest
 from aiohttp import ClientSession, web
 from aiohttp.test_utils import TestServer
 
-from agent.git.credentials import SECRET_TYPE, Secret, SecretCredentials
+from agent.git.credentials import SECRET_TYPE, Secret
 from agent.git.mirrors import Mirrors, MirrorSettings
+from agent.git.repository_secrets import SecretCredentials
 from bus.identity import RepositoryKey, Revision
 from bus.status import Reason
 from handlers.ports import RepositoryError

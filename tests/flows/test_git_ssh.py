@@ -10,8 +10,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import PrivateFormat
 
-from agent.git.credentials import SECRET_TYPE, Secret, SecretCredentials
+from agent.git.credentials import SECRET_TYPE, Secret
 from agent.git.mirrors import Mirrors, MirrorSettings
+from agent.git.repository_secrets import SecretCredentials
 from bus.identity import Revision
 from bus.status import Reason
 from handlers.ports import RepositoryError

@@ -32,6 +32,10 @@ FIELDS = frozenset(
         "githubAppPrivateKey",
         "githubAppEnterpriseBaseUrl",
         "gcpServiceAccountKey",
+        "azureServicePrincipalClientId",
+        "azureServicePrincipalClientSecret",
+        "azureServicePrincipalTenantId",
+        "azureActiveDirectoryEndpoint",
         "config",
     }
 )

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypedDict
 
-from agent.git.credentials import SECRET_TYPE, Secret, problem_of
+from agent.git.credentials import SECRET_TYPE, Secret
 from agent.git.fetch_outcomes import FetchOutcomes
+from agent.git.repository_secrets import problem_of
 from agent.kube.cluster_secret import identity_of
 from agent.kube.cluster_session import ClusterSession
 from agent.kube.clusters import ClusterSessions, Session

@@ -37,6 +37,7 @@ _NAMES = frozenset(
         "apitoken",
         "accesskey",
         "clientsecret",
+        "azureserviceprincipalclientsecret",
         "kubeconfig",
         "credential",
         "credentials",

@@ -12,9 +12,10 @@ from aiohttp.test_utils import TestServer
 
 from agent.clock import SystemClock
 from agent.download.services import DownloadServices
-from agent.git.credentials import SECRET_TYPE, Secret, SecretCredentials
+from agent.git.credentials import SECRET_TYPE, Secret
 from agent.git.fetch_outcomes import FetchOutcomes
 from agent.git.mirrors import Mirrors, MirrorSettings
+from agent.git.repository_secrets import SecretCredentials
 from agent.git.server_trust import MachineTrust
 from agent.renderer.version_choice import SandboxVersions
 from agent.sources import SourceReaders, source_readers

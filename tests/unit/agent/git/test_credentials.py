@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from agent.git.credentials import SECRET_TYPE, GitCredential, Secret
-from agent.git.credentials import credential_for as credential_of
+from agent.git.repository_secrets import credential_for as credential_of
 from bus.repository_url import RepositoryUrl
 
 URL = "https://git.example/team/shop.git"

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.git.credentials import GitCredential, SecretCredentials
+from agent.git.credentials import GitCredential
 from agent.git.failures import failure, not_made
 from agent.git.mirrors import Mirrors, MirrorSettings
+from agent.git.repository_secrets import SecretCredentials
 from agent.git.transport import Remote
 from bus.status import Reason
 from handlers.ports import RepositoryAccess, RepositoryError

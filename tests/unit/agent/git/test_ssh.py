@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.git.credentials import GitCredential, Secret, credential_for, problem_of
+from agent.git.credentials import GitCredential, Secret
+from agent.git.repository_secrets import credential_for, problem_of
 from agent.git.ssh import ssh_command
 from agent.git.ssh_connections import SshConnections
 from agent.git.ssh_failures import ssh_failure

@@ -1,0 +1,134 @@
+"""Logins of Azure DevOps: a service principal with a secret, and the workload identity of the pod.
+
+https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-client-creds-grant-flow. The
+token goes as bearer to Azure DevOps, whose resource the scope names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from agent.git.issued_logins.issuer import IssuedLogin, LoginIssueError
+from agent.git.issued_logins.login_answers import oauth_token
+from agent.git.issued_logins.login_calls import LoginCalls
+from bus.repository_url import RepositoryUrl
+
+_SCOPE = "499b84ac-1321-427f-aa17-267ca6975798/.default"
+_AUTHORITY = "https://login.microsoftonline.com"
+_ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+_TENANT = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,252}")
+_FEDERATED = ("AZURE_CLIENT_ID", "AZURE_TENANT_ID", "AZURE_FEDERATED_TOKEN_FILE")
+_LONGEST_ASSERTION = 64 * 1024
+_DEVOPS = "dev.azure.com"
+_DEVOPS_FORMER = ".visualstudio.com"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServicePrincipal:
+    client: str
+    tenant: str
+    secret: str = field(repr=False)
+    authority: str = _AUTHORITY
+
+    def scope(self, _url: RepositoryUrl) -> str:
+        return ""
+
+    async def issue(self, _url: RepositoryUrl, calls: LoginCalls, now: datetime) -> IssuedLogin:
+        who = f"the service principal {self.client}"
+        form = {"client_id": self.client, "client_secret": self.secret}
+        remedy = "Check client id, secret and tenant, and that the secret has not expired"
+        return await _issued(calls, now, _Tenant(self.authority, self.tenant), form, who, remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadIdentity:
+    """The identity that Azure's webhook gives the pod by variables of its environment."""
+
+    def scope(self, _url: RepositoryUrl) -> str:
+        return ""
+
+    async def issue(self, url: RepositoryUrl, calls: LoginCalls, now: datetime) -> IssuedLogin:
+        """Ask for a token; it is the agent's own and no Secret's, so only Azure sees it."""
+        host = url.origin.host
+        if host != _DEVOPS and not host.endswith(_DEVOPS_FORMER):
+            message = f"the workload identity of the agent is not shown to {host[:100]}"
+            raise LoginIssueError(message, f"Use it for repositories at {_DEVOPS} only")
+        remedy = "Label the agent's pod and ServiceAccount for Azure Workload Identity"
+        missing = [name for name in _FEDERATED if not os.environ.get(name)]
+        if missing:
+            raise LoginIssueError(f"the agent's environment has no {missing[0]}", remedy)
+        client, tenant, file = (os.environ[name] for name in _FEDERATED)
+        try:
+            assertion = await asyncio.to_thread(_read, Path(file))
+        except (OSError, UnicodeDecodeError) as error:
+            message = "the file of AZURE_FEDERATED_TOKEN_FILE cannot be read"
+            raise LoginIssueError(message, remedy) from error
+        form = {
+            "client_id": client,
+            "client_assertion_type": _ASSERTION,
+            "client_assertion": assertion,
+        }
+        authority = os.environ.get("AZURE_AUTHORITY_HOST", "").rstrip("/") or _AUTHORITY
+        who = f"the workload identity {client}"
+        return await _issued(calls, now, _Tenant(authority, tenant), form, who, remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tenant:
+    authority: str
+    name: str
+
+    @property
+    def token_endpoint(self) -> str:
+        return f"{self.authority}/{self.name}/oauth2/v2.0/token"
+
+
+async def _issued(
+    calls: LoginCalls,
+    now: datetime,
+    tenant: _Tenant,
+    form: Mapping[str, str],
+    who: str,
+    remedy: str,
+) -> IssuedLogin:
+    common = {"grant_type": "client_credentials", "scope": _SCOPE}
+    answer = await calls.post(tenant.token_endpoint, {}, {**common, **form})
+    token = oauth_token(answer, who, remedy)
+    until = now + timedelta(seconds=token.expires_in)
+    return IssuedLogin(bearer_token=token.access_token, until=until)
+
+
+def _read(file: Path) -> str:
+    with file.open("rb") as opened:
+        return opened.read(_LONGEST_ASSERTION).decode().strip()
+
+
+def service_principal(data: Mapping[str, str]) -> tuple[ServicePrincipal | None, str]:
+    """Read a principal of a Secret's data, and why it cannot be used; templates write `ID`."""
+    client, tenant = (
+        (data.get(f"azureServicePrincipal{name}Id") or data.get(f"azureServicePrincipal{name}ID"))
+        for name in ("Client", "Tenant")
+    )
+    secret = data.get("azureServicePrincipalClientSecret", "")
+    if not (client or tenant or secret):
+        return None, ""
+    if not (client and tenant and secret):
+        return None, "a service principal needs client id, client secret and tenant id"
+    authority = data.get("azureActiveDirectoryEndpoint", "").strip().rstrip("/") or _AUTHORITY
+    if not _TENANT.fullmatch(tenant):
+        return None, "its azureServicePrincipalTenantId is neither an id nor a domain"
+    if not authority.startswith("https://") or "@" in authority or "?" in authority:
+        return None, "its azureActiveDirectoryEndpoint is not like https://HOST"
+    return ServicePrincipal(client=client, tenant=tenant, secret=secret, authority=authority), ""
+
+
+def workload_identity(data: Mapping[str, str]) -> tuple[WorkloadIdentity | None, str]:
+    """Read whether a Secret's data asks for the identity of the pod."""
+    wanted = data.get("useAzureWorkloadIdentity", "").strip().lower() in ("1", "t", "true")
+    return (WorkloadIdentity() if wanted else None), ""

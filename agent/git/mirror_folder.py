@@ -1,0 +1,24 @@
+"""The folders of mirrors: how each is named, and which of an earlier version are removed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from agent.git.mirror import mark_of
+from bus.identity import token_of
+from handlers.ports import RepositoryAccess
+
+
+def mirror_token(repository: RepositoryAccess) -> str:
+    """A name for the folder: it says nothing of a login."""
+    login = repository.login
+    written = f"{login.username}\n{login.password}" if login else ""
+    return token_of(f"mirror:{repository.url}\n{repository.project}\n{written}")
+
+
+def discard_unmarked(folder: Path) -> None:
+    """Mirrors of a version that let several repositories share one: nothing in them is certain."""
+    for path in folder.glob("*.git"):
+        if not mark_of(path):
+            shutil.rmtree(path, ignore_errors=True)
