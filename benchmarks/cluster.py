@@ -53,8 +53,13 @@ class SyncField(msgspec.Struct, frozen=True):
     revision: str = ""
 
 
-class StatusField(msgspec.Struct, frozen=True):
+class OperationField(msgspec.Struct, frozen=True):
+    phase: str = ""
+
+
+class StatusField(msgspec.Struct, frozen=True, rename="camel"):
     sync: SyncField = SyncField()
+    operation_state: OperationField = OperationField()
 
 
 class MetadataField(msgspec.Struct, frozen=True, rename="camel"):
