@@ -18,7 +18,7 @@ from agent.helm.charts import HelmCharts
 from agent.oci.artifacts import OciArtifacts
 from bus.events import Commit
 from bus.identity import Revision
-from bus.repository_url import RepositoryUrlError, login_of
+from bus.repository_url import RepositoryUrlError, UrlLogin, login_of
 from bus.status import Reason
 from handlers.application.source_address import OCI_SCHEME, SourceAddress, SourceKind
 from handlers.application.spec import Source
@@ -58,6 +58,12 @@ class SourceReaders:
             login = login_of(source.repo_url) if "://" in source.repo_url else None
         except RepositoryUrlError as error:
             raise RepositoryError(Reason.INVALID_SPEC, str(error)) from error
+        return self.access_at(address, project, login)
+
+    def access_at(
+        self, address: SourceAddress, project: str, login: UrlLogin | None = None
+    ) -> RepositoryAccess:
+        """Find the credential for an address; a chart may be left out to reach its repository."""
         credential = self.credentials.for_url(address.url, project)
         return RepositoryAccess(
             url=address.url,

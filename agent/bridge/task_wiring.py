@@ -43,6 +43,7 @@ from agent.bridge.tasks.shells.shell_session import ShellLimits
 from agent.bridge.tasks.task_context import Executor, executor_of
 from agent.bridge.tasks.task_traces import TaskTraces
 from agent.git.mirrors import Mirrors
+from agent.sources import SourceReaders
 from bus.link import (
     ConfirmDeletionArguments,
     DeleteArguments,
@@ -65,7 +66,6 @@ from bus.link import (
 )
 from handlers.comparison.reader import ComparisonReader
 from handlers.control_plane.governance import Governance
-from handlers.ports import Sources
 from handlers.report.redaction import Redaction
 from sandbox.client import Sandbox
 
@@ -79,7 +79,7 @@ class TaskSources:
     cluster: ClusterState
     governance: Governance
     mirrors: Mirrors
-    sources: Sources
+    sources: SourceReaders
     desired_state: DesiredState
     comparisons: ComparisonReader
     traces: TaskTraces
@@ -196,6 +196,7 @@ class TaskWiring:
             applications=sources.cluster.applications,
             secrets=sources.cluster.secrets,
             mirrors=sources.mirrors,
+            sources=sources.sources,
         )
         windows = SyncWindowsExecutor(
             subjects=subjects, cluster=sources.cluster, governance=sources.governance

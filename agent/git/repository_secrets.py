@@ -96,8 +96,13 @@ def address_of(data: Mapping[str, str]) -> RepositoryUrl:
     Raises RepositoryUrlError.
     """
     url = data.get("url", "").strip()
-    is_chart = data.get("type", "").strip().lower() in _OF_CHARTS or _truth(data, _ENABLE_OCI)
-    return RepositoryUrl.parse(f"oci://{url}" if is_chart and "://" not in url else url)
+    is_registry = is_of_charts(data) and "://" not in url
+    return RepositoryUrl.parse(f"oci://{url}" if is_registry else url)
+
+
+def is_of_charts(data: Mapping[str, str]) -> bool:
+    """Whether a Secret is for charts or artifacts, by its `type` or by `enableOCI`."""
+    return data.get("type", "").strip().lower() in _OF_CHARTS or _truth(data, _ENABLE_OCI)
 
 
 def _is_for_all(secret: Secret) -> bool:

@@ -142,6 +142,9 @@ class OciArtifacts:
         self, server: DownloadServer, repository: RepositoryAccess, known: _Repository, target: str
     ) -> Resolved:
         """Resolve as digest, tag or range, in this order; raises RepositoryError."""
+        if not known.registry.name:
+            cause = "its URL names a registry and no artifact in it"
+            raise server.error(Reason.INVALID_SPEC, cause, "Correct spec.source.repoURL")
         if not target:
             cause = "spec.source.targetRevision is empty"
             raise server.error(Reason.REVISION_NOT_FOUND, cause, "Name a tag, a digest or a range")

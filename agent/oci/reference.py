@@ -18,9 +18,10 @@ _LONGEST_NAME = 255
 
 
 def name_of(server: DownloadServer, repository: RepositoryAccess) -> str:
+    """Name the repository; empty for the registry as a whole. Raises RepositoryError."""
     chart = f"/{repository.chart}" if repository.chart else ""
     name = f"{repository.url.path}{chart}".removeprefix("/")
-    if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+    if len(name) > _LONGEST_NAME or (name and not _NAME.fullmatch(name)):
         cause = f"{name[:_LONGEST_NAME]!r} is no name in a registry"
         remedy = "Registries have lower-case letters, digits and `.`, `_`, `-`: correct repoURL"
         raise server.error(Reason.INVALID_SPEC, cause, remedy)

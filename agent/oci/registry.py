@@ -197,7 +197,8 @@ class Registry:
 
     async def _token(self, server: DownloadServer, challenge: LoginChallenge) -> _Token:
         realm = self._realm(server, challenge.realm)
-        query = {"service": challenge.service, "scope": f"repository:{self.name}:pull"}
+        scope = f"repository:{self.name}:pull" if self.name else ""
+        query = {"service": challenge.service, "scope": scope}
         url = realm.update_query({name: value for name, value in query.items() if value})
         asked = server if realm.host == self.base.host else _elsewhere(server)
         with self._scratch() as folder:

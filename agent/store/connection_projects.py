@@ -12,11 +12,12 @@ from functools import reduce
 from operator import add
 
 from agent.git.credentials import SECRET_TYPE, Secret
+from agent.git.repository_secrets import address_of
 from agent.kube.cluster_config import ClusterSecretError
 from agent.kube.cluster_secret import registered_of
 from agent.subscribers import Subscribers
 from bus.link.kinds import CLUSTER, REPOSITORY
-from bus.repository_url import RepositoryUrl, RepositoryUrlError
+from bus.repository_url import RepositoryUrlError
 from handlers.application.project_connections import ProjectConnections, of_cluster, of_repository
 
 _PATTERN = frozenset("*?[]{}!\\")
@@ -58,7 +59,7 @@ def _addition(secret: Secret) -> ProjectConnections:
     kind = secret.labels.get(SECRET_TYPE)
     try:
         if kind == REPOSITORY.secret_type:
-            address = str(RepositoryUrl.parse(secret.data.get("url", "")))
+            address = str(address_of(secret.data))
             return _NOTHING if _PATTERN.intersection(address) else of_repository(address)
         if kind == CLUSTER.secret_type:
             cluster = registered_of(secret)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -79,11 +80,20 @@ def reach(
     command_runner.call(context, work)
 
 
+class RepositoryType(StrEnum):
+    GIT = "git"
+    HELM = "helm"
+    OCI = "oci"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryAddOptions:
     url: Annotated[str, typer.Argument(help="As Applications write it, without a login.")]
     agent: InAgentOption = ""
     name: Annotated[str, typer.Option("--name", help="For people; the URL where left out.")] = ""
+    type: Annotated[
+        RepositoryType, typer.Option("--type", help="What is there; oci: a registry of charts too.")
+    ] = RepositoryType.GIT
     project: connections.ProjectOption = ""
     username: Annotated[str, typer.Option("--username", help="Who logs in.")] = ""
     password_file: Annotated[
@@ -103,7 +113,7 @@ class RepositoryAddOptions:
 @app.command(epilog=task_client.EXITS)
 @takes(RepositoryAddOptions)
 def add(options: RepositoryAddOptions) -> None:
-    """Make a Git repository known to an agent, or give it another login."""
+    """Make a repository known to an agent, or give it another login."""
 
     async def work(client: ServiceClient) -> output.Exit:
         connections.check_no_login("URL", options.url)
@@ -112,7 +122,7 @@ def add(options: RepositoryAddOptions) -> None:
             "agent": agent.id,
             "name": options.name,
             "url": options.url,
-            "type": "git",
+            "type": options.type.value,
             "project": options.project,
             **await connections.credential(client, agent.id, options, _sealed(options)),
         }

@@ -13,6 +13,7 @@ from bus.events import SyncApp
 from bus.identity import ResourceKey
 from bus.link import Cancel, LinkTask, Offer, TaskKind, TaskPhase, TaskResult
 from bus.metadata_keys import COMMANDS, PENDING_FACTS
+from playground.charthost import ChartHost
 from tests.flows.agent_fixture import config_map
 from tests.flows.fake_service_link import FakeServiceLink, is_running
 from tests.flows.test_exclusions import put_settings
@@ -195,6 +196,37 @@ async def test_reads_tell_what_is_there_and_nothing_that_is_secret(link: FakeSer
     assert refs.body["branches"] == ["main"]
     assert (foreign.code, stranger.code) == ("not_found", "not_found")
     assert not [frame for frame in link.fake_service.raw if canary in frame]
+
+
+async def test_a_helm_repository_is_reached_with_the_credential_of_its_secret(
+    link: FakeServiceLink,
+) -> None:
+    async with ChartHost(("kim", "right")) as charts:
+        body = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {
+                "name": "charts",
+                "labels": {"argocd.argoproj.io/secret-type": "repository"},
+            },
+            "stringData": {
+                "url": charts.url,
+                "type": "helm",
+                "username": "kim",
+                "password": "wrong",
+            },
+        }
+        path = f"/api/v1/namespaces/{link.agent.namespace}/secrets"
+        await link.agent.api.create(path, body)
+        secrets = link.agent.parts.secrets
+        await eventually(lambda: "charts" in secrets)
+        refused = await link.do(TaskKind.REFS, url=charts.url)
+        await link.agent.api.patch(f"{path}/charts", {"stringData": {"password": "right"}})
+        await eventually(lambda: any(it.data.get("password") == "right" for it in secrets.all()))
+        reached = await link.do(TaskKind.REFS, url=charts.url)
+
+    assert "HTTP 401" in refused.message
+    assert reached.body == {"branches": [], "tags": []}
 
 
 async def test_events_are_followed_with_credit_as_they_come_and_masked(

@@ -18,6 +18,7 @@ import msgspec
 from agent.bridge.identity.sealed_box import FIELDS, is_login
 from agent.bridge.tasks.task_context import TaskFailedError
 from agent.git.credentials import SECRET_TYPE
+from agent.git.repository_secrets import is_of_charts
 from bus.link import OBJECT_KINDS, PutArguments
 from bus.link.kinds import CLUSTER
 from bus.repository_url import RepositoryUrl, RepositoryUrlError, login_of
@@ -63,10 +64,17 @@ class ConnectionIdentity(msgspec.Struct, frozen=True):
         if labels.get(SECRET_TYPE) != TYPES[self.kind]:
             return False
         try:
-            address = canonical_address(self.kind, data.get("url") or data.get("server") or "")
+            address = _address_in(self.kind, data)
         except ValueError:
             return False
         return (address, data.get("project", "")) == (self.address, self.project)
+
+
+def _address_in(kind: str, data: Mapping[str, str]) -> str:
+    """Read the address of a Secret; raises a ValueError."""
+    text = data.get("url") or data.get("server") or ""
+    is_registry = kind != CLUSTER.name and is_of_charts(data) and "://" not in text
+    return canonical_address(kind, f"oci://{text}" if is_registry else text)
 
 
 def canonical_address(kind: str, text: str) -> str:
