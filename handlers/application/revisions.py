@@ -15,6 +15,8 @@ import msgspec
 from bus.identity import NO_REVISION, Revision
 from handlers.application.spec import Source
 
+_COMMIT_DIGITS = 40
+
 
 class RevisionFields(Protocol):
     """A value with the two fields of Argo CD."""
@@ -55,13 +57,21 @@ class Revisions(msgspec.Struct, frozen=True):
     @property
     def short(self) -> str:
         """The begin of each revision, for a message."""
-        return ", ".join(one[:7] for one in self.each)
+        return ", ".join(map(_short, self.each))
 
     def __bool__(self) -> bool:
         return any(self.each)
 
     def __str__(self) -> str:
         return ",".join(self.each)
+
+
+def _short(revision: str) -> str:
+    """Shorten a commit or a digest; a version stays whole."""
+    algorithm, colon, digits = revision.rpartition(":")
+    if colon:
+        return f"{algorithm}:{digits[:7]}"
+    return revision[:7] if len(revision) == _COMMIT_DIGITS else revision
 
 
 NO_REVISIONS = Revisions()

@@ -7,6 +7,7 @@ start of the operation, so it is the same again whenever the operation is planne
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import msgspec
@@ -33,6 +34,7 @@ PHASES = {
     HookPhase.SYNC_FAIL: SyncPhase.SYNC_FAIL,
 }
 _SHORT = 7
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 
 
 class HookRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +68,9 @@ class HookRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def short(revision: str) -> str:
-    return revision[:_SHORT]
+    """Shorten a commit, a version or a digest to what a name may hold."""
+    begin = revision.rpartition(":")[2][:_SHORT].lower()
+    return _NOT_IN_NAMES.sub("-", begin).strip("-")
 
 
 def hook_work(comparison: Comparison, state: OperationState) -> SyncWork:

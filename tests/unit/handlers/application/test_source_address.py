@@ -2,11 +2,14 @@
 
 import pytest
 
+from bus.identity import Revision
 from bus.repository_url import RepositoryUrlError
 from handlers.application.application import AppProject, AppProjectSpec, Metadata
 from handlers.application.project import source_permitted
+from handlers.application.revisions import Revisions
 from handlers.application.source_address import SourceAddress, SourceKind
 from handlers.application.spec import Source
+from handlers.sync.hook_tasks import short
 
 
 def source(url: str, chart: str = "") -> Source:
@@ -63,3 +66,19 @@ def test_a_rule_of_a_project_holds_for_a_registry_with_and_without_its_scheme(
     project = AppProject(metadata=Metadata(name="shop"), spec=AppProjectSpec(source_repos=rules))
 
     assert source_permitted(project, source(url, "web")) is permitted
+
+
+@pytest.mark.parametrize(
+    ("revision", "shown", "named"),
+    [
+        ("0123456789" * 4, "0123456", "0123456"),
+        ("1.1000.5-rc.1", "1.1000.5-rc.1", "1-1000"),
+        ("sha256:" + "ab" * 32, "sha256:abababa", "abababa"),
+    ],
+    ids=["commit", "version", "digest"],
+)
+def test_a_revision_is_shortened_for_people_and_for_the_names_of_hooks(
+    revision: str, shown: str, named: str
+) -> None:
+    assert Revisions(Revision(revision)).short == shown
+    assert short(revision) == named
