@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from agent.download.archive import ArchivedFile, ArchiveError
+from agent.download.services import SCRATCH
 from agent.git.tree import GitTree
 from agent.git.unpacked_tree import TreeFile, UnfitNameError, read_tree, write_tree
 from bus.identity import token_of
 
-_KEPT = 12
+_KEPT = 40
 _PARTIAL = ".partial-"
+_ABANDONED = 3600.0
+"""Seconds after which nobody works in a scratch folder any more: its process was killed."""
 
 
 class ArchiveStore:
@@ -65,10 +69,16 @@ class ArchiveStore:
 
     def _drop_oldest(self) -> None:
         kept = sorted(self._folder.glob("*.git"), key=_used, reverse=True)
-        leftovers = [one for one in self._folder.iterdir() if _PARTIAL in one.name]
+        leftovers = [one for one in self._folder.iterdir() if _is_leftover(one)]
         for folder in (*kept[_KEPT:], *leftovers):
             self._open.pop(folder, None)
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_leftover(folder: Path) -> bool:
+    if _PARTIAL in folder.name:
+        return folder.is_dir()
+    return folder.name.startswith(SCRATCH) and time.time() - _used(folder) > _ABANDONED
 
 
 def _used(folder: Path) -> float:

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 import aiohttp
 import msgspec
@@ -81,11 +82,12 @@ class Downloader:
         """Fetch a file, over redirects; raises RepositoryError."""
         url = request.url
         try:
-            for _ in range(_MOST_REDIRECTS + 1):
-                answer, place = await self._once(url, request)
-                if not place:
-                    return answer
-                url = self._redirected(url, place, request)
+            async with asyncio.timeout(_SECONDS):
+                for _ in range(_MOST_REDIRECTS + 1):
+                    answer, place = await self._once(url, request)
+                    if not place:
+                        return answer
+                    url = self._redirected(url, place, request)
         except TimeoutError:
             cause = f"{request.what} did not come within {_SECONDS:g} s"
             raise self.server.unreachable(cause) from None
@@ -131,7 +133,7 @@ class Downloader:
                         f"{request.what} has more than the limit of {request.limit} bytes"
                     )
                 digest.update(chunk)
-                await asyncio.to_thread(file.write, chunk)
+                await self._write(file, chunk)
         if encoding := answer.headers.get("Content-Encoding", ""):
             raise self.server.hostile(f"{request.what} comes in the encoding {encoding[:20]!r}")
         return DownloadAnswer(
@@ -140,6 +142,13 @@ class Downloader:
             digest=Digest(f"sha256:{digest.hexdigest()}"),
             size=size,
         )
+
+    async def _write(self, file: IO[bytes], chunk: bytes) -> None:
+        """A full disk is our own, whatever the server sends."""
+        try:
+            await asyncio.to_thread(file.write, chunk)
+        except OSError as error:
+            raise self.server.disk_refused(error) from error
 
     def _redirected(self, url: URL, place: str, request: DownloadRequest) -> URL:
         led = url.join(URL(place))

@@ -13,6 +13,9 @@ from agent.version_range import VersionChoice
 from bus.identity import token_of
 from handlers.ports import RepositoryAccess
 
+SCRATCH = "scratch-"
+"""Begins the names of folders that are gone after the call that made them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DownloadServices:

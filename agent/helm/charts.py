@@ -24,7 +24,7 @@ from agent.download.chart_files import chart_files
 from agent.download.chosen_version import absent, chosen_version
 from agent.download.downloader import Downloader, DownloadRequest, open_downloader
 from agent.download.failures import DownloadServer
-from agent.download.services import DownloadServices
+from agent.download.services import SCRATCH, DownloadServices
 from agent.helm.index import ChartIndexError, ChartVersion
 from agent.helm.index_cache import IndexCache
 from bus.events import Commit
@@ -137,7 +137,7 @@ class HelmCharts:
     ) -> CommitTree:
         what = f"the archive of version {entry.version[:100]}"
         url = _archive_url(server, repository, entry)
-        with TemporaryDirectory(prefix="chart-", dir=self.services.folder_of(repository)) as folder:
+        with TemporaryDirectory(prefix=SCRATCH, dir=self.services.folder_of(repository)) as folder:
             archive = Path(folder) / "archive"
             request = DownloadRequest(
                 url=url,

@@ -22,7 +22,7 @@ from agent.download.chart_files import chart_files
 from agent.download.chosen_version import absent, chosen_version
 from agent.download.failures import DownloadServer
 from agent.download.fetch_turns import FetchTurns
-from agent.download.services import DownloadServices
+from agent.download.services import SCRATCH, DownloadServices
 from agent.oci.manifest import ArtifactError, content_layer, is_digest, manifest_of
 from agent.oci.reference import base_of, name_of, tag_of
 from agent.oci.registry import AbsentError, Registry
@@ -217,7 +217,7 @@ class OciArtifacts:
             layer = content_layer(manifest)
         except ArtifactError as error:
             raise server.hostile(str(error)) from error
-        with TemporaryDirectory(prefix="layer-", dir=self.services.folder_of(repository)) as folder:
+        with TemporaryDirectory(prefix=SCRATCH, dir=self.services.folder_of(repository)) as folder:
             archive = Path(folder) / "layer"
             await known.registry.blob(server, layer.digest, archive, LARGEST_LAYER)
             name = repository.chart.rpartition("/")[2]

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import msgspec
 from yarl import URL
 
 from agent.download.downloader import (
@@ -27,8 +26,16 @@ from agent.download.downloader import (
     open_downloader,
 )
 from agent.download.failures import DownloadServer
+from agent.download.services import SCRATCH
 from agent.git.credentials import GitCredential
 from agent.git.server_trust import ServerTrust
+from agent.oci.answers import (
+    TOKEN_SECONDS,
+    RegistryAnswerError,
+    RegistryToken,
+    tags_of,
+    token_of,
+)
 from agent.oci.challenge import LoginChallenge, LoginScheme, challenge_of
 from agent.oci.manifest import MANIFEST_TYPES
 from bus.address import AddressError, Origin
@@ -42,23 +49,12 @@ _PAGE = 1000
 _PAGE_BYTES = 8 * 1024 * 1024
 _MOST_PAGES = 400
 _TOKEN_BYTES = 1024 * 1024
-_TOKEN_SECONDS = 60
 _EARLY = 10
 _NEXT = re.compile(r'<([^>]{1,4096})>\s*;[^,]{0,200}rel="?next"?')
 
 
 class AbsentError(Exception):
     """The registry has nothing of this name."""
-
-
-class _Token(msgspec.Struct, frozen=True):
-    token: str = ""
-    access_token: str = ""
-    expires_in: int = _TOKEN_SECONDS
-
-
-class _Tags(msgspec.Struct, frozen=True):
-    tags: tuple[str, ...] | None = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -143,9 +139,9 @@ class Registry:
                 raise AbsentError("tags")
             content = await asyncio.to_thread(into.read_bytes)
         try:
-            tags = msgspec.json.decode(content, type=_Tags).tags or ()
-        except (msgspec.DecodeError, UnicodeError) as error:
-            raise server.hostile(f"its list of tags cannot be read ({error})") from error
+            tags = tags_of(content)
+        except RegistryAnswerError as error:
+            raise server.hostile(str(error)) from error
         return tags, self._next(server, url, answer.headers)
 
     def _next(self, server: DownloadServer, url: URL, headers: Mapping[str, str]) -> URL | None:
@@ -192,10 +188,10 @@ class Registry:
             return
         began = time.monotonic()
         found = await self._token(server, challenge)
-        self._authorization = f"Bearer {found.token or found.access_token}"
-        self._valid_until = began + max(found.expires_in, _TOKEN_SECONDS) - _EARLY
+        self._authorization = f"Bearer {found.text}"
+        self._valid_until = began + max(found.expires_in, TOKEN_SECONDS) - _EARLY
 
-    async def _token(self, server: DownloadServer, challenge: LoginChallenge) -> _Token:
+    async def _token(self, server: DownloadServer, challenge: LoginChallenge) -> RegistryToken:
         realm = self._realm(server, challenge.realm)
         scope = f"repository:{self.name}:pull" if self.name else ""
         query = {"service": challenge.service, "scope": scope}
@@ -213,12 +209,9 @@ class Registry:
                 await downloader.get(request)
             content = await asyncio.to_thread(request.into.read_bytes)
         try:
-            found = msgspec.json.decode(content, type=_Token)
-        except (msgspec.DecodeError, UnicodeError):
-            raise server.hostile("the answer of its realm is no token") from None
-        if not _is_token(found.token or found.access_token):
-            raise server.hostile("the answer of its realm is no token")
-        return found
+            return token_of(content)
+        except RegistryAnswerError as error:
+            raise server.hostile(str(error)) from None
 
     def _realm(self, server: DownloadServer, text: str) -> URL:
         """Read where tokens are given away; a login never goes there without TLS."""
@@ -242,14 +235,10 @@ class Registry:
             yield opened
 
     def _scratch(self) -> TemporaryDirectory[str]:
-        return TemporaryDirectory(prefix="registry-", dir=self.folder)
+        return TemporaryDirectory(prefix=SCRATCH, dir=self.folder)
 
 
 def _elsewhere(server: DownloadServer) -> DownloadServer:
     """Leave out what is for the registry's own server: certificate, and trust without proof."""
     credential = server.credential or GitCredential()
     return replace(server, credential=replace(credential, certificate="", key="", insecure=False))
-
-
-def _is_token(text: str) -> bool:
-    return bool(text) and text.isascii() and text.isprintable()
