@@ -19,6 +19,8 @@ MAX_FILES = 64
 MAX_BYTES = 256 * 1024
 _READ = frozenset((".yaml", ".yml", ".json", ".jsonnet"))
 """As in sandbox/worker/internal/directory."""
+_OVERRIDE = ".argocd-source"
+"""A worker asks for few files of such a name, so none is foreseen."""
 
 
 class ForeseenQuestion(NamedTuple):
@@ -46,6 +48,8 @@ def _reads(folder: str, files: Sequence[TreeEntry]) -> tuple[ForeseenQuestion, .
 
 
 def _is_read(entry: TreeEntry) -> bool:
+    if entry.name.startswith(_OVERRIDE):
+        return False
     return entry.kind is EntryKind.BLOB and entry.name[entry.name.rfind(".") :] in _READ
 
 

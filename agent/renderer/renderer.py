@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
+
+import msgspec
 
 from agent.renderer.foresight import certain
 from agent.renderer.questions import RepositoryQuestions
@@ -34,11 +37,18 @@ _NEAREST = {
 }
 
 
+_DOCUMENTS = 256
+"""Of override files, which have 64 KiB at most."""
+_LARGEST_DOCUMENT = 256 * 1024
+
+
 class SandboxRenderer:
     """Renders by evaluations of the sandbox, which may be shared with others."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
+        self._documents: OrderedDict[bytes, bytes] = OrderedDict()
+        """By content, what the sandbox made of it: a source is looked at again with each ask."""
 
     async def render(
         self,
@@ -74,6 +84,36 @@ class SandboxRenderer:
             read_set=questions.read_of(),
             refs={name: questions.read_of(name) for name in recipe.refs},
         )
+
+    async def document(self, content: bytes, *, file: str, project: str = "") -> object:
+        """Read the one YAML document of a file; the same content is read once.
+
+        Raises RenderError, RendererBusyError.
+        """
+        known = self._documents.get(content)
+        if known is None:
+            known = await self._read(content, file, project)
+            if len(known) > _LARGEST_DOCUMENT:
+                text = f"{file} has {len(known)} bytes with its aliases; that is too much"
+                raise RenderError(Reason.OUTPUT_TOO_LARGE, text, file=file)
+            self._documents[content] = known
+            while len(self._documents) > _DOCUMENTS:
+                self._documents.popitem(last=False)
+        documents = [msgspec.json.decode(one) for one in known.splitlines()]
+        if len(documents) > 1:
+            text = f"{file} has {len(documents)} documents; expected one"
+            raise RenderError(Reason.YAML_INVALID, text, file=file)
+        return documents[0] if documents else None
+
+    async def _read(self, content: bytes, file: str, project: str) -> bytes:
+        try:
+            return await self._sandbox.evaluate(
+                "yaml", {"file": file, "plain": True}, content, project=project
+            )
+        except SandboxError as error:
+            raise _render_error(error) from error
+        except SandboxBusyError as error:
+            raise RendererBusyError(error.message, after=error.after) from error
 
 
 def reason_of(reason: SandboxReason) -> Reason:

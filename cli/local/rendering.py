@@ -39,6 +39,7 @@ from handlers.ports import CommitTree, RepositoryError, Sources
 from handlers.ports.rendering import RenderError
 from handlers.render.artifact import ArtifactOwner, assemble, decoded
 from handlers.render.recipes import ClusterVersions, recipe_at
+from handlers.render.source_overrides import effective_source
 from handlers.render.source_resolver import with_only
 from sandbox.client.pool import Sandbox
 
@@ -120,9 +121,14 @@ async def _written(
     if not one.source.renders:
         return ()
     trees = {it.source.ref: it.tree for it in sources if it.source.ref}
-    recipe = recipe_at(one.app, one.revision, one.tree, versions, refs=tuple(trees))
+    renderer, project = SandboxRenderer(sandbox), one.app.spec.project
+    source = await effective_source(
+        one.source, one.tree, one.app.metadata.name, renderer=renderer, project=project
+    )
+    app = with_only(one.app, source)
+    recipe = recipe_at(app, one.revision, one.tree, versions, refs=tuple(trees))
     refs = {name: trees[name] for name in recipe.refs}
-    return decoded(await SandboxRenderer(sandbox).render(recipe, one.tree, refs=refs), place)
+    return decoded(await renderer.render(recipe, one.tree, refs=refs), place)
 
 
 def _source_problems(app: Application) -> list[str]:

@@ -165,6 +165,10 @@ class Renderer(Protocol):
         """
         ...
 
+    async def document(self, content: bytes, *, file: str, project: str) -> object:
+        """Read the one YAML document of a file; None where it is empty. RenderError as above."""
+        ...
+
 
 class Artifacts(Protocol):
     """Stored bytes by digest: disk, then Redis where configured."""

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from bus.identity import digest_of
 from bus.status import Reason
 from handlers.application.application import Application
+from handlers.application.source_refs import unknown_refs
 from handlers.application.tool_settings import ToolSettings
 from handlers.manifest.manifest_assembly import Written
 from handlers.manifest.tracking import app_identity
@@ -26,7 +27,8 @@ from handlers.render import source_type
 from handlers.render.artifact import ArtifactOwner, assemble, decoded, served_kinds
 from handlers.render.kept_sources import Recipes, kept_content, refs_of
 from handlers.render.recipes import ClusterVersions, recipe_at
-from handlers.render.source_resolver import ResolvedSource
+from handlers.render.source_overrides import effective_source
+from handlers.render.source_resolver import ResolvedSource, with_only
 
 RENDER_SECONDS = 180.0
 """Limit of one render with the fetch before it, in seconds."""
@@ -58,6 +60,28 @@ class Evaluator:
     tracking: Callable[[], Tracking] = Tracking
     tools: Callable[[], ToolSettings] = ToolSettings
 
+    async def overridden(self, sources: Sequence[ResolvedSource]) -> tuple[ResolvedSource, ...]:
+        """Merge override files over the sources. Raises RenderError and RendererBusyError."""
+        return tuple([await self._overridden(one) for one in sources])
+
+    async def _overridden(self, one: ResolvedSource) -> ResolvedSource:
+        if not one.source.renders:
+            return one
+        identity = app_identity(one.app.key, self.control_namespace)
+        try:
+            source = await effective_source(
+                one.source,
+                one.tree,
+                identity,
+                renderer=self.renderer,
+                project=one.app.spec.project,
+            )
+        except RenderError as error:
+            raise one.located(error) from error
+        if source is one.source:
+            return one
+        return replace(one, app=with_only(one.app, source), source=source)
+
     def recipes(self, app: Application, sources: Sequence[ResolvedSource]) -> Recipes:
         """Make the recipes. Raises RenderError, and the errors of `Clusters.of`."""
         live = self.clusters.of(app.spec.destination).live
@@ -69,6 +93,7 @@ class Evaluator:
                 found.append(None)
                 continue
             try:
+                _check_refs(one, tuple(refs))
                 recipe = recipe_at(
                     one.app, one.revision, one.tree, cluster, tools=tools, refs=tuple(refs)
                 )
@@ -138,7 +163,8 @@ class Evaluator:
             )
         except RenderError as error:
             raise one.located(error) from error
-        looked = source_type.looked_for(one.source, recipe.path, one.app.metadata.name, one.tree)
+        identity = app_identity(one.app.key, self.control_namespace)
+        looked = source_type.looked_for(one.source, recipe.path, identity, one.tree)
         record = replace(
             record,
             recipe=recipe.fingerprint,
@@ -158,6 +184,12 @@ class Evaluator:
 
 
 _NAMED = 20
+
+
+def _check_refs(source: ResolvedSource, names: Sequence[str]) -> None:
+    """Refuse refs that no source has; those of the spec are refused before, by `validate`."""
+    for problem in unknown_refs(source.source.helm, names) if source.place else ():
+        raise RenderError(Reason.INVALID_SPEC, problem)
 
 
 def _check_commits(source: ResolvedSource, refs: Sequence[ResolvedSource]) -> None:

@@ -188,6 +188,7 @@ class RenderHandler:
         self, app: Application, sources: Sequence[ResolvedSource], *, hard: bool
     ) -> tuple[RenderRecord, bool]:
         """Return the record, and whether it is the last one; another is to be remembered."""
+        sources = await self.evaluate.overridden(sources)
         recipes = self.evaluate.recipes(app, sources)
         last = None if hard else self.renders.recall(app.key)
         kept = kept_sources(last, sources, recipes)

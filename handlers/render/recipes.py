@@ -102,8 +102,6 @@ def recipe_at(
     if source is None:
         raise RenderError(Reason.INVALID_SPEC, "spec.source is missing")
     folder = source_type.folder_of(source, tree)
-    if override := source_type.override_file(folder, app.metadata.name, tree):
-        raise _override_unsupported(override)
     environment = build_environment(app, revision, cluster.kube, cluster.api_versions)
     context = RecipeContext(environment, cluster.kube, cluster.api_versions, tuple(refs), tools)
     type_ = source_type.detect(source, folder, tree, tools.disabled)
@@ -185,11 +183,3 @@ def _kustomize(source: KustomizeSource | None, environment: Environment) -> Kust
 
 def _substituted(values: dict[str, str], environment: Environment) -> dict[str, str]:
     return {key: substitute(value, environment) for key, value in values.items()}
-
-
-def _override_unsupported(path: str) -> RenderError:
-    message = (
-        f"{path} overrides the source, which this version does not act on; "
-        "write its content into spec.source of the application and remove the file"
-    )
-    return RenderError(Reason.INVALID_SPEC, message, file=path)

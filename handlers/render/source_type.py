@@ -45,15 +45,15 @@ def detect(
     return SourceType.DIRECTORY
 
 
-def override_file(folder: str, app_name: str, tree: CommitTree) -> str:
-    """The first file that Argo CD would merge over the source; nothing where there is none."""
-    files = _override_files(folder, app_name)
-    return next((path for path in files if _is_file(path, tree)), "")
+def override_files(folder: str, identity: str, tree: CommitTree) -> tuple[ResolvedPath, ...]:
+    """Find the files that are merged over the source, the weaker one first."""
+    found = (_place(path, tree) for path in _override_files(folder, identity))
+    return tuple(one for one in found if one.kind == EntryKind.BLOB)
 
 
-def looked_for(source: Source, folder: str, app_name: str, tree: CommitTree) -> dict[str, str]:
+def looked_for(source: Source, folder: str, identity: str, tree: CommitTree) -> dict[str, str]:
     """The read set of the decisions made here; see `read_set`."""
-    paths = [folder, *_override_files(folder, app_name)]
+    paths = [folder, *_override_files(folder, identity)]
     if _explicit(source) is None:
         paths += [inside(folder, name) for name in (CHART, *KUSTOMIZATIONS)]
     read_set: dict[str, str] = {}
@@ -66,9 +66,9 @@ def inside(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
 
 
-def _override_files(folder: str, app_name: str) -> tuple[str, ...]:
+def _override_files(folder: str, identity: str) -> tuple[str, ...]:
     """The files that image updaters write."""
-    names = (".argocd-source.yaml", f".argocd-source-{app_name}.yaml")
+    names = (".argocd-source.yaml", f".argocd-source-{identity}.yaml")
     return tuple(inside(folder, name) for name in names)
 
 

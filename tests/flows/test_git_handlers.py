@@ -490,16 +490,32 @@ async def test_a_look_for_a_folder_that_fails_asks_for_no_other_look(
     assert event.reason is Reason.PATH_NOT_FOUND
 
 
-async def test_an_override_file_is_refused_and_not_ignored(
+async def test_override_files_are_merged_over_the_source(
     handlers: GitHandlers, repository: HostedRepository
 ) -> None:
     web, _ = two_apps(handlers, repository)
     await handlers.settle(repository, web)
-    repository.commit({"web/.argocd-source-web.yaml": b"kustomize: {}\n"})
+    repository.commit(
+        {
+            "web/.argocd-source.yaml": "directory: {include: 'b.*'}\npath: elsewhere\n",
+            "web/b.yaml": config_map("more"),
+        }
+    )
+    assert "web" in asked(await handlers.refresh(repository))
+    event = await handlers.render(web)
+    assert isinstance(event, ManifestsRendered)
+    assert (event.objects, event.cached) == (1, False)
+    repository.commit({"web/.argocd-source-web.yaml": "directory: {include: null}\n"})
+    assert "web" in asked(await handlers.refresh(repository))
+    event = await handlers.render(web)
+    assert isinstance(event, ManifestsRendered)
+    assert event.objects > 1
+    repository.commit({"web/.argocd-source-web.yaml": "directory: {inklude: x}\n"})
     assert "web" in asked(await handlers.refresh(repository))
     event = await handlers.render(web)
     assert isinstance(event, RenderFailed)
-    assert ".argocd-source-web.yaml" in event.message
+    assert "web/.argocd-source-web.yaml" in event.message
+    assert "did you mean include?" in event.message
 
 
 async def test_an_invalid_spec_is_a_condition_and_a_fact(

@@ -248,16 +248,19 @@ def test_a_folder_without_manifests_is_named(
     assert "argocd/web: web holds no manifests" in ran.err
 
 
-@pytest.mark.parametrize("command", ["render", "plan"])
 @pytest.mark.parametrize("name", [".argocd-source.yaml", ".argocd-source-web.yaml"])
-def test_an_override_in_the_repository_is_refused_as_the_agent_does(
-    with_sandbox: Gitops, repo: Path, app_file: Path, command: str, name: str
+def test_an_override_in_the_repository_is_merged_as_the_agent_does(
+    with_sandbox: Gitops, repo: Path, app_file: Path, name: str
 ) -> None:
-    (repo / "web" / name).write_text("kustomize: {namePrefix: x-}\n")
-    ran = with_sandbox(command, "-f", app_file, "--repo", repo, "--json")
+    override = repo / "web" / name
+    override.write_text("directory: {exclude: '*'}\n")
+    ran = with_sandbox("render", "-f", app_file, "--repo", repo, "--json")
     (answer,) = ran.answers
-    assert (ran.code, answer["application"]) == (2, "argocd/web")
-    assert f"web/{name} overrides the source" in answer["error"]
+    assert (ran.code, answer["objects"]) == (0, []), ran.err
+    override.write_text("direktory: {}\n")
+    ran = with_sandbox("render", "-f", app_file, "--repo", repo, "--json")
+    assert ran.code == 2
+    assert f"web/{name} overrides the source" in ran.answers[0]["error"]
 
 
 def test_a_repository_on_this_machine_is_taken_with_repo(

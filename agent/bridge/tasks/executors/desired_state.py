@@ -94,6 +94,7 @@ class DesiredState:
         pairs = zip(each, app.sources, strict=False)
         targets = [one or source.target_revision for one, source in pairs]
         sources = await SourceResolver(sources=self.sources).resolve(app, targets)
+        sources = await self.evaluate.overridden(sources)
         recipes = self.evaluate.recipes(app, sources)
         return await self.evaluate(app, sources, recipes)
 

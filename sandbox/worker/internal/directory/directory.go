@@ -142,6 +142,9 @@ func (w *directoryWalk) excluded(relative string) bool {
 }
 
 func (w *directoryWalk) wanted(relative string) bool {
+	if isOverride(path.Base(relative)) {
+		return false
+	}
 	switch path.Ext(relative) {
 	case ".yaml", ".yml", ".json":
 	case ".jsonnet":
@@ -155,6 +158,12 @@ func (w *directoryWalk) wanted(relative string) bool {
 		return false
 	}
 	return w.include == nil || w.include.Match(relative)
+}
+
+// isOverride tells of the files that change an application's source: the agent reads them, and they are no manifests.
+func isOverride(name string) bool {
+	rest, found := strings.CutPrefix(name, ".argocd-source")
+	return found && strings.HasSuffix(rest, ".yaml") && (rest == ".yaml" || rest[0] == '-')
 }
 
 func (w *directoryWalk) file(name string) error {

@@ -10,7 +10,7 @@ import (
 
 func TestFilesAreReadInTheOrderOfTheirPaths(t *testing.T) {
 	files := operationtest.Files{
-		"app/b.yaml": "kind: B", "app/a.json": `{"kind":"A"}`, "app/c/d.yml": "kind: D", "app/notes.txt": "none",
+		"app/b.yaml": "kind: B", "app/a.json": `{"kind":"A"}`, "app/c/d.yml": "kind: D", "app/.argocd-source.yaml": "helm: {}", "app/.argocd-source-x.yaml": "helm: {}", "app/notes.txt": "none",
 		"app/left.yaml": "# +argocd:skip-file-rendering\nkind: X", "app/e.jsonnet": "{kind: 'E'}",
 	}
 	body, failure := operationtest.Run(t, Evaluate, Params{Path: "app", Recurse: true}, "", files)

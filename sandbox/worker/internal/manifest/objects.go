@@ -17,6 +17,7 @@ type Objects struct {
 	origins []wire.Origin
 	limit   int
 	each    bool // one bad document does not spoil the others
+	plain   bool // documents of any kind, as they are written
 }
 
 // NewObjects makes an empty collection of at most `limit` bytes.
@@ -91,6 +92,9 @@ func (o *Objects) AddDocument(file string, document Document, object []byte) err
 	}
 	if depth(object) > maxDepth {
 		return document.Failure(file, "the object is nested more than "+strconv.Itoa(maxDepth)+" levels deep")
+	}
+	if o.plain {
+		return o.add(object, wire.Origin{File: file, Document: document.index})
 	}
 	items, err := expand(object)
 	if err != nil {

@@ -16,6 +16,8 @@ import (
 type Params struct {
 	File string `json:"file"` // the name errors and origins use
 	Each bool   `json:"each"` // a document that cannot be read is answered in its place, see passOver
+
+	Plain bool `json:"plain"` // the documents need not be objects of Kubernetes
 }
 
 // Evaluate turns a manifest file, given as the body, into objects.
@@ -24,7 +26,7 @@ func Evaluate(call *operation.Call) (wire.Answer, error) {
 	if err := call.DecodeParams(&params); err != nil {
 		return wire.Answer{}, err
 	}
-	objects := &Objects{limit: call.Limits.OutputBytes, each: params.Each}
+	objects := &Objects{limit: call.Limits.OutputBytes, each: params.Each, plain: params.Plain}
 	if err := objects.AddManifest(params.File, call.Body); err != nil {
 		return wire.Answer{}, err
 	}

@@ -7,7 +7,7 @@ from bus.status import Reason
 from handlers.application.spec import DirectorySource, HelmSource, KustomizeSource, Source
 from handlers.ports.rendering import RenderError, SourceType
 from handlers.render.read_set import holds
-from handlers.render.source_type import detect, folder_of, looked_for, override_file
+from handlers.render.source_type import detect, folder_of, looked_for, override_files
 from tests.unit.agent.renderer.written_tree import TreeLink, WrittenTree
 
 
@@ -34,7 +34,7 @@ def test_the_files_decide(names: tuple[str, ...], found: SourceType) -> None:
 def test_a_folder_of_such_a_name_decides_nothing(name: str) -> None:
     tree = WrittenTree({f"web/{name}/a.yaml": "", f"web/.argocd-source.yaml/{name}": ""})
     assert detect(source(), "web", tree) is SourceType.DIRECTORY
-    assert not override_file("web", "web", tree)
+    assert not override_files("web", "web", tree)
 
 
 @pytest.mark.parametrize(
@@ -91,5 +91,6 @@ def test_a_file_that_appears_makes_the_decision_untrue(name: str) -> None:
 
 def test_override_files_of_this_application_only() -> None:
     tree = WrittenTree({"web/.argocd-source-other.yaml": ""})
-    assert override_file("web", "shop", tree) == ""
-    assert override_file("web", "other", tree) == "web/.argocd-source-other.yaml"
+    assert override_files("web", "shop", tree) == ()
+    (found,) = override_files("web", "other", tree)
+    assert found.path == "web/.argocd-source-other.yaml"
