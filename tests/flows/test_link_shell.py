@@ -10,7 +10,7 @@ import pytest
 from bus.link import TaskPhase, TaskResult
 from tests.flows.agent_fixture import AgentFixture
 from tests.flows.fake_service_link import FakeServiceLink, acting
-from tests.flows.shell_fixture import POD_WITHOUT_SHELL, permit, pods, shell
+from tests.flows.shell_fixture import POD, POD_WITHOUT_SHELL, permit, pods, shell
 from tests.flows.test_exclusions import put_settings
 from tests.support import eventually
 from tests.unit.agent.bridge.fake_service import FakeService
@@ -100,7 +100,7 @@ async def test_only_pods_of_the_application_with_a_shell_are_entered(
     assert "bash, sh, powershell, cmd" in ended["shell"].message
 
 
-async def test_a_shell_ends_with_its_pod_its_permission_and_lost_input(
+async def test_a_shell_ends_with_its_permission_and_lost_input(
     open_link: FakeServiceLink,
 ) -> None:
     link = open_link
@@ -115,6 +115,28 @@ async def test_a_shell_ends_with_its_pod_its_permission_and_lost_input(
     revoked = await first.end()
     assert (lost.code, "lost on the way" in lost.message) == ("expired", True)
     assert (revoked.code, "exec.enabled" in revoked.message) == ("not_allowed", True), revoked
+
+
+async def test_a_shell_ends_with_its_pod(open_link: FakeServiceLink) -> None:
+    link = open_link
+    opened = shell(link)
+    await opened.open()
+    await opened.run("true")
+    path = f"/api/v1/namespaces/{link.agent.destination}/pods/{POD}"
+    await link.agent.api.delete(f"{path}?gracePeriodSeconds=0")
+    ended = await opened.end()
+    assert ended.phase is TaskPhase.FAILED
+    assert "is no live object of" in ended.message
+
+
+async def test_no_shell_is_opened_in_the_namespace_of_the_agent(
+    open_link: FakeServiceLink,
+) -> None:
+    attempt = shell(open_link, namespace=open_link.agent.namespace)
+    await attempt.open()
+    ended = await attempt.end()
+    assert (ended.phase, ended.code) == (TaskPhase.FAILED, "not_allowed")
+    assert "the agent's own namespace" in ended.message
 
 
 async def test_output_without_end_waits_for_the_reader_and_can_be_cancelled(

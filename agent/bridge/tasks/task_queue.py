@@ -77,6 +77,9 @@ class TaskQueue:
         if not _ID.fullmatch(task.id):
             log.warning("task not accepted: expected an id of 1 to 100 letters, digits, _ and -")
             return
+        if task.kind is TaskKind.EXEC and self._shells() >= _STREAM_WORKERS:
+            log.warning("task not accepted: too many shells wait", task=task.id)
+            return
         queue, size = self._queues[_queue_of(task)], len(msgspec.json.encode(task))
         if queue.full() or self._bytes + size > _MOST_BYTES:
             log.warning("task not accepted: too many wait", task=task.id, kind=task.kind)
@@ -100,8 +103,12 @@ class TaskQueue:
 
     def input(self, frame: TerminalInput) -> None:
         running_task = self._running.get(frame.task)
-        if running_task is not None:
+        if running_task is not None and running_task.task.kind is TaskKind.EXEC:
             running_task.input.put(frame)
+
+    def _shells(self) -> int:
+        """Count the tasks that take input, which is no part of their size."""
+        return sum(one.task.kind is TaskKind.EXEC for one in self._running.values())
 
     def connected(self, link: AgentLink | None) -> None:
         """Use `link` for new streams, and end the streams of the previous link."""

@@ -7,13 +7,17 @@ for as long as the shell runs. Only the shells of `exec.shells` are run, never a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
+import structlog
 from msgspec.structs import replace
 
 from agent.bridge.reporting.object_nodes import VisibleObjects
 from agent.bridge.tasks.live_objects.task_object import TaskObject, TaskObjects
+from agent.bridge.tasks.shells.shell_permission import ShellPermission
 from agent.bridge.tasks.shells.shell_session import ShellLimits, ShellSession
 from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
 from agent.kube.client import KubeClient
@@ -22,9 +26,9 @@ from agent.kube.exec_channels import ExecEnd, is_shell_missing
 from agent.kube.pod_exec import open_pod_exec
 from bus.identity import AppKey, ResourceKey
 from bus.link import ExecArguments, LinkTask
-from handlers.application.application import Application
-from handlers.application.project import destination_permitted
 from handlers.manifest.pods import container_names, default_container
+
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +44,9 @@ class ShellExecutor:
     ) -> object:
         if task_context.repeated:
             raise TaskFailedError("cancelled", "the shell was cut off: the agent was restarted")
-        self._check(self.objects.subjects.app(task).key, args)
+        permission = self._permission(self.objects.subjects.app(task).key, args)
+        if problem := permission.problem():
+            raise TaskFailedError("not_allowed", problem)
         if len(self._open) >= self.limits.at_once:
             text = f"{self.limits.at_once} shells are open at this agent: end one, then try again"
             raise TaskFailedError("failed", text)
@@ -48,7 +54,8 @@ class ShellExecutor:
         try:
             pod = replace(args, group="", kind="Pod")
             found = await self.objects.find(task, pod, task_context)
-            return await self._run(found, args, task_context)
+            with _log_of(task, found, args):
+                return await self._run(found, args, task_context)
         finally:
             self._open.remove(task.id)
 
@@ -83,44 +90,34 @@ class ShellExecutor:
                     stream=context.stream,
                     input=context.input,
                     limits=self.limits,
-                    problem=self._problem_of(found.app.key, args),
+                    problem=partial(self._permission(found.app.key, args).problem_of, found),
                 )
                 await pod_exec.resize(args.columns, args.rows)
-                return session, await session.run()
+                try:
+                    return session, await session.run()
+                finally:
+                    sizes = {"sent": session.sent, "received": session.received}
+                    _log.info("shell over", pod=str(key), container=container, shell=shell, **sizes)
         except ForbiddenError as error:
             raise TaskFailedError("not_allowed", _right(found.client, key, error)) from error
 
-    def _problem_of(self, app: AppKey, args: ExecArguments) -> Callable[[], str]:
-        return lambda: self._problem(app, args)
+    def _permission(self, app: AppKey, args: ExecArguments) -> ShellPermission:
+        apps = self.objects.comparisons.apps
+        return ShellPermission(apps=apps, visible=self.visible, app=app, args=args)
 
-    def _check(self, app: AppKey, args: ExecArguments) -> None:
-        if problem := self._problem(app, args):
-            raise TaskFailedError("not_allowed", problem)
 
-    def _problem(self, key: AppKey, args: ExecArguments) -> str:
-        """Why there may be no shell in the pod now; empty where there may."""
-        app = self.objects.subjects.applications.get(key)
-        if app is None:
-            return f"there is no application {key} any more"
-        governance = self.visible.governance
-        pod = ResourceKey("", "Pod", args.namespace, args.name)
-        return (
-            self.visible.settings().exec.problem()
-            or governance.policy().exec_problem()
-            or next(iter(governance.control_plane_denials(app, (pod,)).values()), "")
-            or self._project_problem(app, args.namespace)
-        )
-
-    def _project_problem(self, app: Application, namespace: str) -> str:
-        project = self.objects.comparisons.apps.project(app.spec.project)
-        destination = replace(app.spec.destination, namespace=namespace)
-        cluster = self.visible.session(app).cluster
-        if project is not None and destination_permitted(project, destination, cluster):
-            return ""
-        return (
-            f"the AppProject {app.spec.project!r} of {app.key} does not permit the namespace"
-            f" {namespace!r} of this cluster"
-        )
+@contextmanager
+def _log_of(task: LinkTask, found: TaskObject, args: ExecArguments) -> Iterator[None]:
+    """Log who is in which pod, and why it ended: where the service lies, nobody else does."""
+    about = {"task": task.id, "actor": task.actor, "app": str(found.app.key)}
+    log = _log.bind(**about, pod=str(found.key), container=args.container)
+    log.info("shell asked for")
+    try:
+        yield
+    except BaseException as error:
+        log.info("shell ended", cause=str(error) or type(error).__name__)
+        raise
+    log.info("shell ended", cause="its own end")
 
 
 def _container(found: TaskObject, name: str) -> str:

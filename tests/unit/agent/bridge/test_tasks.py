@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from agent.bridge.tasks.task_queue import TaskQueue
-from bus.link import LinkTask, TaskKind
+from bus.link import LinkTask, TaskKind, TerminalInput
 
 
 def task(number: int, size: int) -> LinkTask:
@@ -26,3 +26,18 @@ def test_many_small_tasks_wait_together() -> None:
     for number in range(1000):
         queue.offer(task(number, 100))
     assert len(queue.running) == 1000
+
+
+def test_input_is_kept_for_shells_alone_and_few_shells_wait() -> None:
+    """The service types without waiting: what it sends ahead is held in the agent's memory."""
+    nothing = cast("Any", None)
+    queue = TaskQueue(runner=nothing, reports=nothing)
+    sync = LinkTask(id="sync", kind=TaskKind.SYNC, subject="a/web", actor="ann")
+    queue.offer(sync)
+    queue.input(TerminalInput(task="sync", number=0, text="x"))
+    for number in range(100):
+        queue.offer(LinkTask(id=f"s{number}", kind=TaskKind.EXEC, subject="a/web", actor="ann"))
+    queue.input(TerminalInput(task="s0", number=0, text="x"))
+    held = {name: it.input._characters for name, it in queue._running.items()}
+    assert (held["sync"], held["s0"]) == (0, 1)
+    assert len(held) < 20
