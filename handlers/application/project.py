@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from bus.repository_url import RepositoryUrlError
+from bus.repository_url import RepositoryUrl, RepositoryUrlError
 from handlers.application.address_pattern import any_denied, any_matches, matches
 from handlers.application.application import (
     AppProject,
@@ -44,22 +44,35 @@ class ServedKind(Protocol):
 
 
 def source_permitted(project: AppProject, source: Source) -> bool:
-    """Whether the project permits the source's repository; of a chart, the one that has it."""
+    """Whether the project permits the source's repository; of a chart, the one that has it.
+
+    A denial counts also where it names the chart itself: `registry.example` with the chart
+    `team-b/web`, and `registry.example/team-b` with `web`, are one place of a registry.
+    """
     try:
         address = SourceAddress.of(source)
     except RepositoryUrlError:
         return False
-    identities = address.url.identities
-    rules = [form for rule in project.spec.source_repos for form in _forms(rule, address)]
-    if any(rule.startswith("!") and any_denied(rule, identities, "/") for rule in rules):
+    rules = project.spec.source_repos
+    places = address.places
+    if any(
+        rule.startswith("!") and any_denied(form, place.identities, "/")
+        for rule in rules
+        for place in places
+        for form in _forms(rule, place)
+    ):
         return False
-    return any(rule == _ANY or any_matches(rule, identities, "/") for rule in rules)
+    return any(
+        rule == _ANY or any_matches(form, address.url.identities, "/")
+        for rule in rules
+        for form in _forms(rule, address.url)
+    )
 
 
-def _forms(rule: str, address: SourceAddress) -> Iterable[str]:
+def _forms(rule: str, url: RepositoryUrl) -> Iterable[str]:
     """Read a rule without a scheme as one of a registry too, where the source is in one."""
     yield rule
-    if address.url.origin.scheme == OCI_SCHEME and "://" not in rule:
+    if url.origin.scheme == OCI_SCHEME and "://" not in rule:
         denial = "!" if rule.startswith("!") else ""
         yield f"{denial}{OCI_SCHEME}://{rule.removeprefix('!')}"
 

@@ -20,6 +20,7 @@ from enum import StrEnum
 
 import msgspec
 
+from bus.address import Origin
 from bus.identity import RepositoryKey
 from bus.repository_url import RepositoryUrl, RepositoryUrlError
 from handlers.application.spec import Source
@@ -45,6 +46,20 @@ class SourceAddress(msgspec.Struct, frozen=True):
     @property
     def key(self) -> RepositoryKey:
         return key_of(self.url, self.chart)
+
+    @property
+    def places(self) -> tuple[RepositoryUrl, ...]:
+        """List all addresses that the source may be read at, its own first.
+
+        A chart has one of its own below the repository's; and whether an HTTP address is that of a
+        registry is said by a Secret (`enableOCI`), so it has both forms.
+        """
+        if not self.chart:
+            return (self.url,)
+        chart = msgspec.structs.replace(self.url, path=f"{self.url.path}/{self.chart}")
+        found = (self.url, chart)
+        registry = tuple(msgspec.structs.replace(one, origin=_registry(one)) for one in found)
+        return tuple(dict.fromkeys((*found, *registry)))
 
     @property
     def delivery_key(self) -> str:
@@ -81,6 +96,10 @@ def folder_in(source: Source) -> str:
 
 def _is_artifact(source: Source) -> bool:
     return source.repo_url.strip().lower().startswith(_OCI)
+
+
+def _registry(url: RepositoryUrl) -> Origin:
+    return msgspec.structs.replace(url.origin, scheme=OCI_SCHEME)
 
 
 def key_of(url: RepositoryUrl, chart: str) -> RepositoryKey:

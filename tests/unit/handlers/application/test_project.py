@@ -120,6 +120,38 @@ def test_rules_are_read_in_the_form_of_addresses(rule: str, url: str) -> None:
     assert source_permitted(project({"sourceRepos": [rule]}), Source(repo_url=url))
 
 
+@pytest.mark.parametrize("scheme", ["", "oci://", "OCI://", "https://"])
+@pytest.mark.parametrize(
+    ("url", "chart"),
+    [
+        ("registry.example", "team-b/secret"),
+        ("registry.example/team-b", "secret"),
+        ("Registry.example:443/team-b/", "secret"),
+        ("oci://registry.example/team-b/secret", ""),
+        ("https://registry.example", "team-b/secret"),
+        ("https://registry.example/team-b", "secret"),
+    ],
+)
+def test_a_denied_place_of_a_registry_stays_denied_as_url_and_chart(
+    scheme: str, url: str, chart: str
+) -> None:
+    """A Secret's `enableOCI` makes a registry of an HTTP address, so both are judged."""
+    rules = ["*", f"!{scheme}registry.example/team-b/*"]
+    denied = Source(repo_url=url, chart=chart)
+    other = Source(repo_url=url.replace("team-b", "team-a"), chart=chart.replace("-b", "-a"))
+    of_scheme = project({"sourceRepos": rules})
+
+    assert source_permitted(of_scheme, other)
+    if scheme != "https://" or url.startswith("https://"):
+        assert not source_permitted(of_scheme, denied)
+
+
+def test_an_allowance_names_the_repository_and_not_the_chart() -> None:
+    charts = Source(repo_url="registry.example", chart="team-a/web")
+    rules = ["oci://registry.example/team-a/*"]
+    assert not source_permitted(project({"sourceRepos": rules}), charts)
+
+
 DESTINATIONS: dict[str, tuple[list[dict[str, str]], bool]] = {
     "all": ([{"server": "*", "namespace": "*"}], True),
     "none": ([], False),
