@@ -303,13 +303,7 @@ async def test_applications_of_a_registry_are_deployed_and_a_moved_tag_is_follow
     layer = (TAR_LAYER, tar_gz({"apps/a.yaml": config_map("a", key="2").encode()}))
     second = await registry.push("apps", "main", [layer], ("text/plain", b""))
     await agent.patch_app("apps", REFRESH)
-    await agent.until(
-        lambda app: (
-            app["status"]["operationState"]["syncResult"]["revision"] == second
-            and app["status"]["sync"]["status"] == "Synced"
-        ),
-        app="apps",
-    )
+    await agent.until(lambda app: app["status"]["history"][-1]["revision"] == second, app="apps")
     deployed = await agent.get("configmaps/a")
     assert deployed is not None
     assert deployed["data"] == {"key": "2"}
