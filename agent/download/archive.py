@@ -9,7 +9,6 @@ out of it or comes twice.
 from __future__ import annotations
 
 import posixpath
-import tarfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,11 +16,15 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
+from agent.download.tar_headers import TarHeaderError, TarKind, TarMember, tar_members
+
 UNPACKED_BYTES = 256 * 1024 * 1024
 MOST_FILES = 20_000
 _LONGEST_NAME = 1024
 _DEEPEST = 64
 _CHUNK = 1 << 20
+_PACKED_CHUNK = 64 * 1024
+_MOST_PIECES = 100_000
 _GZIP = b"\x1f\x8b"
 _CONTROL = frozenset(chr(code) for code in range(0x20)) | {"\x7f", "\\"}
 
@@ -44,9 +47,8 @@ def archived_files(archive: Path, *, links: bool = False) -> Iterator[ArchivedFi
         _unpack(archive, plain)
         plain.seek(0)
         try:
-            with tarfile.open(fileobj=plain, mode="r:") as opened:
-                yield from _members(opened, links=links)
-        except (tarfile.TarError, ValueError, UnicodeError, OverflowError, RecursionError) as error:
+            yield from _members(plain, links=links)
+        except TarHeaderError as error:
             raise ArchiveError(f"is no tar archive that can be read ({error})") from error
 
 
@@ -66,7 +68,8 @@ def _unpack(archive: Path, plain: IO[bytes]) -> None:
 
 def _gunzip(packed: IO[bytes], plain: IO[bytes]) -> None:
     """Unpack all members of a gzip file; the ratio is not trusted, only what comes out counts."""
-    size, stream, packed_bytes = 0, zlib.decompressobj(31), packed.read(_CHUNK)
+    size, pieces, stream = 0, 1, zlib.decompressobj(31)
+    packed_bytes = packed.read(_PACKED_CHUNK)
     while True:
         out = stream.decompress(packed_bytes, _CHUNK)
         size += len(out)
@@ -74,24 +77,30 @@ def _gunzip(packed: IO[bytes], plain: IO[bytes]) -> None:
             raise ArchiveError(f"unpacks to more than the limit of {UNPACKED_BYTES} bytes")
         plain.write(out)
         if stream.eof:
-            packed_bytes = stream.unused_data + packed.read(_CHUNK)
+            packed_bytes = stream.unused_data
+            if len(packed_bytes) < len(_GZIP):
+                packed_bytes += packed.read(_PACKED_CHUNK)
             if not packed_bytes.startswith(_GZIP):
                 return  # the end, or padding behind it
+            pieces += 1
+            if pieces > _MOST_PIECES:
+                raise ArchiveError(f"is packed in more than the limit of {_MOST_PIECES} pieces")
             stream = zlib.decompressobj(31)
             continue
-        packed_bytes = stream.unconsumed_tail or packed.read(_CHUNK)
+        packed_bytes = stream.unconsumed_tail or packed.read(_PACKED_CHUNK)
         if not packed_bytes and not out:
             raise ArchiveError("is cut off")
 
 
-def _members(opened: tarfile.TarFile, *, links: bool) -> Iterator[ArchivedFile]:
+def _members(plain: IO[bytes], *, links: bool) -> Iterator[ArchivedFile]:
     seen: set[str] = set()
+    folders: set[str] = set()
     left = UNPACKED_BYTES
-    for number, member in enumerate(opened):
+    for number, member in enumerate(tar_members(plain)):
         if number >= MOST_FILES:
             raise ArchiveError(f"holds more than the limit of {MOST_FILES} files")
         path = _checked_name(member.name)
-        if member.isdir():
+        if member.kind is TarKind.FOLDER:
             continue
         left -= member.size
         if left < 0:
@@ -99,19 +108,25 @@ def _members(opened: tarfile.TarFile, *, links: bool) -> Iterator[ArchivedFile]:
         if not path or path in seen:
             raise ArchiveError(f"holds {_shown(member.name)} twice, or as a file without a name")
         seen.add(path)
-        yield _file(opened, member, path, links=links)
+        _add_folders(folders, path)
+        yield _file(plain, member, path, links=links)
 
 
-def _file(
-    opened: tarfile.TarFile, member: tarfile.TarInfo, path: str, *, links: bool
-) -> ArchivedFile:
-    if member.issym() and links:
+def _add_folders(folders: set[str], path: str) -> None:
+    """Count the folders that a file needs: each becomes an object on the disk."""
+    while (path := posixpath.dirname(path)) and path not in folders:
+        folders.add(path)
+        if len(folders) > MOST_FILES:
+            raise ArchiveError(f"holds more than the limit of {MOST_FILES} folders")
+
+
+def _file(plain: IO[bytes], member: TarMember, path: str, *, links: bool) -> ArchivedFile:
+    if member.kind is TarKind.SYMBOLIC_LINK and links:
         return ArchivedFile(path=path, content=_checked_target(path, member), is_link=True)
-    if not member.isreg() or member.issparse():
-        kind = "a link" if member.issym() or member.islnk() else "no regular file"
+    if member.kind is not TarKind.FILE:
+        kind = "no regular file" if member.kind is TarKind.OTHER else "a link"
         raise ArchiveError(f"holds {_shown(member.name)}, which is {kind}")
-    file = opened.extractfile(member)
-    content = file.read() if file is not None else b""
+    content = plain.read(member.size)
     if len(content) != member.size:
         raise ArchiveError(f"is cut off in {_shown(member.name)}")
     return ArchivedFile(path=path, content=content)
@@ -132,11 +147,13 @@ def _checked_name(name: str) -> str:
     return path
 
 
-def _checked_target(path: str, member: tarfile.TarInfo) -> bytes:
-    target = member.linkname
+def _checked_target(path: str, member: TarMember) -> bytes:
+    target = member.target
     led = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
     if not target or target.startswith("/") or led == ".." or led.startswith("../"):
         raise ArchiveError(f"holds {_shown(member.name)}, a link that leads out of it")
+    if len(target) > _LONGEST_NAME or _CONTROL & set(target):
+        raise ArchiveError(f"holds {_shown(member.name)}, a link to what is no name of a file")
     return target.encode()
 
 
