@@ -41,8 +41,10 @@ _log = structlog.get_logger(__name__)
 _UNANSWERED = progressing("the health script has not answered yet")
 _CROWDED_OUT = unknown(
     "the health script was not run: more objects of this namespace wait for scripts than the agent "
-    "keeps; it is run when the object changes again"
+    "keeps; it is run when these have been judged, or the object changes"
 )
+_AGAIN_SECONDS = 60.0
+"""Between two times at which what was turned away is asked for: each costs a list of its kind."""
 _TURN = 0.001
 """Seconds that each object counts at least."""
 _LONGEST = 1024
@@ -52,11 +54,18 @@ _WELL = (None, HealthStatus.HEALTHY, HealthStatus.SUSPENDED)
 class HealthOverrides:
     """The scripts that hold now, and the objects that wait for one. One for all indexes."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, queue: ScriptQueue | None = None, again_seconds: float = _AGAIN_SECONDS
+    ) -> None:
         self.scripts = HealthScripts()
+        self.relists = Subscribers[[JudgedIndex, frozenset[ResourceKey]]]()
+        """Called with objects that were turned away, when they may be listed again."""
+        self._again_seconds = again_seconds
+        self._again_at = 0.0
+        self._turned_away: dict[JudgedIndex, set[ResourceKey]] = {}
         self.changes = Subscribers[[HealthScripts, HealthScripts]]()
         """Called with the scripts before and after."""
-        self._queue = ScriptQueue()
+        self._queue = ScriptQueue() if queue is None else queue
         self._arrived = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -78,10 +87,14 @@ class HealthOverrides:
         """Return the object with the health that counts until its script has answered."""
         script = self.scripts.of(live.key.group, live.key.kind)
         if script is None or not raw or _is_exempt(live):
-            self._queue.drop(index, live.key)
+            self.gone(index, live.key)
             return live
+        self._turned_away.get(index, set()).discard(live.key)
         for crowded in self._queue.add(index, live, raw):
+            here = self._turned_away.setdefault(crowded.tenant.index, set())
+            here.add(crowded.live.key)
             if crowded.live is live:
+                self._arrived.set()
                 return _crowded_out(live)
             crowded.tenant.index.judged(_crowded_out(crowded.live))
         self._arrived.set()
@@ -91,12 +104,14 @@ class HealthOverrides:
         return _with_health(live, _UNANSWERED.status, _UNANSWERED.message)
 
     def gone(self, index: JudgedIndex, key: ResourceKey) -> None:
-        """Forget an object that is no longer in the index."""
+        """Forget an object that is no longer in the index, or has no script."""
         self._queue.drop(index, key)
+        self._turned_away.get(index, set()).discard(key)
 
     def forget(self, index: JudgedIndex) -> None:
         """Forget all objects of an index that is of no use any more."""
         self._queue.drop_index(index)
+        self._turned_away.pop(index, None)
 
     async def drained(self, seconds: float) -> None:
         """Wait until no object waits, at most so long."""
@@ -107,7 +122,7 @@ class HealthOverrides:
     async def run(self, sandbox: Sandbox) -> None:
         """Judge what waits until cancelled; namespaces take turns by what their objects cost."""
         while True:
-            await self._arrived.wait()
+            await self._until_work()
             while self._queue:
                 waiting = self._queue.next()
                 began = time.monotonic()
@@ -115,6 +130,26 @@ class HealthOverrides:
                 self._queue.spend(waiting.tenant, _TURN + time.monotonic() - began)
             self._arrived.clear()
             self._idle.set()
+            self._ask_again()
+
+    async def _until_work(self) -> None:
+        """Wait for an object, or until what was turned away may come again."""
+        waits = any(self._turned_away.values())
+        pause = max(0.0, self._again_at - time.monotonic()) if waits else None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause):
+                await self._arrived.wait()
+
+    def _ask_again(self) -> None:
+        """Have those listed again that found no room, now that there is some."""
+        now = time.monotonic()
+        if now < self._again_at or not any(self._turned_away.values()):
+            return
+        self._again_at = now + self._again_seconds
+        turned_away, self._turned_away = self._turned_away, {}
+        for index, keys in turned_away.items():
+            if keys:
+                self.relists.notify(index, frozenset(keys))
 
     async def _judge(self, waiting: WaitingObject, sandbox: Sandbox) -> None:
         live, key, index = waiting.live, waiting.live.key, waiting.tenant.index

@@ -154,10 +154,15 @@ class LiveIndex:
             self._store(before, live)
             self._notify(before, live)
 
-    def reconsider(self, scope: WatchScope) -> None:
-        """Take the objects of a kind once more when they are listed, although they are known."""
+    def reconsider(self, scope: WatchScope, only: frozenset[ResourceKey] | None = None) -> bool:
+        """Take the objects of a kind, or `only` these, once more when they are listed.
+
+        They are taken although they are known. False where there are none.
+        """
         here = self._kinds.get((scope.group, scope.kind), {})
-        self._reconsidered.update(key for key in here if scope.covers(key))
+        found = {key for key in here if scope.covers(key) and (only is None or key in only)}
+        self._reconsidered |= found
+        return bool(found)
 
     def is_reconsidered(self, key: ResourceKey) -> bool:
         return key in self._reconsidered

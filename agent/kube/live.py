@@ -21,6 +21,7 @@ from agent.kube.index import LiveIndex
 from agent.kube.live_change import LiveChange
 from agent.kube.live_extent import LiveExtent
 from agent.kube.namespace_roots import NamespaceRoots
+from agent.kube.script_queue import JudgedIndex
 from agent.kube.watch import WatchState
 from agent.kube.watch_coverage import WatchCoverage
 from agent.kube.watches import Watches
@@ -97,6 +98,7 @@ class LiveCluster:
             self._group = group
             with (
                 overrides.changes.subscribed(self._on_scripts),
+                overrides.relists.subscribed(self._on_relist),
                 self.index.tracking.changes.subscribed(self._on_tracking),
             ):
                 while True:
@@ -209,6 +211,12 @@ class LiveCluster:
         for scope in self._watches.scopes():
             if before.of(scope.group, scope.kind) != after.of(scope.group, scope.kind):
                 self._watches.list_again(self._group, scope)
+
+    def _on_relist(self, index: JudgedIndex, keys: frozenset[ResourceKey]) -> None:
+        """List the kinds of objects again whose health scripts were not run for want of room."""
+        if self._group is not None and index is self.index:
+            for scope in self._watches.scopes():
+                self._watches.list_again(self._group, scope, keys)
 
     def _on_tracking(self) -> None:
         if self._group is not None:

@@ -54,10 +54,19 @@ class Watches:
             return
         self._start(group, scope, kind, changed)
 
-    def list_again(self, group: asyncio.TaskGroup, scope: WatchScope) -> None:
-        """List a scope from the start, and take what is known of it once more."""
+    def list_again(
+        self,
+        group: asyncio.TaskGroup,
+        scope: WatchScope,
+        only: frozenset[ResourceKey] | None = None,
+    ) -> None:
+        """List a scope from the start, and take what is known of it, or `only` these, once more.
+
+        A scope that has none of these goes on as it is.
+        """
         followed = self._followed[scope]
-        self._index.reconsider(scope)
+        if not self._index.reconsider(scope, only) and only is not None:
+            return
         self._start(group, scope, followed.kind, followed.changed)
 
     def _start(

@@ -10,14 +10,18 @@ from typing import Any
 import pytest
 
 from agent.kube.errors import NestedTooDeeplyError
+from agent.kube.health_overrides import HealthOverrides
 from agent.kube.list_watch import pages
 from agent.kube.live_change import LiveChange
+from agent.kube.script_queue import ScriptQueue
 from bus.identity import AppKey, ResourceKey
 from bus.status import HealthStatus
+from handlers.application.health_scripts import read_scripts
 from handlers.ports import ApplyOptions
 from playground.kubeapi import KubeApi
 from playground.kubernetes import ControlPlane
 from playground.rights import GrantedRule, RightsAccount, open_account
+from sandbox.client import Sandbox, SandboxLimits
 from tests.unit.agent.kube.kube_fixture import KubeFixture, following, opened, until
 
 
@@ -58,6 +62,39 @@ async def test_what_others_do_is_seen(agent: KubeFixture, api: KubeApi, namespac
 
     await api.delete(f"{maps}/one")
     await until(lambda: agent.live.get(key) is None)
+
+
+async def test_what_found_no_room_for_its_health_script_is_listed_again(
+    control_plane: ControlPlane, namespace: str, sandbox_binary: Path
+) -> None:
+    overrides = HealthOverrides(ScriptQueue(of_one_namespace=6_000), again_seconds=0.0)
+    keys = [key_of(namespace, name) for name in ("b", "c")]
+    async with (
+        opened(control_plane.kubeconfig, namespaces=(namespace,), overrides=overrides) as agent,
+        following(agent),
+        control_plane.api() as api,
+        Sandbox(sandbox_binary, SandboxLimits(workers=1)) as sandbox,
+    ):
+        root = await agent.cluster.apply(tracked(namespace, "a"), ApplyOptions())
+        owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": root.uid}
+        for key in keys:
+            body = config_map(key.name, large="x" * 4_000)
+            owned = {**body, "metadata": {"name": key.name, "ownerReferences": [owner]}}
+            await api.create(f"/api/v1/namespaces/{namespace}/configmaps", owned)
+        await until(lambda: all(agent.live.get(key) is not None for key in keys))
+
+        def count(status: HealthStatus) -> int:
+            return sum(
+                one is not None and one.health is status for one in map(agent.live.get, keys)
+            )
+
+        script = {"resource.customizations.health.ConfigMap": 'return {status="Degraded"}'}
+        overrides.use(read_scripts(script))
+        await until(lambda: count(HealthStatus.UNKNOWN) == 1)
+        running = asyncio.create_task(overrides.run(sandbox), name="health scripts")
+        await until(lambda: count(HealthStatus.DEGRADED) == 2)
+        running.cancel()
+        await asyncio.wait([running])
 
 
 async def test_an_edit_by_hand_is_told_and_our_own_apply_is_not(

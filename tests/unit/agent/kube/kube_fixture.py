@@ -13,6 +13,7 @@ from agent.kube.cluster import KubeCluster
 from agent.kube.cluster_registry import ClusterRegistry
 from agent.kube.clusters import ClusterSessions
 from agent.kube.connection_config import connect
+from agent.kube.health_overrides import HealthOverrides
 from agent.kube.index import LiveIndex
 from agent.kube.kube_request import Observer
 from agent.kube.live import LiveCluster
@@ -51,11 +52,12 @@ async def opened(
     namespaces: tuple[str, ...] = (),
     observe: Observer | None = None,
     look_every: float = 60.0,
+    overrides: HealthOverrides | None = None,
 ) -> AsyncIterator[KubeFixture]:
     connection = await connect(kubeconfig)
     async with kube_client(connection, observe=observe) as client:
         extent = LiveExtent(namespaces=namespaces, look_every=look_every)
-        live = LiveCluster(client, LiveIndex("argocd"), extent)
+        live = LiveCluster(client, LiveIndex("argocd", overrides), extent)
         yield KubeFixture(client=client, live=live, cluster=KubeCluster(client, live))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,14 @@ from msgspec.structs import replace
 from agent.kube.health_overrides import HealthOverrides
 from agent.kube.index import LiveIndex, WatchScope
 from agent.kube.live_change import LiveChange
+from agent.kube.script_queue import JudgedIndex, ScriptQueue
 from agent.kube.summary import summarise
+from bus.identity import ResourceKey
 from bus.status import HealthStatus
 from handlers.application.health_scripts import read_scripts
 from handlers.ports import LiveObject
 from sandbox.client import Sandbox, SandboxLimits
+from tests.support import eventually
 from tests.unit.agent.kube.object_samples import config_map
 
 KEY = "resource.customizations.health.ConfigMap"
@@ -182,6 +186,54 @@ async def test_an_object_that_an_application_owns_is_judged(sandbox: Sandbox) ->
     await drained(index, sandbox)
 
     assert health(index, live)[0] is HealthStatus.DEGRADED
+
+
+async def test_what_found_no_room_is_listed_again_and_judged(sandbox: Sandbox) -> None:
+    overrides = HealthOverrides(ScriptQueue(of_one_namespace=600), again_seconds=0.0)
+    overrides.use(read_scripts({KEY: 'return {status="Degraded"}'}))
+    index = LiveIndex("argocd", overrides)
+    names = [f"child-{number}" for number in range(8)]
+    scope = WatchScope(group="", kind="ConfigMap")
+    lists: list[set[str]] = []
+
+    def list_again(_: JudgedIndex, keys: frozenset[ResourceKey]) -> None:
+        """As the watches do: everything of the kind comes, and only these are taken."""
+        lists.append({key.name for key in keys})
+        index.reconsider(scope, keys)
+        for name in names:
+            put(index, name, app="", owner="uid-root")
+
+    overrides.relists.subscribe(list_again)
+    put(index, "root")
+    children = [put(index, name, app="", owner="uid-root") for name in names]
+    turned_away = {it.key.name for it in children if "was not run" in health(index, it)[1]}
+    assert turned_away
+
+    async def are_judged() -> bool:
+        return all(health(index, it)[0] is HealthStatus.DEGRADED for it in children)
+
+    running = asyncio.create_task(overrides.run(sandbox), name="health scripts")
+    try:
+        await eventually(are_judged, what="every health")
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+    assert turned_away <= lists[0]
+    assert all(after < before for before, after in itertools.pairwise(lists))
+
+
+async def test_what_is_gone_is_not_asked_for_again(sandbox: Sandbox) -> None:
+    overrides = HealthOverrides(ScriptQueue(of_one_namespace=1), again_seconds=0.0)
+    overrides.use(read_scripts({KEY: 'return {status="Degraded"}'}))
+    index = LiveIndex("argocd", overrides)
+    asked: list[str] = []
+    overrides.relists.subscribe(lambda _, keys: asked.extend(key.name for key in keys))
+    put(index, "root")
+    kept, gone = (put(index, name, app="", owner="uid-root") for name in ("kept", "gone"))
+    index.remove(gone)
+    await drained(index, sandbox)
+
+    assert asked == [kept.key.name]
 
 
 async def test_another_script_judges_what_is_listed_again(sandbox: Sandbox) -> None:
