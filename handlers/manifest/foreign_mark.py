@@ -16,6 +16,9 @@ from handlers.manifest.tracking_method import (
     is_written_by_tracking,
 )
 
+_SECOND_LABEL = "argocd.argoproj.io/instance"
+"""What a second Argo CD in a cluster is usually told to write, so that the two do not collide."""
+
 
 def foreign_mark(live: Manifest, tracking: Tracking) -> str:
     """Say which mark of an object without an application here may be another's; empty for none.
@@ -31,7 +34,7 @@ def foreign_mark(live: Manifest, tracking: Tracking) -> str:
     tracked = tracking_of(live)
     if tracked is not None and self_referenced(live):
         return f"tracking id of the application {tracked.app}"
-    for key in dict.fromkeys((tracking.label_key, INSTANCE_LABEL)):
+    for key in dict.fromkeys((tracking.label_key, INSTANCE_LABEL, _SECOND_LABEL)):
         label = text(live, "metadata", "labels", key)
         if label and is_written_by_tracking(live, key):
             return f"label {key}: {label}"

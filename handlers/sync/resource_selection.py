@@ -9,6 +9,7 @@ more. No kind has one of these characters.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from bus.identity import ResourceKey
@@ -16,19 +17,21 @@ from handlers.application.spec import SyncResource
 
 ANY = "*"
 EXCLUDED = "!"
+_EXCLUSION = re.compile(r"!([A-Za-z][A-Za-z0-9]*|\*)")
 
 
 def is_selected(key: ResourceKey, written: Iterable[SyncResource]) -> bool:
     """Whether the entries select the object.
 
     Without entries every object is selected, and with exclusions alone every other one. An
-    exclusion beats the entries that name the object.
+    exclusion beats the entries that name the object. One that names no kind excludes every object:
+    what it was meant to spare is not known.
     """
     included: list[SyncResource] = []
     for one in written:
         if not one.kind.startswith(EXCLUDED):
             included.append(one)
-        elif _names(one, key):
+        elif _names(one, key) or not _EXCLUSION.fullmatch(one.kind):
             return False
     return not included or any(_names(one, key) for one in included)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from service.http.decode import texts
 from service.http.problem import ProblemError
@@ -62,7 +63,7 @@ _VALUES = (
         re.compile(
             r"(?<=[A-Za-z0-9+.-])://((gh[pousr]_|github_pat_|dckr_pat_|ATBB|ATCTT|ATATT|"
             r"gl(pat|dt|rt|cbt|ptt|ft|soat|imt|agent|oas)-)[^/@\s]*|"
-            r"[0-9a-f]{40}|[a-z2-7]{52}|[A-Za-z0-9]{84})@"
+            r"[0-9A-Fa-f]{40}|[a-z2-7]{52}|[A-Za-z0-9]{84})@"
         ),
         "a token as the user of a URL",
     ),
@@ -83,8 +84,9 @@ def check_names_and_values(body: Any) -> None:
 def check_values(body: Any) -> None:
     """For manifests, whose fields are other people's: only what is a credential for sure."""
     for path, text in texts(body):
+        plain = unquote(text)
         for pattern, what in _VALUES:
-            if pattern.search(text):
+            if pattern.search(text) or pattern.search(plain):
                 raise _refused(path, f"this field carries {what} in clear")
 
 

@@ -293,6 +293,9 @@ async def test_a_credential_in_clear_is_refused(
         "ATBBx",
         "dckr_pat_x",
         "0123456789abcdef0123456789abcdef01234567",
+        "0123456789ABCDEF0123456789ABCDEF01234567",
+        "%67hp_x",
+        "glpat%2Dx",
         "a" * 52,
     ],
 )

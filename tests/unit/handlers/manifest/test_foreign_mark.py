@@ -12,10 +12,13 @@ OURS = Tracking(installation_id="ours")
 OWN_ID = {TRACKING_ID: "gone:/ConfigMap:shop/site"}
 
 
-def labelled(manager: str) -> dict[str, Any]:
-    fields = {"f:metadata": {"f:labels": {f"f:{INSTANCE_LABEL}": {}}}}
+SECOND = "argocd.argoproj.io/instance"
+
+
+def labelled(manager: str, key: str = INSTANCE_LABEL) -> dict[str, Any]:
+    fields = {"f:metadata": {"f:labels": {f"f:{key}": {}}}}
     entry = {"manager": manager, "operation": "Update", "fieldsV1": fields}
-    return {"labels": {INSTANCE_LABEL: "shop"}, "managedFields": [entry]}
+    return {"labels": {key: "shop"}, "managedFields": [entry]}
 
 
 @pytest.mark.parametrize(
@@ -34,6 +37,7 @@ def labelled(manager: str) -> dict[str, Any]:
         ({"annotations": {TRACKING_ID: "shop:/ConfigMap:shop/another"}}, Tracking(), ""),
         (labelled("helm"), Tracking(), ""),
         (labelled("argocd-controller"), Tracking(), f"label {INSTANCE_LABEL}: shop"),
+        (labelled("argocd-controller", SECOND), Tracking(), f"label {SECOND}: shop"),
     ],
     ids=[
         "no mark",
@@ -45,6 +49,7 @@ def labelled(manager: str) -> dict[str, Any]:
         "a copied tracking id",
         "the label of a chart",
         "the label of Argo CD",
+        "the label of a second Argo CD",
     ],
 )
 def test_a_mark_that_may_be_anothers_is_named(

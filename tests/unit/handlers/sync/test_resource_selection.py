@@ -35,6 +35,9 @@ def entry(text: str) -> SyncResource:
         (("apps/!Deployment/shop/web", "apps/Deployment/shop/web"), ()),
         (("*/!*//*",), ()),
         (("/Config*//site",), ()),
+        (("*/!//*",), ()),
+        (("*/!!Job//*",), ()),
+        (("*/!Job //*",), ()),
     ],
     ids=str,
 )
