@@ -85,7 +85,7 @@ def _fact(app: Application, comparison: Comparison) -> Compared:
         project=app.spec.project,
         status=comparison.status,
         revision=comparison.record.revision,
-        revisions=comparison.record.revisions.revisions,
+        revisions=comparison.record.revisions.in_fact,
         digest=comparison.record.digest,
         changed=len(comparison.of(PairState.CHANGED)),
         missing=len(comparison.of(PairState.MISSING)),

@@ -63,8 +63,6 @@ class ResourcesApplied(AppFact, frozen=True, kw_only=True):
     name: ClassVar[str] = "resources.applied.v1"
     operation: str
     revision: Revision
-    revisions: tuple[Revision, ...] = ()
-    """As in SyncSkipped."""
     wave: int = 0
     applied: int = 0
     pruned: int = 0

@@ -18,6 +18,10 @@ from handlers.application.spec import Source
 _COMMIT_DIGITS = 40
 
 
+_FACT_BYTES = 1024
+"""Bytes: twenty commits."""
+
+
 class RevisionFields(Protocol):
     """A value with the two fields of Argo CD."""
 
@@ -46,6 +50,11 @@ class Revisions(msgspec.Struct, frozen=True):
     def each(self) -> tuple[Revision, ...]:
         """The revisions, one for each source."""
         return self.revisions or ((self.revision,) if self.revision else ())
+
+    @property
+    def in_fact(self) -> tuple[Revision, ...]:
+        """Those of several sources, where a fact, which is small, has room for them."""
+        return self.revisions if sum(map(len, self.revisions)) <= _FACT_BYTES else ()
 
     def main(self, sources: Sequence[Source] = ()) -> Revision:
         """The revision of the first source that renders, by which people know a deployment."""

@@ -15,7 +15,7 @@ from bus.repository_url import RepositoryUrlError
 from handlers.application.source_address import SourceAddress, SourceKind
 from handlers.application.spec import HelmSource, Source
 
-MAX_SOURCES = 50
+MAX_SOURCES = 20
 BUILD_VARIABLE = re.compile(r"(ARGOCD_APP_[A-Z0-9_]+|KUBE_VERSION|KUBE_API_VERSIONS)")
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _FIRST = re.compile(r"\$([A-Za-z0-9_-]+)")

@@ -80,7 +80,7 @@ class ComparisonReader:
         record = self.renders.recall(app.key)
         if record is None or record.pinned_source != pinned_source(app):
             return None
-        if record.several and len(record.sources) != len(as_desired(app).spec.sources):
+        if not _is_of(record, as_desired(app)):
             return None
         content = await self.artifacts.get(record.digest)
         if content is None:
@@ -206,3 +206,9 @@ def _is_deployed(app: Application, inputs: ComparisonInput) -> bool:
     if state is None or state.sync_result is None or state.phase != OperationPhase.SUCCEEDED:
         return False
     return Revisions.of(state.sync_result) == inputs.record.revisions
+
+
+def _is_of(record: RenderRecord, app: Application) -> bool:
+    """Whether the render is of as many sources, of the same field of the spec."""
+    several = bool(app.spec.sources)
+    return record.several == several and (not several or len(record.sources) == len(app.sources))

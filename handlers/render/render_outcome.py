@@ -50,7 +50,7 @@ def rendered(app: Application, record: RenderRecord, *, cached: bool) -> Manifes
         app=app.key,
         project=app.spec.project,
         revision=record.revision,
-        revisions=record.revisions.revisions,
+        revisions=record.revisions.in_fact,
         digest=record.digest,
         objects=record.objects,
         cached=cached,

@@ -119,7 +119,7 @@ def _skipped(app: Application, comparison: Comparison, answer: SyncSkip) -> tupl
             reason=answer.reason,
             message=answer.message,
             revision=comparison.record.revision,
-            revisions=comparison.record.revisions.revisions,
+            revisions=comparison.record.revisions.in_fact,
         ),
     )
 

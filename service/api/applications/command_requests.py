@@ -48,7 +48,7 @@ class SyncRequest(RequestModel, frozen=True, kw_only=True, omit_defaults=True):
     """`revision`: instead of the target revision; `options`: as in the spec."""
 
     revision: Revision = ""
-    revisions: Annotated[tuple[Revision, ...], msgspec.Meta(max_length=50)] = ()
+    revisions: Annotated[tuple[Revision, ...], msgspec.Meta(max_length=20)] = ()
     """In place of `revision` for an application with several sources: one for each, empty for the
     target revision of its source."""
     prune: bool = False

@@ -33,7 +33,7 @@ from service.store.tables import facts
 VIEW = Permission.APPLICATION_VIEW
 _PUSHES = 20
 _FACTS = 1000
-_SOURCES = 50
+_SOURCES = 20
 
 
 class DeploymentEntry(ResponseModel, frozen=True, kw_only=True):

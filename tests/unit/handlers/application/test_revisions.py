@@ -20,6 +20,13 @@ def test_no_revisions_are_false() -> None:
     assert not Revisions.of(SyncResult(revisions=("", "")))
 
 
+def test_a_fact_has_the_revisions_that_it_has_room_for() -> None:
+    commits, long = ("a" * 40,) * 20, ("a" * 253,) * 20
+    assert Revisions.of(SyncResult(revisions=commits)).in_fact == commits
+    assert Revisions.of(SyncResult(revisions=long)).in_fact == ()
+    assert Revisions.of(SyncResult(revision="a")).in_fact == ()
+
+
 def test_the_main_revision_is_that_of_the_first_source_that_renders() -> None:
     sources = application({"sources": [REF, CHART]}).sources
     assert Revisions.of(SyncResult(revisions=("a", "b"))).main(sources) == "b"
