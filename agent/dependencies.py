@@ -19,6 +19,7 @@ from agent.bridge.identity.key_store import SECRET as LINK_KEYS
 from agent.bridge.tasks.task_traces import TaskTraces
 from agent.connections import Connections, open_connections
 from agent.download.services import DownloadServices
+from agent.git.credential_identity import open_identities
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.git.refs import ResolvedRefs
 from agent.git.repository_secrets import SecretCredentials
@@ -172,6 +173,7 @@ class _Opened:
     def _sources(self) -> SourceReaders:
         services = DownloadServices(
             folder=self.settings.state_dir / "charts",
+            identities=open_identities(self.settings.state_dir / "charts"),
             credentials=SecretCredentials(self.watched.secrets.all),
             trust=self.watched.git_trust,
             outcomes=self.mirrors.outcomes,

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.download.failures import DownloadServer
-from agent.git.credentials import CredentialSource, GitCredential
+from agent.git.credential_identity import CredentialIdentities
+from agent.git.credentials import CredentialSource, credential_of
 from agent.git.fetch_outcomes import FetchOutcomes
 from agent.git.server_trust import ServerTrust
 from agent.version_range import VersionChoice
-from bus.identity import token_of
 from handlers.ports import RepositoryAccess
 
 SCRATCH = "scratch-"
@@ -23,25 +23,24 @@ class DownloadServices:
     credentials: CredentialSource
     trust: ServerTrust
     outcomes: FetchOutcomes
+    identities: CredentialIdentities
     versions: VersionChoice
 
     def server(self, repository: RepositoryAccess) -> DownloadServer:
         """Name the server with the Secret's credential, else with the login in the URL."""
-        found = self.credentials.for_url(repository.url, repository.project)
-        login = repository.login
-        if found is None and login is not None:
-            found = GitCredential(username=login.username, password=login.password)
+        found = credential_of(self.credentials, repository)
         host = repository.url.origin.host
         return DownloadServer(name=str(repository.key), host=host, credential=found)
 
-    def folder_of(self, repository: RepositoryAccess) -> Path:
-        """Make the folder of a repository; its name says nothing of a login."""
-        login = repository.login
-        written = f"{login.username}\n{login.password}" if login else ""
-        token = token_of(f"{repository.kind}:{repository.key}\n{repository.project}\n{written}")
-        found = self.folder / token
-        found.mkdir(parents=True, exist_ok=True)
-        return found
+    def folder_of(self, repository: RepositoryAccess, server: DownloadServer) -> Path:
+        """Name the folder of what this login reads of a repository; the name hides the login.
+
+        What is kept belongs to the login that fetched it: where a Secret's login is withdrawn,
+        changed, or given to another project, nobody else is served what it has opened.
+        """
+        identity = self.identities.of(server.credential)
+        place = f"{repository.kind}:{repository.key}\n{repository.project}\n{identity}"
+        return self.folder / self.identities.digest(place)
 
     def record(
         self, repository: RepositoryAccess, server: DownloadServer, failure: str = ""

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from agent.git.issued_logins.issuer import LoginIssuer
 from bus.repository_url import RepositoryUrl
+from handlers.ports import RepositoryAccess
 
 SECRET_TYPE = "argocd.argoproj.io/secret-type"  # noqa: S105  a label's name
 ANY_USER = "x-access-token"
@@ -94,3 +95,12 @@ class GitCredential:
 
 class CredentialSource(Protocol):
     def for_url(self, url: RepositoryUrl, project: str) -> GitCredential | None: ...
+
+
+def credential_of(source: CredentialSource, repository: RepositoryAccess) -> GitCredential | None:
+    """Take the Secret's credential as it is now, else the login in the URL."""
+    found = source.for_url(repository.url, repository.project)
+    login = repository.login
+    if found is None and login is not None:
+        return GitCredential(username=login.username, password=login.password)
+    return found

@@ -7,14 +7,18 @@ reads the same each time are made of them here. Nothing secret is quoted.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from agent.git.issued_logins.issuer import LoginIssueError
 from agent.git.ssh_failures import ssh_failure
 from agent.git.transport import Remote
+from agent.version_range import may_be_range
+from bus.repository_url import RepositoryUrl
 from bus.status import Reason
 from handlers.ports import RepositoryError
 
 _LONGEST_CAUSE = 300
+_NAMES = "branch, tag or commit"
 _FREE_SPACE = (
     "The disk of the agent is full, not the server's: make room in its GITOPS_STATE_DIR, or give "
     "it a larger volume; it is tried again"
@@ -123,6 +127,14 @@ def _error(reason: Reason, remote: Remote, cause: str, remedy: str) -> Repositor
     secret = remote.credential.secret if remote.credential else ""
     who = f"credentials of Secret {secret}" if secret else "no Secret fits this URL"
     return RepositoryError(reason, f"{remote.url} cannot be fetched: {cause} ({who}). {remedy}.")
+
+
+def not_found(url: RepositoryUrl, target: str, names: Sequence[str]) -> RepositoryError:
+    """Name a target revision that a repository does not have, and what is there instead."""
+    there = f"there are {', '.join(names)}" if names else "the repository is empty"
+    wanted = "tag in the range, and no branch, tag or commit" if may_be_range(target) else _NAMES
+    message = f"{url} has no {wanted} {target or 'HEAD'!r}; {there}"
+    return RepositoryError(Reason.REVISION_NOT_FOUND, message)
 
 
 def _cause(remote: Remote, complaint: str) -> str:

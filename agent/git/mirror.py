@@ -38,6 +38,7 @@ from handlers.ports import RepositoryError
 _LEFTOVERS = ("*.lock", "refs/**/*.lock", "objects/pack/tmp_*", "objects/??/tmp_obj_*")
 _PINNED = "refs/house/pinned/"
 _MARK = "gitops.mirror-of"
+_FETCHED_AS = "gitops.fetched-as"
 _TIDY_EVERY = 256
 """Fetches between two looks of Git at its own housekeeping, which mostly has nothing to do."""
 
@@ -58,11 +59,20 @@ class Mirror:
         self._looked_at = -float("inf")
         self._fetched_from = -float("inf")
         """When the last fetch that succeeded began."""
+        self._fetched_as = _config_of(self._repository, _FETCHED_AS)
+        """Whose login fetched last, in an earlier life of the process too; empty for nobody's."""
         self._wants_suffix = False
         """The server has the repository under its URL with `.git` only."""
 
-    async def fetch(self, remote: Remote) -> None:
-        """All branches, tags and HEAD. Raises RepositoryError; call it under `lock`."""
+    def serves(self, identity: str) -> bool:
+        """Whether this login has fetched the repository last, so that it may see what is here."""
+        return self._fetched_as == f"as:{identity}"
+
+    async def fetch(self, remote: Remote, identity: str) -> None:
+        """All branches, tags and HEAD. Raises RepositoryError; call it under `lock`.
+
+        `identity` names the login of `remote`.
+        """
         self.begun += 1
         began, began_at = datetime.now(UTC), time.monotonic()
         ended = await self._run(remote, (HEAD_REF, *ALL_REFS))
@@ -70,6 +80,8 @@ class Mirror:
             ended = await self._run(remote, ALL_REFS)
         if ended.code:
             raise failure(remote, ended.complaint)
+        if not self.serves(identity):
+            self._repository.config[_FETCHED_AS] = self._fetched_as = f"as:{identity}"
         self.succeeded = self.begun
         self.looked_at = began
         self._looked_at, self._fetched_from = time.monotonic(), began_at
@@ -188,7 +200,14 @@ def mark_of(folder: Path) -> str:
     """Empty where nobody has marked it, or it is no repository."""
     try:
         repository = pygit2.Repository(str(folder), pygit2.enums.RepositoryOpenFlag.BARE)
-        return str(repository.config[_MARK])
+    except pygit2.GitError:
+        return ""
+    return _config_of(repository, _MARK)
+
+
+def _config_of(repository: pygit2.Repository, name: str) -> str:
+    try:
+        return str(repository.config[name])
     except (pygit2.GitError, KeyError):
         return ""
 

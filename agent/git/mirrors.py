@@ -19,8 +19,9 @@ import pygit2
 import structlog
 
 from agent.clock import SystemClock
-from agent.git.credentials import CredentialSource, GitCredential
-from agent.git.failures import not_issued, not_made, unusable
+from agent.git.credential_identity import CredentialIdentities, open_identities
+from agent.git.credentials import CredentialSource, GitCredential, credential_of
+from agent.git.failures import not_found, not_issued, not_made, unusable
 from agent.git.fetch_outcomes import FetchOutcomes
 from agent.git.issued_logins.issued_logins import IssuedLogins
 from agent.git.issued_logins.issuer import LoginIssueError
@@ -39,7 +40,6 @@ from handlers.ports import CommitTree, RepositoryAccess, RepositoryError
 
 _log = structlog.get_logger(__name__)
 
-_NAMES = "branch, tag or commit"
 _RECENT = 5.0
 """Seconds in which a revision that was not found is not looked for at the server again."""
 
@@ -70,12 +70,14 @@ class Mirrors:
         self._logins = IssuedLogins(self._trust)
         self._ssh = SshConnections(settings.folder / "ssh")
         self._mirrors: dict[RepositoryAccess, Mirror] = {}
+        self._identities = CredentialIdentities(key=b"")
         self._opening = asyncio.Lock()
         self._reported: set[str] = set()
         self._outdated_at = -float("inf")
 
     async def __aenter__(self) -> Self:
         await asyncio.to_thread(discard_unmarked, self._settings.folder)
+        self._identities = await asyncio.to_thread(open_identities, self._settings.folder)
         await asyncio.to_thread(self._ssh.open)
         return self
 
@@ -101,7 +103,7 @@ class Mirrors:
         self._outdated_at = time.monotonic()
 
     async def fetch(self, repository: RepositoryAccess) -> None:
-        mirror = await self._mirror(repository)
+        mirror = await self._opened(repository)
         asked = mirror.begun
         async with mirror.lock:
             if mirror.succeeded <= asked:
@@ -122,7 +124,7 @@ class Mirrors:
         if found is None and is_commit(target_revision):
             found = await self._fetch_commit(mirror, repository, target_revision)
         if found is None:
-            raise _not_found(mirror, repository, target_revision)
+            raise not_found(repository.url, target_revision, mirror.nearby(target_revision))
         return found
 
     async def _found(
@@ -143,7 +145,7 @@ class Mirrors:
             await self.resolve(repository, revision)
             found = mirror.tree(revision)
         if found is None:
-            raise _not_found(mirror, repository, revision)
+            raise not_found(repository.url, revision, mirror.nearby(revision))
         return found
 
     async def refs(self, repository: RepositoryAccess) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -154,7 +156,9 @@ class Mirrors:
     async def changed_paths(
         self, repository: RepositoryAccess, before: Revision, after: Revision
     ) -> frozenset[str] | None:
-        mirror = await self._mirror(repository)
+        mirror = await self._opened(repository)
+        if not self._serves(mirror, repository):
+            return None
         return await asyncio.to_thread(mirror.changed_paths, before, after)
 
     async def reaches(self, repository: RepositoryAccess, tip: Revision, wanted: Revision) -> bool:
@@ -163,12 +167,14 @@ class Mirrors:
         return await asyncio.to_thread(mirror.reaches, tip, wanted)
 
     async def commit(self, repository: RepositoryAccess, revision: Revision) -> Commit | None:
-        return (await self._mirror(repository)).commit(revision)
+        mirror = await self._opened(repository)
+        return mirror.commit(revision) if self._serves(mirror, repository) else None
 
     async def _fetch(self, mirror: Mirror, repository: RepositoryAccess) -> None:
-        credential = self._credential(repository)
+        credential = credential_of(self._credentials, repository)
         try:
-            await mirror.fetch(await self._signed_in(repository, credential))
+            remote = await self._signed_in(repository, credential)
+            await mirror.fetch(remote, self._identities.of(credential))
         except RepositoryError as error:
             if error.reason is Reason.CREDENTIALS_REFUSED:
                 self._logins.refused(credential, repository.url)
@@ -180,11 +186,21 @@ class Mirrors:
         self, mirror: Mirror, repository: RepositoryAccess, commit: str
     ) -> Revision | None:
         async with mirror.lock:
-            remote = await self._signed_in(repository, self._credential(repository))
+            remote = await self._signed_in(repository, credential_of(self._credentials, repository))
             await mirror.fetch_commit(remote, commit)
         return mirror.resolve(commit)
 
     async def _mirror(self, repository: RepositoryAccess) -> Mirror:
+        """Open a mirror; what a withdrawn login left there is for those who can fetch it."""
+        mirror = await self._opened(repository)
+        if not self._serves(mirror, repository):
+            await self.fetch(repository)
+        return mirror
+
+    def _serves(self, mirror: Mirror, repository: RepositoryAccess) -> bool:
+        return mirror.serves(self._identities.of(credential_of(self._credentials, repository)))
+
+    async def _opened(self, repository: RepositoryAccess) -> Mirror:
         known = self._mirrors.get(repository)
         if known is not None:
             return known
@@ -201,15 +217,8 @@ class Mirrors:
         try:
             return open_mirror(folder, mark, self._settings.fetch_seconds)
         except (pygit2.GitError, OSError) as error:
-            remote = self._remote(repository, self._credential(repository))
+            remote = self._remote(repository, credential_of(self._credentials, repository))
             raise not_made(remote, str(error)) from error
-
-    def _credential(self, repository: RepositoryAccess) -> GitCredential | None:
-        found = self._credentials.for_url(repository.url, repository.project)
-        login = repository.login
-        if found is None and login is not None:
-            return GitCredential(username=login.username, password=login.password)
-        return found
 
     async def _signed_in(
         self, repository: RepositoryAccess, credential: GitCredential | None
@@ -239,11 +248,3 @@ class Mirrors:
                 "secret fields not acted on", secret=credential.secret, fields=credential.ignored
             )
         return remote
-
-
-def _not_found(mirror: Mirror, repository: RepositoryAccess, target: str) -> RepositoryError:
-    names = mirror.nearby(target)
-    there = f"there are {', '.join(names)}" if names else "the repository is empty"
-    wanted = "tag in the range, and no branch, tag or commit" if may_be_range(target) else _NAMES
-    message = f"{repository.url} has no {wanted} {target or 'HEAD'!r}; {there}"
-    return RepositoryError(Reason.REVISION_NOT_FOUND, message)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from yarl import URL
 
@@ -36,12 +37,26 @@ LARGEST_ARCHIVE = 100 * 1024 * 1024
 _NO_TARGET = "spec.source.targetRevision is empty"
 
 
+class _Index(NamedTuple):
+    """An index as one login reads it."""
+
+    folder: Path
+    cache: IndexCache
+
+
+class _Chart(NamedTuple):
+    """A chart as one login reads it."""
+
+    folder: Path
+    store: ArchiveStore
+    lock: asyncio.Lock
+
+
 @dataclass(slots=True, kw_only=True)
 class HelmCharts:
     services: DownloadServices
-    _indexes: dict[RepositoryAccess, IndexCache] = field(default_factory=dict)
-    _stores: dict[RepositoryAccess, ArchiveStore] = field(default_factory=dict)
-    _turns: dict[RepositoryAccess, asyncio.Lock] = field(default_factory=dict)
+    _indexes: dict[RepositoryAccess, _Index] = field(default_factory=dict)
+    _charts: dict[RepositoryAccess, _Chart] = field(default_factory=dict)
     _outdated_at: float = -float("inf")
 
     def outdate(self) -> None:
@@ -51,14 +66,15 @@ class HelmCharts:
     async def fetch(self, repository: RepositoryAccess) -> None:
         server = self.services.server(repository)
         try:
-            await self._index(repository).turns.run(lambda: self._fetch(repository, server))
+            await self._index(repository, server).turns.run(lambda: self._fetch(repository, server))
         except RepositoryError as error:
             self.services.record(repository, server, error.message)
             raise
         self.services.record(repository, server)
 
     def looked_at(self, repository: RepositoryAccess) -> datetime | None:
-        return self._index(repository).turns.looked_at
+        server = self.services.server(repository)
+        return self._index(repository, server).turns.looked_at
 
     async def resolve(self, repository: RepositoryAccess, target_revision: str) -> Revision:
         server = self.services.server(repository)
@@ -67,10 +83,10 @@ class HelmCharts:
             raise server.error(
                 Reason.REVISION_NOT_FOUND, cause, "Name a version or a range of them"
             )
-        index = self._index(repository)
+        index = self._index(repository, server)
         if not (await index.known() and index.turns.fetched_since(self._outdated_at)):
             await self.fetch(repository)
-        known = await self._versions(repository)
+        known = await self._versions(repository, server)
         names = [one.version for one in known]
         found = await chosen_version(
             server, self.services.versions, target_revision, names, project=repository.project
@@ -78,11 +94,12 @@ class HelmCharts:
         return Revision(found)
 
     async def tree(self, repository: RepositoryAccess, revision: Revision) -> CommitTree:
-        server, store = self.services.server(repository), self._store(repository)
-        async with self._turns.setdefault(repository, asyncio.Lock()):
-            entry = await self._entry(repository, revision)
+        server = self.services.server(repository)
+        chart = self._chart(repository, server)
+        async with chart.lock:
+            entry = await self._entry(repository, server, revision)
             digest = entry.digest or entry.url if entry else ""
-            kept = await asyncio.to_thread(store.read, revision, digest)
+            kept = await asyncio.to_thread(chart.store.read, revision, digest)
             if kept is not None:
                 return kept
             if entry is None:
@@ -106,17 +123,18 @@ class HelmCharts:
     async def _fetch(self, repository: RepositoryAccess, server: DownloadServer) -> None:
         async with self._downloader(repository, server) as downloader:
             url = _below(repository, "index.yaml")
-            index = self._index(repository)
+            index = self._index(repository, server)
             try:
                 await index.fetch(downloader, url, server.authorization)
             except OSError as error:
                 raise server.disk_refused(error) from error
 
-    async def _versions(self, repository: RepositoryAccess) -> Sequence[ChartVersion]:
+    async def _versions(
+        self, repository: RepositoryAccess, server: DownloadServer
+    ) -> Sequence[ChartVersion]:
         """List the versions of the chart; raises RepositoryError where there is no such chart."""
-        server = self.services.server(repository)
         try:
-            found = await self._index(repository).versions(repository.chart)
+            found = await self._index(repository, server).versions(repository.chart)
         except ChartIndexError as error:
             raise server.hostile(str(error)) from error
         if not found:
@@ -125,11 +143,13 @@ class HelmCharts:
             raise server.error(Reason.REVISION_NOT_FOUND, cause, remedy)
         return found
 
-    async def _entry(self, repository: RepositoryAccess, revision: Revision) -> ChartVersion | None:
+    async def _entry(
+        self, repository: RepositoryAccess, server: DownloadServer, revision: Revision
+    ) -> ChartVersion | None:
         """Find a version in the index; None where it is not, or no longer."""
-        if not await self._index(repository).known():
+        if not await self._index(repository, server).known():
             await self.fetch(repository)
-        known = await self._versions(repository)
+        known = await self._versions(repository, server)
         return next((one for one in known if one.version == revision), None)
 
     async def _downloaded(
@@ -137,7 +157,9 @@ class HelmCharts:
     ) -> CommitTree:
         what = f"the archive of version {entry.version[:100]}"
         url = _archive_url(server, repository, entry)
-        with TemporaryDirectory(prefix=SCRATCH, dir=self.services.folder_of(repository)) as folder:
+        chart = self._chart(repository, server)
+        chart.folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=SCRATCH, dir=chart.folder) as folder:
             archive = Path(folder) / "archive"
             request = DownloadRequest(
                 url=url,
@@ -151,11 +173,11 @@ class HelmCharts:
             if entry.digest and answer.digest != f"sha256:{entry.digest.removeprefix('sha256:')}":
                 named = f"and the index names {entry.digest[:100]}"
                 raise server.hostile(f"{what} has the digest {answer.digest}, {named}")
-            store, name = self._store(repository), repository.chart.rpartition("/")[2]
+            name = repository.chart.rpartition("/")[2]
             key = entry.digest or entry.url
             try:
                 return await asyncio.to_thread(
-                    store.write, entry.version, key, chart_files(archive, name)
+                    chart.store.write, entry.version, key, chart_files(archive, name)
                 )
             except ArchiveError as error:
                 raise server.hostile(f"{what} {error}") from error
@@ -167,16 +189,21 @@ class HelmCharts:
         async with open_downloader(server, repository.url.origin, self.services.trust) as opened:
             yield opened
 
-    def _index(self, repository: RepositoryAccess) -> IndexCache:
+    def _index(self, repository: RepositoryAccess, server: DownloadServer) -> IndexCache:
         shared = _of_all_charts(repository)
-        if shared not in self._indexes:
-            self._indexes[shared] = IndexCache(self.services.folder_of(shared))
-        return self._indexes[shared]
+        folder = self.services.folder_of(shared, server)
+        known = self._indexes.get(shared)
+        if known is None or known.folder != folder:
+            known = self._indexes[shared] = _Index(folder, IndexCache(folder))
+        return known.cache
 
-    def _store(self, repository: RepositoryAccess) -> ArchiveStore:
-        if repository not in self._stores:
-            self._stores[repository] = ArchiveStore(self.services.folder_of(repository))
-        return self._stores[repository]
+    def _chart(self, repository: RepositoryAccess, server: DownloadServer) -> _Chart:
+        folder = self.services.folder_of(repository, server)
+        known = self._charts.get(repository)
+        if known is None or known.folder != folder:
+            known = _Chart(folder, ArchiveStore(folder), asyncio.Lock())
+            self._charts[repository] = known
+        return known
 
 
 def _of_all_charts(repository: RepositoryAccess) -> RepositoryAccess:

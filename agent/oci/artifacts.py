@@ -217,7 +217,7 @@ class OciArtifacts:
             layer = content_layer(manifest)
         except ArtifactError as error:
             raise server.hostile(str(error)) from error
-        with TemporaryDirectory(prefix=SCRATCH, dir=self.services.folder_of(repository)) as folder:
+        with TemporaryDirectory(prefix=SCRATCH, dir=known.registry.folder) as folder:
             archive = Path(folder) / "layer"
             await known.registry.blob(server, layer.digest, archive, LARGEST_LAYER)
             name = repository.chart.rpartition("/")[2]
@@ -232,11 +232,11 @@ class OciArtifacts:
                 raise server.hostile(f"the layer {layer.digest} {error}") from error
 
     def _of(self, server: DownloadServer, repository: RepositoryAccess) -> _Repository:
-        """Know a repository; raises RepositoryError where no registry can have its name."""
+        """Know what this login reads; raises RepositoryError where no registry has such a name."""
         known = self._known.get(repository)
-        base = base_of(server, repository)
-        if known is None or known.registry.base != base:
-            folder = self.services.folder_of(repository)
+        base, folder = base_of(server, repository), self.services.folder_of(repository, server)
+        if known is None or (known.registry.base, known.registry.folder) != (base, folder):
+            folder.mkdir(parents=True, exist_ok=True)
             name = name_of(server, repository)
             registry = Registry(base=base, name=name, trust=self.services.trust, folder=folder)
             known = self._known[repository] = _Repository(

@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.download.services import DownloadServices
+from agent.git.credential_identity import open_identities
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.git.repository_secrets import SecretCredentials
 from agent.git.server_trust import MachineTrust
@@ -213,6 +214,7 @@ async def _fetched(
         async with Mirrors(settings, SecretCredentials(tuple), versions=versions) as mirrors:
             services = DownloadServices(
                 folder=Path(folder) / "charts",
+                identities=open_identities(Path(folder) / "charts"),
                 credentials=SecretCredentials(tuple),
                 trust=MachineTrust(),
                 outcomes=mirrors.outcomes,

@@ -4,8 +4,8 @@ import asyncio
 import os
 import subprocess
 import uuid
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -120,7 +120,7 @@ async def test_a_damaged_mirror_is_made_again(tmp_path: Path, repository: Hosted
     settings = MirrorSettings(folder=tmp_path / "git")
     async with Mirrors(settings, SecretCredentials(tuple)) as git:
         await git.fetch(git.access(repository.url))
-    (next((tmp_path / "git").iterdir()) / "HEAD").write_bytes(b"rubbish")
+    (next((tmp_path / "git").glob("*.git")) / "HEAD").write_bytes(b"rubbish")
     async with Mirrors(settings, SecretCredentials(tuple)) as git:
         assert await git.resolve(git.access(repository.url), "main") == commit
 
@@ -292,6 +292,50 @@ async def test_a_login_opens_the_repository(
     assert PASSWORD.encode() not in everything_below(tmp_path)
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_mirror_is_served_to_the_login_that_fetched_it_only(
+    tmp_path: Path,
+    repository: HostedRepository,
+    restarted: bool,  # noqa: FBT001  a table
+) -> None:
+    """A new password is no reason to fetch everything anew, and a lost one no open door."""
+    commit = Revision(repository.commit({"a": b"1"}))
+    repository.login = HostLogin(user="kim", password=PASSWORD)
+    secrets = [secret_for(repository.url, PASSWORD)]
+    settings = MirrorSettings(folder=tmp_path / "git")
+    credentials = SecretCredentials(lambda: secrets)
+    async with AsyncExitStack() as stack:
+        git = await stack.enter_async_context(Mirrors(settings, credentials))
+        access = git.access(repository.url)
+        assert (await git.tree(access, commit)).entry("a")
+        if restarted:
+            await stack.aclose()
+            git = await stack.enter_async_context(Mirrors(settings, credentials))
+        secrets.clear()
+        for reading in (git.resolve(access, "main"), git.resolve(access, commit)):
+            assert (await refused(reading)).reason is Reason.CREDENTIALS_REFUSED
+        assert (await refused(git.tree(access, commit))).reason is Reason.CREDENTIALS_REFUSED
+        secrets.append(secret_for(repository.url, "another"))
+        assert await git.commit(access, commit) is None
+        assert await git.changed_paths(access, commit, commit) is None
+        repository.login = HostLogin(user="kim", password="another")
+        assert (await git.tree(access, commit)).entry("a")
+        assert len(list((tmp_path / "git").glob("*.git"))) == 1
+
+
+async def test_a_mirror_is_served_after_a_restart_while_its_host_is_away(
+    tmp_path: Path, own_git_host: GitHost
+) -> None:
+    repository = own_git_host.create("shop")
+    commit = Revision(repository.commit({"a": b"1"}))
+    settings = MirrorSettings(folder=tmp_path / "mirrors")
+    async with Mirrors(settings, SecretCredentials(tuple)) as git:
+        await git.tree(git.access(repository.url), commit)
+    await own_git_host.down()
+    async with Mirrors(settings, SecretCredentials(tuple)) as git:
+        assert (await git.tree(git.access(repository.url), commit)).entry("a")
+
+
 async def test_a_wrong_password_names_the_secret_and_hides_it(
     tmp_path: Path, repository: HostedRepository
 ) -> None:
@@ -347,7 +391,7 @@ async def test_what_a_killed_fetch_left_is_swept_when_the_mirror_opens(
     settings = MirrorSettings(folder=tmp_path / "git")
     async with Mirrors(settings, SecretCredentials(tuple)) as git:
         await git.fetch(git.access(repository.url))
-    folder = next((tmp_path / "git").iterdir())
+    folder = next((tmp_path / "git").glob("*.git"))
     (folder / "refs/heads/main.lock").touch()
     (folder / "objects/pack/tmp_pack_x").touch()
     second = repository.commit({"a": b"2"})
@@ -360,6 +404,12 @@ async def test_what_a_killed_fetch_left_is_swept_when_the_mirror_opens(
 async def refusal(git: Mirrors, url: str) -> RepositoryError:
     with pytest.raises(RepositoryError) as caught:
         await git.fetch(git.access(url))
+    return caught.value
+
+
+async def refused(reading: Awaitable[object]) -> RepositoryError:
+    with pytest.raises(RepositoryError) as caught:
+        await reading
     return caught.value
 
 

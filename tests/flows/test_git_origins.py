@@ -132,7 +132,7 @@ async def test_a_mirror_that_another_version_left_is_not_believed(
     commit = repository.commit({"a": b"victim"})
     async with mirrors(tmp_path) as git:
         await git.fetch(git.access(repository.url))
-    (folder,) = (tmp_path / "git").iterdir()
+    (folder,) = (tmp_path / "git").glob("*.git")
     poisoned = pygit2.Repository(str(folder))
     del poisoned.config["gitops.mirror-of"]
     poisoned.references["refs/heads/main"].rename("refs/heads/other")

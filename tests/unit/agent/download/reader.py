@@ -12,6 +12,7 @@ from aiohttp.test_utils import TestServer
 
 from agent.clock import SystemClock
 from agent.download.services import DownloadServices
+from agent.git.credential_identity import open_identities
 from agent.git.credentials import SECRET_TYPE, Secret
 from agent.git.fetch_outcomes import FetchOutcomes
 from agent.git.mirrors import Mirrors, MirrorSettings
@@ -63,6 +64,7 @@ def source_reading(folder: Path, sandbox: Sandbox) -> SourceReading:
     trust, outcomes = PrivateTrust(), FetchOutcomes(SystemClock())
     services = DownloadServices(
         folder=folder / "charts",
+        identities=open_identities(folder / "charts"),
         credentials=credentials,
         trust=trust,
         outcomes=outcomes,

@@ -1,5 +1,6 @@
 """What is told about a fetch that failed."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,7 @@ async def test_a_folder_that_cannot_be_written_is_told_of_the_repository(tmp_pat
     (tmp_path / "git").mkdir()
     settings = MirrorSettings(folder=tmp_path / "git")
     async with Mirrors(settings, SecretCredentials(tuple)) as mirrors:
-        (tmp_path / "git").rmdir()
+        shutil.rmtree(tmp_path / "git")
         (tmp_path / "git").write_text("in the way")
         with pytest.raises(RepositoryError, match="its mirror cannot be made") as raised:
             await mirrors.fetch(RepositoryAccess(url=REMOTE.url))
