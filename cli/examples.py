@@ -112,6 +112,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "gitops app logs shop --follow",
         "gitops app logs shop --pod web-6d4cf56db6-x2x9p --container web --tail 50",
     ),
+    "gitops app exec": (
+        "gitops app exec shop",
+        "gitops app exec shop --pod web-6d4cf56db6-x2x9p --container web",
+    ),
     "gitops app refresh": ("gitops app refresh shop --hard --wait",),
     "gitops app terminate": ("gitops app terminate shop",),
     "gitops app confirm-deletion": ("gitops app confirm-deletion shop --wait",),

@@ -61,6 +61,7 @@ APP = LazyGroup(
         ),
         "manifests": remote("app_manifests", "manifests", "Print the manifests that Git wants."),
         "logs": remote("app_logs", "logs", "Print the logs of the pods."),
+        "exec": remote("app_exec", "exec", "Open a shell in a container of a pod."),
         "diff": remote(
             "app_objects", "diff", "Compare desired with live; exit code 1 if they differ."
         ),

@@ -14,7 +14,7 @@ from typing import Any
 from aiohttp import web
 
 from bus.http.body import prepare_bodies
-from bus.http.budget import HttpLimits
+from bus.http.budget import Budget, HttpLimits
 from bus.http.forwarded import forwarded
 from bus.http.freed_memory import return_freed_memory
 from bus.http.refusals import prepare_refusals
@@ -25,6 +25,7 @@ from service.api.access.session import DEFAULT_ACCOUNT
 from service.api.agents.changes import ENROLMENT_SECONDS
 from service.api.agents.recovery import FOLLOWERS
 from service.api.applications.logs import TASK_STREAMS
+from service.api.applications.shells import MOST_SHELLS, SHELLS, SHELLS_OF_ONE
 from service.api.events.events import LISTENER_HUB
 from service.api.events.webhooks import OUTGOING_POLICY
 from service.audit.denials import recording
@@ -120,6 +121,7 @@ def provide_api(app: web.Application, dependencies: ServiceDependencies) -> Endp
     app[LISTENER_HUB] = dependencies.hub
     app[PASSWORDS] = Passwords()
     app[LOGIN_CHECK] = login_check
+    app[SHELLS] = Budget(total=MOST_SHELLS, share=SHELLS_OF_ONE)
     app[TASK_STREAMS] = TaskStreams(engine=engine, signals=signals)
     app[STREAM_ACCESS] = StreamAccess(
         engine=engine, signals=signals, clock=dependencies.clock, login_check=login_check

@@ -227,11 +227,7 @@ TASKS: tuple[TaskKindRow, ...] = (
     TaskKindRow(kind=K.TREE, arguments=TreeArguments),
     TaskKindRow(kind=K.SYNC_WINDOWS, arguments=SyncWindowsArguments, scope=TaskScope.AGENT),
     TaskKindRow(kind=K.EVENTS, arguments=EventsArguments),
-    TaskKindRow(
-        kind=K.EVENT_STREAM,
-        arguments=EventStreamArguments,
-        streams=True,
-    ),
+    TaskKindRow(kind=K.EVENT_STREAM, arguments=EventStreamArguments, streams=True),
     TaskKindRow(kind=K.LOGS, arguments=LogsArguments, streams=True),
     TaskKindRow(kind=K.EXEC, arguments=ExecArguments, scope=_OBJECT, writes=True, streams=True),
     TaskKindRow(kind=K.ACTIONS, arguments=ActionsArguments, scope=_OBJECT),

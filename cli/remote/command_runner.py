@@ -16,7 +16,8 @@ from cli.remote import contexts
 from cli.remote.errors import ServiceError
 from cli.remote.service_client import ServiceClient, open_service_client
 
-Work = Callable[[ServiceClient], Awaitable[output.Exit]]
+Work = Callable[[ServiceClient], Awaitable[int]]
+"""Returns the exit code."""
 
 REFUSALS = "3 refused, 4 not allowed"
 """Of every command here, in its help."""
@@ -46,7 +47,7 @@ def call(
 
 
 def ends(
-    work: Callable[[], output.Exit], *, interrupted: output.Exit = output.Exit.INTERRUPTED
+    work: Callable[[], int], *, interrupted: output.Exit = output.Exit.INTERRUPTED
 ) -> NoReturn:
     """Exit with the code of `work`, or print what went wrong."""
     try:
@@ -57,7 +58,7 @@ def ends(
         raise typer.Exit(interrupted) from None
 
 
-async def _run(context: str, work: Work) -> output.Exit:
+async def _run(context: str, work: Work) -> int:
     async with open_service_client(contexts.read().chosen(context)) as client:
         return await work(client)
 

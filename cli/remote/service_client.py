@@ -29,6 +29,8 @@ _PAGE = 500
 _TRIES = 3
 _TIMEOUT = aiohttp.ClientTimeout(total=60, sock_connect=10)
 _STREAM = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=60)
+_CLOSE_SECONDS = 3.0
+_HEARTBEAT = 30.0
 _LINE = 1 << 22
 """Bytes that one line of a stream may have."""
 
@@ -99,6 +101,23 @@ class ServiceClient:
             ) as response:
                 await _check(response)
                 yield response
+
+    @asynccontextmanager
+    async def websocket(
+        self, path: str, query: Query | None = None
+    ) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+        """Open a WebSocket; where it is refused, the same request without one says why."""
+        limits = aiohttp.ClientWSTimeout(ws_close=_CLOSE_SECONDS)
+        with _translated(self.context.url):
+            try:
+                socket = await self.http.ws_connect(
+                    API + path, params=_parameters(query), timeout=limits, heartbeat=_HEARTBEAT
+                )
+            except aiohttp.WSServerHandshakeError as e:
+                await self.get(path, query)
+                raise ServiceError(f"the service opens no WebSocket (status {e.status})") from e
+            async with socket:
+                yield socket
 
     async def login(self, name: str, password: str) -> tuple[Any, str]:
         """Log in; return the answer and the cookie of the session."""

@@ -39,6 +39,8 @@ class Permission(StrEnum):
     """Sync once past a closed sync window, in an emergency and with a reason."""
     APPLICATION_ACTION = "gitops_application_action"
     """Run every resource action; roles may have patterns of single actions instead."""
+    APPLICATION_EXEC = "gitops_application_exec"
+    """Open shells in containers of an application's pods."""
     OBJECT_EDIT = "gitops_object_edit"
     """Change one live object of an application by hand."""
     OBJECT_DELETE = "gitops_object_delete"
@@ -51,7 +53,9 @@ class Permission(StrEnum):
 
 ALL = frozenset(Permission)
 _VIEWS = frozenset(it for it in Permission if it.startswith("gitops_") and it.endswith("_view"))
-_EDITS = frozenset(it for it in Permission if it.startswith("gitops_"))
+_EDITS = frozenset(it for it in Permission if it.startswith("gitops_")) - {
+    Permission.APPLICATION_EXEC
+}
 
 BUILT_IN_ROLES: Mapping[str, frozenset[Permission]] = MappingProxyType(
     {
@@ -86,6 +90,7 @@ _PHRASES = {
     Permission.APPLICATION_OVERRIDE: "sync other revisions or with fewer safeguards",
     Permission.APPLICATION_OVERRIDE_WINDOW: "sync past a closed sync window",
     Permission.APPLICATION_ACTION: "run resource actions",
+    Permission.APPLICATION_EXEC: "open shells in containers of applications",
     Permission.OBJECT_EDIT: "edit live objects of applications",
     Permission.OBJECT_DELETE: "delete single live objects of applications",
 }

@@ -161,6 +161,8 @@ def _accepted(link: LinkState) -> LinkStep:
 def _passed_on(signal: LinkSignal) -> tuple[DownFrame, ...]:
     if signal.cancel:
         return (Cancel(id=signal.cancel),)
+    if signal.typed is not None:
+        return (signal.typed,)
     if signal.stream:
         return (Credit(task=signal.stream, chunks=signal.credit),)
     return ()

@@ -30,6 +30,8 @@ from service.store.tables import agents, tasks
 
 AT_ONCE = {TaskPriority.INTERACTIVE: 8, TaskPriority.CONTROL: 4, TaskPriority.BULK: 4}
 """Of one agent: a flood of one priority does not hold up another."""
+_UNCOUNTED = TaskKind.EXEC
+"""Open for as long as a person wants: agents have a limit of their own for shells."""
 _BEGUN = (TaskPhase.OFFERED, TaskPhase.RUNNING)
 _CANDIDATES = 64
 _MINUTE = timedelta(minutes=1)
@@ -62,9 +64,11 @@ class OfferAllowance:
 
     def takes(self, priority: TaskPriority, kind: TaskKind) -> bool:
         """Counts it where it does."""
-        if self.begun.get(priority, 0) >= AT_ONCE[priority] or self.left[kind.counts_as_write] <= 0:
+        begun = self.begun.get(priority, 0)
+        counted = kind is not _UNCOUNTED
+        if (counted and begun >= AT_ONCE[priority]) or self.left[kind.counts_as_write] <= 0:
             return False
-        self.begun[priority] = self.begun.get(priority, 0) + 1
+        self.begun[priority] = begun + counted
         self.left[kind.counts_as_write] -= 1
         return True
 
@@ -129,7 +133,8 @@ async def _keep(
 
 
 async def _begun(connection: AsyncConnection, agent_id: str) -> dict[str, int]:
-    query = select(tasks.c.priority).where(tasks.c.agent_id == agent_id, tasks.c.phase.in_(_BEGUN))
+    counted = tasks.c.phase.in_(_BEGUN) & (tasks.c.kind != _UNCOUNTED)
+    query = select(tasks.c.priority).where(tasks.c.agent_id == agent_id, counted)
     found: dict[str, int] = {}
     for priority in (await connection.execute(query)).scalars():
         found[priority] = found.get(priority, 0) + 1

@@ -16,7 +16,7 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from bus.link import Chunk, End
+from bus.link import Chunk, End, TerminalInput
 from service.store import signals
 from service.store.link_signals import LinkSignal, signal_link
 from service.store.signals import Signals
@@ -114,6 +114,11 @@ class TaskStreams:
             await signal_link(
                 connection, LinkSignal(agent_id=agent_id, stream=task_id, credit=chunks)
             )
+
+    async def type(self, agent_id: str, frame: TerminalInput) -> None:
+        """Send input to the agent; the caller waits for each, so that they keep their order."""
+        async with self.engine.begin() as connection:
+            await signal_link(connection, LinkSignal(agent_id=agent_id, typed=frame))
 
     async def relay(self, agent_id: str, part: Chunk | End) -> None:
         """Of the agent's own tasks only: nobody writes into the stream of another."""

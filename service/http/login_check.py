@@ -163,6 +163,14 @@ class LoginCheck:
                 detail=f"the header {CSRF_HEADER} is not the session's",
             )
 
+    def check_websocket(self, request: web.Request, who: Caller) -> None:
+        """Refuse a WebSocket of a foreign page: browsers open one anywhere, with the cookie."""
+        origin = request.headers.get("Origin")
+        if origin is None and not who.by_cookie:
+            return
+        if not is_own(origin, request.host, self.public_url):
+            raise DeniedError("request.origin", request.path, detail=f"{_FOREIGN} {REMEDY}")
+
     def check_login_page(self, request: web.Request) -> None:
         """Refuse a login from a foreign page; a command line sends no Origin."""
         origin = request.headers.get("Origin")

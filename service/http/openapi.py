@@ -131,7 +131,9 @@ def _responses(row: Endpoint) -> Mapping[str, Any]:
     found: dict[str, Any] = {
         code: {"description": _REASONS[code], **problem} for code in (*_ERRORS, "502", "503", "504")
     }
-    if row.gives is not None:
+    if row.status == 101:
+        found["101"] = {"description": f"{row.summary.rstrip('.')}: the WebSocket is open"}
+    elif row.gives is not None:
         (schema,), _ = msgspec.json.schema_components([row.gives], ref_template=_REF)
         content = {row.media: {"schema": schema}}
         found[str(row.status)] = {"description": row.summary, "content": content}

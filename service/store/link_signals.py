@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from bus.link import TerminalInput
 from service.store import signals
 
 CHANNEL = "links"
@@ -28,6 +29,8 @@ class LinkSignal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     credit: int = 0
     """Chunks of the stream of task `stream` that may be sent."""
     stream: str = ""
+    typed: TerminalInput | None = None
+    """Input of a task that is a terminal."""
     fence: int = 0
     """A newer connection: older ones end."""
     revoked: bool = False

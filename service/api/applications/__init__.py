@@ -13,6 +13,7 @@ from service.api.applications import (
     logs,
     manifests,
     previews,
+    shells,
     sync_windows,
 )
 
@@ -25,6 +26,7 @@ ENDPOINTS = (
     *previews.ENDPOINTS,
     *history.ENDPOINTS,
     *logs.ENDPOINTS,
+    *shells.ENDPOINTS,
     *sync_windows.ENDPOINTS,
     *links.ENDPOINTS,
     *appprojects.ENDPOINTS,

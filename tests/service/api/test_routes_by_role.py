@@ -51,6 +51,7 @@ editor  POST /applications/{id}/objects/delete/preview
 viewer  GET /applications/{id}/events
 viewer  GET /applications/{id}/events/stream
 viewer  GET /applications/{id}/logs
+admin   GET /applications/{id}/exec
 viewer  GET /applications/{id}/history
 viewer  GET /applications/{id}/pushes
 deployer POST /applications/{id}/sync
@@ -182,6 +183,7 @@ QUERIES = {
     "/applications/{id}/actions": "?kind=P&name=x",
     "/applications/{id}/live": "?kind=P&name=x",
     "/applications/{id}/logs": "?pod=x",
+    "/applications/{id}/exec": "?pod=x&namespace=y",
     "/events": "?unknown=1",
     "/timeline/at": "?time=2026-01-01T00:00:00Z",
 }

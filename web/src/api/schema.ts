@@ -810,6 +810,7 @@ export type Permission =
   | "gitops_application_action"
   | "gitops_application_delete"
   | "gitops_application_edit"
+  | "gitops_application_exec"
   | "gitops_application_override"
   | "gitops_application_override_window"
   | "gitops_application_sync"
