@@ -35,6 +35,7 @@ class AgentPolicy(ServiceAnswer, frozen=True, kw_only=True):
     cluster_scoped: bool | None = None
     override: bool | None = None
     override_window: bool | None = None
+    exec: bool | None = None
     max_per_minute: int | None = None
     max_reads_per_minute: int | None = None
     read_only: bool | None = None

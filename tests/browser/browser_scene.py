@@ -46,6 +46,7 @@ WORKS = (
     "frozen",
     "touched",
     "raced",
+    "entered",
 )
 """The applications of the tests, one each; all are in Git before the first is made."""
 _AUTOMATED = {"automated": {"prune": True, "selfHeal": True}}
@@ -85,6 +86,7 @@ class BrowserScene:
         files = {f"{name}/settings.yaml": _settings(name, "blue") for name in WORKS}
         files["served/deployment.yaml"] = _DEPLOYMENT
         files["acted/deployment.yaml"] = _DEPLOYMENT.replace("served", "acted")
+        files["entered/deployment.yaml"] = _DEPLOYMENT.replace("served", "entered")
         self.demo.repository.commit(files, message="what the tests deliver")
 
     async def application(

@@ -37,6 +37,17 @@ describe("a merge patch", () => {
 });
 
 describe("the menu of an object", () => {
+  it("offers a terminal for pods that run, where shells are permitted", () => {
+    const pod: TreeNode = { ...node, group: "", kind: "Pod" };
+    const offered = (one: TreeNode, there: TreeNode | null, shells: boolean) =>
+      objectViews(one, there, shells).some(({ id }) => id === "terminal");
+    expect(offered(pod, pod, true)).toBe(true);
+    expect(offered(pod, pod, false)).toBe(false);
+    expect(offered(node, node, true)).toBe(false);
+    expect(offered(pod, null, true)).toBe(false);
+    expect(offered(pod, { ...pod, orphaned: true }, true)).toBe(false);
+  });
+
   it("offers an edit, unless its values or its own page stand against it", () => {
     expect(ids(node)).toEqual(["summary", "diff", "manifest", "events", "edit", "actions", "delete"]);
     expect(ids({ ...node, kind: "Secret" })).not.toContain("edit");

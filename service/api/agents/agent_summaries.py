@@ -45,6 +45,7 @@ class AgentPolicy(ResponseModel, frozen=True, kw_only=True):
     cluster_scoped: bool | UnsetType = UNSET
     override: bool | UnsetType = UNSET
     override_window: bool | UnsetType = UNSET
+    exec: bool | UnsetType = UNSET
     max_per_minute: int | UnsetType = UNSET
     max_reads_per_minute: int | UnsetType = UNSET
     read_only: bool | UnsetType = UNSET

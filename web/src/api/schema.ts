@@ -53,6 +53,7 @@ export interface AgentPolicy {
   clusterScoped?: boolean;
   override?: boolean;
   overrideWindow?: boolean;
+  exec?: boolean;
   maxPerMinute?: number;
   maxReadsPerMinute?: number;
   readOnly?: boolean;

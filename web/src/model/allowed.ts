@@ -27,5 +27,6 @@ export function policySentence(allowed: AgentPolicy): string {
       : `, of objects ${(allowed.objectKinds ?? []).join(", ")}`;
   const rate = allowed.maxPerMinute ? `, ${allowed.maxPerMinute} changes a minute at most` : "";
   const windows = allowed.overrideWindow ? " One sync may pass a closed sync window, with a reason." : "";
-  return `${what} ${where}${scope}${kinds}${rate}.${windows}${shown(allowed.configMaps)}`;
+  const shells = allowed.exec ? " Shells may be opened in containers." : "";
+  return `${what} ${where}${scope}${kinds}${rate}.${windows}${shells}${shown(allowed.configMaps)}`;
 }

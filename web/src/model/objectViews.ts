@@ -14,11 +14,12 @@ export function isEditable(key: ObjectKey): boolean {
   return !NOT_EDITED.has(key.kind);
 }
 
-/** `node` is null where the object is not in the cluster. */
-export function objectViews(key: ObjectKey, node: TreeNode | null): ObjectView[] {
+/** `node` is null where the object is not in the cluster; `shells`: whether there may be a shell in its containers. */
+export function objectViews(key: ObjectKey, node: TreeNode | null, shells = false): ObjectView[] {
   const orphaned = node?.orphaned === true;
   const ids = ["summary", ...(orphaned ? [] : ["diff"]), "manifest"];
   if (!orphaned) ids.push("events", ...(key.kind === "Pod" ? ["logs"] : []));
+  if (shells && !orphaned && key.kind === "Pod" && node?.uid) ids.push("terminal");
   if (node?.uid && !orphaned && isEditable(key)) ids.push("edit");
   ids.push("actions", ...(node?.uid ? ["delete"] : []));
   return ids.map((id) => ({ id, name: id.charAt(0).toUpperCase() + id.slice(1) }));

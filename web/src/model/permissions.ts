@@ -32,6 +32,7 @@ export const PERMISSIONS: readonly Permission[] = [
   "gitops_application_override",
   "gitops_application_override_window",
   "gitops_application_action",
+  "gitops_application_exec",
   "gitops_object_edit",
   "gitops_object_delete",
   "access_view",
