@@ -22,10 +22,11 @@ spec:
   - {{name: side, image: "registry.example/side:1"}}
 """
 POD, POD_WITHOUT_SHELL = "web", "no-shell"
+_NAMES = (POD, POD_WITHOUT_SHELL, "gone")
 
 
 def pods() -> dict[str, str]:
-    return {f"web/{name}.yaml": _POD.format(name=name) for name in (POD, POD_WITHOUT_SHELL)}
+    return {f"web/{name}.yaml": _POD.format(name=name) for name in _NAMES}
 
 
 async def permit(agent: AgentFixture) -> None:

@@ -104,15 +104,19 @@ async def test_a_shell_ends_with_its_permission_and_lost_input(
     open_link: FakeServiceLink,
 ) -> None:
     link = open_link
-    first, second = shell(link), shell(link)
-    for opened in (first, second):
+    first, second, third = shell(link), shell(link), shell(link, "gone")
+    for opened in (first, second, third):
         await opened.open()
         await opened.run("true")
     second._typed += 1
     await second.type("echo never\n")
     lost = await second.end()
+    pod = f"/api/v1/namespaces/{link.agent.destination}/pods/gone"
+    await link.agent.api.delete(f"{pod}?gracePeriodSeconds=0")
+    deleted = await third.end()
     await put_settings(link.agent, exec_enabled="false")
     revoked = await first.end()
+    assert "is no live object of" in deleted.message, deleted
     assert (lost.code, "lost on the way" in lost.message) == ("expired", True)
     assert (revoked.code, "exec.enabled" in revoked.message) == ("not_allowed", True), revoked
 

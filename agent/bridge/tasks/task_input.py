@@ -14,6 +14,8 @@ from bus.link import LONGEST_INPUT, TerminalInput
 
 _MOST_WAITING = 1024
 _MOST_CHARACTERS = 256 * 1024
+_MOST_EARLY = 8 * 1024
+"""Characters before the task takes the first: very many tasks may wait to begin."""
 
 
 class InputEndedError(Exception):
@@ -26,6 +28,7 @@ class TaskInput:
     _characters: int = 0
     """Of the input that waits."""
     _next: int = 0
+    _is_taken: bool = False
     _ended: str = ""
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -48,6 +51,7 @@ class TaskInput:
 
     async def take(self) -> TerminalInput:
         """Return the next frame; raises InputEndedError."""
+        self._is_taken = True
         while True:
             if self._ended:
                 raise InputEndedError(self._ended)
@@ -64,6 +68,7 @@ class TaskInput:
         if len(frame.text) > LONGEST_INPUT:
             return f"one input has {len(frame.text)} characters, at most {LONGEST_INPUT}"
         full = len(self._waiting) >= _MOST_WAITING
-        if full or self._characters + len(frame.text) > _MOST_CHARACTERS:
+        most = _MOST_CHARACTERS if self._is_taken else _MOST_EARLY
+        if full or self._characters + len(frame.text) > most:
             return "input comes faster than the container takes it"
         return ""

@@ -43,6 +43,13 @@ async def test_a_flood_ends_it_and_holds_no_memory() -> None:
     assert not task_input._waiting
 
 
+async def test_little_waits_for_a_task_that_has_not_begun() -> None:
+    task_input = TaskInput()
+    for number in range(3):
+        task_input.put(frame(number, "x" * LONGEST_INPUT))
+    assert "faster than the container takes it" in await ended(task_input)
+
+
 async def test_one_input_has_a_limit_and_the_first_reason_stays() -> None:
     task_input = TaskInput()
     task_input.put(frame(0, "x" * (LONGEST_INPUT + 1)))
