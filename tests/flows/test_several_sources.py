@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from bus.events import RevisionResolved, SyncApp
-from bus.identity import AppKey
+from bus.events import RefreshRepository, RevisionResolved, SyncApp
+from bus.identity import AppKey, RepositoryKey
+from playground.charthost import ChartHost
 from playground.githost import GitHost, HostedRepository
 from tests.flows.agent_fixture import AgentFixture, conditions, config_map, is_synced
 from tests.flows.evidence import facts
@@ -118,6 +119,31 @@ async def test_a_chart_reads_value_files_of_another_repository(
     assert await data(agent, "web") == {"size": "vast", "note": "hello"}
 
 
+async def test_a_chart_of_a_helm_repository_reads_value_files_of_git(agent: AgentFixture) -> None:
+    v1 = agent.commit({"envs/prod.yaml": "greeting: hi\n"})
+    async with ChartHost() as charts:
+        charts.publish("web", "1.0.0")
+        chart = {
+            "repoURL": charts.url,
+            "chart": "web",
+            "targetRevision": "1.x",
+            "helm": {"valueFiles": ["$values/envs/prod.yaml"]},
+        }
+        await apply(agent, chart, of(agent.repository, ref="values"))
+        status = await until_at(agent, "1.0.0", v1)
+        assert await data(agent, "web") == {"version": "1.0.0", "greeting": "hi"}
+        assert status["sourceTypes"] == ["Helm", ""]
+
+        v2 = agent.commit({"envs/prod.yaml": "greeting: welcome\n"})
+        await until_at(agent, "1.0.0", v2)
+        assert await data(agent, "web") == {"version": "1.0.0", "greeting": "welcome"}
+
+        charts.publish("web", "1.1.0")
+        await agent.publish(RefreshRepository(repository=RepositoryKey(f"{charts.url}#web")))
+        await until_at(agent, "1.1.0", v2)
+        assert await data(agent, "web") == {"version": "1.1.0", "greeting": "welcome"}
+
+
 async def test_sources_come_go_and_change_their_order_and_a_rollback_restores_them(
     agent: AgentFixture, second: HostedRepository
 ) -> None:
@@ -133,8 +159,8 @@ async def test_sources_come_go_and_change_their_order_and_a_rollback_restores_th
     assert await data(agent, "c") == {"of": "c"}
     await apply(agent, more)
     await until_at(agent, a)
-    assert await agent.get("configmaps/a") is None
-    assert await agent.get("configmaps/b") is None
+    await agent.until_gone("configmaps/a")
+    await agent.until_gone("configmaps/b")
 
     await apply(agent, more, automated={"enabled": False})
     key = AppKey(agent.namespace, "web")
@@ -142,7 +168,7 @@ async def test_sources_come_go_and_change_their_order_and_a_rollback_restores_th
     app = await agent.until(lambda app: len(app["status"]["history"]) == 4, app="web")
     last = app["status"]["history"][-1]
     assert (last["revisions"], [one["path"] for one in last["sources"]]) == ([a, b], ["web", "api"])
-    assert await agent.get("configmaps/c") is None
+    await agent.until_gone("configmaps/c")
     assert await data(agent, "b") == {"of": "b"}
 
 
