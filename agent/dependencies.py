@@ -18,8 +18,8 @@ from agent.agent_secrets import own_secrets
 from agent.bridge.identity.key_store import SECRET as LINK_KEYS
 from agent.bridge.tasks.task_traces import TaskTraces
 from agent.connections import Connections, open_connections
+from agent.download.disk import DownloadDisk, open_disk
 from agent.download.services import DownloadServices
-from agent.git.credential_identity import open_identities
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.git.refs import ResolvedRefs
 from agent.git.repository_secrets import SecretCredentials
@@ -117,6 +117,7 @@ async def open_dependencies(settings: Settings) -> AsyncIterator[AgentDependenci
             sandbox=sandbox,
             watched=watched,
             mirrors=await stack.enter_async_context(_mirrors(settings, watched, sandbox)),
+            charts=await asyncio.to_thread(open_disk, settings.state_dir / "charts"),
             stores=await _stores(settings, connections, stack),
         )
         yield opened.dependencies()
@@ -133,6 +134,7 @@ class _Opened:
     sandbox: Sandbox
     watched: WatchedState
     mirrors: Mirrors
+    charts: DownloadDisk
     stores: _Stores
 
     def dependencies(self) -> AgentDependencies:
@@ -172,8 +174,7 @@ class _Opened:
 
     def _sources(self) -> SourceReaders:
         services = DownloadServices(
-            folder=self.settings.state_dir / "charts",
-            identities=open_identities(self.settings.state_dir / "charts"),
+            disk=self.charts,
             credentials=SecretCredentials(self.watched.secrets.all),
             trust=self.watched.git_trust,
             outcomes=self.mirrors.outcomes,

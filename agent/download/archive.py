@@ -43,7 +43,7 @@ class ArchivedFile:
 
 def archived_files(archive: Path, *, links: bool = False) -> Iterator[ArchivedFile]:
     """Read the files of an archive. Blocking. Raises ArchiveError, also midway."""
-    with TemporaryFile() as plain:
+    with TemporaryFile(dir=archive.parent) as plain:
         _unpack(archive, plain)
         plain.seek(0)
         try:

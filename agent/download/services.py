@@ -5,25 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent.download.disk import DownloadDisk
 from agent.download.failures import DownloadServer
-from agent.git.credential_identity import CredentialIdentities
 from agent.git.credentials import CredentialSource, credential_of
 from agent.git.fetch_outcomes import FetchOutcomes
 from agent.git.server_trust import ServerTrust
 from agent.version_range import VersionChoice
 from handlers.ports import RepositoryAccess
 
-SCRATCH = "scratch-"
-"""Begins the names of folders that are gone after the call that made them."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DownloadServices:
-    folder: Path
+    disk: DownloadDisk
     credentials: CredentialSource
     trust: ServerTrust
     outcomes: FetchOutcomes
-    identities: CredentialIdentities
     versions: VersionChoice
 
     def server(self, repository: RepositoryAccess) -> DownloadServer:
@@ -38,9 +34,9 @@ class DownloadServices:
         What is kept belongs to the login that fetched it: where a Secret's login is withdrawn,
         changed, or given to another project, nobody else is served what it has opened.
         """
-        identity = self.identities.of(server.credential)
+        identity = self.disk.identities.of(server.credential)
         place = f"{repository.kind}:{repository.key}\n{repository.project}\n{identity}"
-        return self.folder / self.identities.digest(place)
+        return self.disk.folder / self.disk.identities.digest(place)
 
     def record(
         self, repository: RepositoryAccess, server: DownloadServer, failure: str = ""

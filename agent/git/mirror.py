@@ -81,7 +81,9 @@ class Mirror:
         if ended.code:
             raise failure(remote, ended.complaint)
         if not self.serves(identity):
-            self._repository.config[_FETCHED_AS] = self._fetched_as = f"as:{identity}"
+            self._fetched_as = f"as:{identity}"
+            with suppress(pygit2.GitError, OSError):  # after a restart it is fetched once more
+                self._repository.config[_FETCHED_AS] = self._fetched_as
         self.succeeded = self.begun
         self.looked_at = began
         self._looked_at, self._fetched_from = time.monotonic(), began_at

@@ -6,12 +6,12 @@ whole, and deleted as a whole. Blocking.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+from uuid import uuid4
 
 import pygit2
 
@@ -41,7 +41,7 @@ class UnfitNameError(ValueError):
 
 def write_tree(folder: Path, files: Iterable[TreeFile]) -> None:
     """Write the files as the tree of `folder`, whole or not at all; raises UnfitNameError."""
-    partial = folder.with_name(f"{folder.name}.partial-{os.getpid()}")
+    partial = folder.with_name(f"{folder.name}.partial-{uuid4().hex}")
     shutil.rmtree(partial, ignore_errors=True)
     try:
         repository = pygit2.init_repository(str(partial), bare=True)

@@ -14,7 +14,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from yarl import URL
@@ -25,7 +24,7 @@ from agent.download.chart_files import chart_files
 from agent.download.chosen_version import absent, chosen_version
 from agent.download.downloader import Downloader, DownloadRequest, open_downloader
 from agent.download.failures import DownloadServer
-from agent.download.services import SCRATCH, DownloadServices
+from agent.download.services import DownloadServices
 from agent.helm.index import ChartIndexError, ChartVersion
 from agent.helm.index_cache import IndexCache
 from bus.events import Commit
@@ -91,6 +90,7 @@ class HelmCharts:
         found = await chosen_version(
             server, self.services.versions, target_revision, names, project=repository.project
         )
+        await asyncio.to_thread(self._chart(repository, server).store.use, found)
         return Revision(found)
 
     async def tree(self, repository: RepositoryAccess, revision: Revision) -> CommitTree:
@@ -125,7 +125,8 @@ class HelmCharts:
             url = _below(repository, "index.yaml")
             index = self._index(repository, server)
             try:
-                await index.fetch(downloader, url, server.authorization)
+                if await index.fetch(downloader, url, server.authorization):
+                    await asyncio.to_thread(self.services.disk.evict)
             except OSError as error:
                 raise server.disk_refused(error) from error
 
@@ -158,8 +159,7 @@ class HelmCharts:
         what = f"the archive of version {entry.version[:100]}"
         url = _archive_url(server, repository, entry)
         chart = self._chart(repository, server)
-        chart.folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=SCRATCH, dir=chart.folder) as folder:
+        with self.services.disk.scratch() as folder:
             archive = Path(folder) / "archive"
             request = DownloadRequest(
                 url=url,
@@ -176,9 +176,10 @@ class HelmCharts:
             name = repository.chart.rpartition("/")[2]
             key = entry.digest or entry.url
             try:
-                return await asyncio.to_thread(
-                    chart.store.write, entry.version, key, chart_files(archive, name)
-                )
+                async with self.services.disk.unpacking:
+                    return await asyncio.to_thread(
+                        chart.store.write, entry.version, key, chart_files(archive, name)
+                    )
             except ArchiveError as error:
                 raise server.hostile(f"{what} {error}") from error
 
@@ -201,7 +202,7 @@ class HelmCharts:
         folder = self.services.folder_of(repository, server)
         known = self._charts.get(repository)
         if known is None or known.folder != folder:
-            known = _Chart(folder, ArchiveStore(folder), asyncio.Lock())
+            known = _Chart(folder, ArchiveStore(folder, self.services.disk), asyncio.Lock())
             self._charts[repository] = known
         return known
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 from yarl import URL
 
+from agent.download.disk import use
 from agent.download.downloader import Downloader, DownloadRequest
 from agent.download.fetch_turns import FetchTurns
 from agent.helm.index import ChartIndexError, ChartVersion, versions_of
@@ -45,8 +46,8 @@ class IndexCache:
         self._stamp: _Stamp | None = None
         self._versions: OrderedDict[str, tuple[ChartVersion, ...]] = OrderedDict()
 
-    async def fetch(self, downloader: Downloader, url: URL, authorization: str) -> None:
-        """Ask for the index; raises RepositoryError."""
+    async def fetch(self, downloader: Downloader, url: URL, authorization: str) -> bool:
+        """Ask for the index, and tell whether another one came; raises RepositoryError."""
         stamp = await asyncio.to_thread(self._load)
         partial = self._folder / f"index.partial-{os.getpid()}"
         request = DownloadRequest(
@@ -61,13 +62,14 @@ class IndexCache:
         try:
             answer = await downloader.get(request)
             if answer.status == _NOT_MODIFIED:
-                return
+                return False
             fresh = _Stamp(
                 digest=answer.digest,
                 etag=answer.headers.get("etag", ""),
                 last_modified=answer.headers.get("last-modified", ""),
             )
             await asyncio.to_thread(self._keep, partial, fresh)
+            return True
         finally:
             partial.unlink(missing_ok=True)
 
@@ -88,7 +90,11 @@ class IndexCache:
 
     def _load(self) -> _Stamp | None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        if self._stamp is None and self._file.is_file():
+        if not self._file.is_file():
+            self._stamp = None  # it gave way to others
+            return None
+        use(self._file)
+        if self._stamp is None:
             try:
                 self._stamp = msgspec.json.decode(self._stamp_file.read_bytes(), type=_Stamp)
             except (OSError, msgspec.DecodeError):

@@ -12,7 +12,6 @@ import time
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -22,7 +21,7 @@ from agent.download.chart_files import chart_files
 from agent.download.chosen_version import absent, chosen_version
 from agent.download.failures import DownloadServer
 from agent.download.fetch_turns import FetchTurns
-from agent.download.services import SCRATCH, DownloadServices
+from agent.download.services import DownloadServices
 from agent.oci.manifest import ArtifactError, content_layer, is_digest, manifest_of
 from agent.oci.reference import base_of, name_of, tag_of
 from agent.oci.registry import AbsentError, Registry
@@ -47,6 +46,8 @@ class Resolved(msgspec.Struct, frozen=True):
 class _Repository:
     """What is known of one repository in this process."""
 
+    folder: Path
+    """Named by the login too."""
     registry: Registry
     store: ArchiveStore
     turns: FetchTurns = field(default_factory=FetchTurns)
@@ -136,6 +137,7 @@ class OciArtifacts:
             if len(known.targets) >= _MOST_TARGETS:
                 known.targets.clear()
             known.targets[target] = found
+        await asyncio.to_thread(known.store.use, found.revision)
         return found
 
     async def _ask(
@@ -217,17 +219,16 @@ class OciArtifacts:
             layer = content_layer(manifest)
         except ArtifactError as error:
             raise server.hostile(str(error)) from error
-        with TemporaryDirectory(prefix=SCRATCH, dir=known.registry.folder) as folder:
+        with self.services.disk.scratch() as folder:
             archive = Path(folder) / "layer"
             await known.registry.blob(server, layer.digest, archive, LARGEST_LAYER)
             name = repository.chart.rpartition("/")[2]
-            files = (
-                chart_files(archive, name)
-                if manifest.is_chart
-                else archived_files(archive, links=True)
-            )
+            files = archived_files(archive, links=True)
+            if manifest.is_chart:
+                files = chart_files(archive, name)
             try:
-                return await asyncio.to_thread(known.store.write, revision, digest, files)
+                async with self.services.disk.unpacking:
+                    return await asyncio.to_thread(known.store.write, revision, digest, files)
             except ArchiveError as error:
                 raise server.hostile(f"the layer {layer.digest} {error}") from error
 
@@ -235,11 +236,14 @@ class OciArtifacts:
         """Know what this login reads; raises RepositoryError where no registry has such a name."""
         known = self._known.get(repository)
         base, folder = base_of(server, repository), self.services.folder_of(repository, server)
-        if known is None or (known.registry.base, known.registry.folder) != (base, folder):
-            folder.mkdir(parents=True, exist_ok=True)
-            name = name_of(server, repository)
-            registry = Registry(base=base, name=name, trust=self.services.trust, folder=folder)
-            known = self._known[repository] = _Repository(
-                registry=registry, store=ArchiveStore(folder)
+        if known is None or (known.registry.base, known.folder) != (base, folder):
+            registry = Registry(
+                base=base,
+                name=name_of(server, repository),
+                trust=self.services.trust,
+                folder=self.services.disk.scratch_folder,
             )
+            store = ArchiveStore(folder, self.services.disk)
+            known = _Repository(folder=folder, registry=registry, store=store)
+        self._known[repository] = known
         return known

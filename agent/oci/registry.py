@@ -26,7 +26,6 @@ from agent.download.downloader import (
     open_downloader,
 )
 from agent.download.failures import DownloadServer
-from agent.download.services import SCRATCH
 from agent.git.credentials import GitCredential
 from agent.git.server_trust import ServerTrust
 from agent.oci.answers import (
@@ -66,6 +65,7 @@ class Registry:
     name: str
     trust: ServerTrust
     folder: Path
+    """For files that are gone after each request."""
     _authorization: str = field(default="", repr=False)
     _valid_until: float = 0.0
     _wait_until: float = -float("inf")
@@ -235,7 +235,7 @@ class Registry:
             yield opened
 
     def _scratch(self) -> TemporaryDirectory[str]:
-        return TemporaryDirectory(prefix=SCRATCH, dir=self.folder)
+        return TemporaryDirectory(dir=self.folder)
 
 
 def _elsewhere(server: DownloadServer) -> DownloadServer:

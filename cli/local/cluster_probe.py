@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from agent.bridge.identity.key_store import BrokenKeysError, KeyStore
+from agent.download.disk import open_disk
 from agent.download.services import DownloadServices
-from agent.git.credential_identity import open_identities
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.git.repository_secrets import SecretCredentials
 from agent.kube.client import KubeClient, kube_client
@@ -116,8 +116,7 @@ async def _repositories(client: KubeClient, settings: Settings) -> list[Finding]
             trust,
         )
         services = DownloadServices(
-            folder=Path(folder) / "charts",
-            identities=open_identities(Path(folder) / "charts"),
+            disk=open_disk(Path(folder) / "charts"),
             credentials=SecretCredentials(secrets.all),
             trust=trust,
             outcomes=mirrors.outcomes,

@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from agent.download.disk import open_disk
 from agent.download.services import DownloadServices
-from agent.git.credential_identity import open_identities
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.git.repository_secrets import SecretCredentials
 from agent.git.server_trust import MachineTrust
@@ -213,8 +213,7 @@ async def _fetched(
         settings = MirrorSettings(folder=Path(folder))
         async with Mirrors(settings, SecretCredentials(tuple), versions=versions) as mirrors:
             services = DownloadServices(
-                folder=Path(folder) / "charts",
-                identities=open_identities(Path(folder) / "charts"),
+                disk=open_disk(Path(folder) / "charts"),
                 credentials=SecretCredentials(tuple),
                 trust=MachineTrust(),
                 outcomes=mirrors.outcomes,

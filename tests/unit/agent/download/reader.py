@@ -11,8 +11,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from agent.clock import SystemClock
+from agent.download.disk import open_disk
 from agent.download.services import DownloadServices
-from agent.git.credential_identity import open_identities
 from agent.git.credentials import SECRET_TYPE, Secret
 from agent.git.fetch_outcomes import FetchOutcomes
 from agent.git.mirrors import Mirrors, MirrorSettings
@@ -63,8 +63,7 @@ def source_reading(folder: Path, sandbox: Sandbox) -> SourceReading:
     credentials = SecretCredentials(lambda: secrets)
     trust, outcomes = PrivateTrust(), FetchOutcomes(SystemClock())
     services = DownloadServices(
-        folder=folder / "charts",
-        identities=open_identities(folder / "charts"),
+        disk=open_disk(folder / "charts"),
         credentials=credentials,
         trust=trust,
         outcomes=outcomes,
