@@ -22,6 +22,7 @@ import msgspec
 from yarl import URL
 
 from agent.download.failures import DownloadServer
+from agent.download.local_addresses import RemoteResolver, is_local, proxy_hosts
 from agent.git.credential_files import credential_files
 from agent.git.credentials import GitCredential
 from agent.git.server_trust import ServerTrust
@@ -100,6 +101,7 @@ class Downloader:
     async def _once(self, url: URL, request: DownloadRequest) -> tuple[DownloadAnswer, str]:
         """Ask one server; the second value is where a redirect leads."""
         is_own = self._is_own(url)
+        self._check_place(url, request)
         headers = {"User-Agent": _USER_AGENT, "Accept-Encoding": "identity", **request.headers}
         if is_own and request.authorization:
             headers["Authorization"] = request.authorization
@@ -158,6 +160,13 @@ class Downloader:
             raise self.server.hostile(f"{request.what} is redirected to a URL with a login")
         return led
 
+    def _check_place(self, url: URL, request: DownloadRequest) -> None:
+        """Refuse an address of this machine or its link, unless the repository is at one."""
+        host, own = url.host or "", self.server.host
+        if host != own and is_local(host) and not is_local(own):
+            cause = f"{request.what} leads to {host[:200]}, an address of this machine or its link"
+            raise self.server.hostile(cause)
+
     def _overloaded(self, answer: aiohttp.ClientResponse) -> RepositoryError:
         asked = answer.headers.get("Retry-After", "")
         seconds = int(asked[:9]) if asked.isascii() and asked.isdecimal() else 60
@@ -202,7 +211,11 @@ async def open_downloader(
         raise server.unusable(credential.problem)
     if credential and credential.proxy and not credential.proxy.startswith(("http://", "https://")):
         raise server.unusable("its proxy is none of http:// or https://")
+    known = frozenset({server.host}) | proxy_hosts(credential.proxy if credential else "")
+    resolver = None if is_local(server.host) else RemoteResolver(known)
     async with aiohttp.ClientSession(
-        cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False
+        connector=aiohttp.TCPConnector(resolver=resolver),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
     ) as session:
         yield Downloader(session=session, server=server, origin=origin, trust=trust)

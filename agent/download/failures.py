@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.git.credentials import GitCredential
 from agent.git.failures import CERTIFICATES
@@ -69,6 +69,16 @@ class DownloadServer:
         cause = f"the agent's disk refused it ({error.strerror or 'no reason named'})"
         remedy = f"Make room in the agent's GITOPS_STATE_DIR; {_TRIED_AGAIN}"
         return self.error(Reason.DISK_FULL, cause, remedy)
+
+    @property
+    def without_login(self) -> DownloadServer:
+        """The same server, for files that the login is not for."""
+        if self.credential is None or self.credential.problem:
+            return self
+        bare = replace(
+            self.credential, username="", password="", bearer_token="", certificate="", key=""
+        )
+        return replace(self, credential=bare)
 
     @property
     def authorization(self) -> str:

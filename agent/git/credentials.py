@@ -61,6 +61,8 @@ class GitCredential:
     """Of whom a login is asked, in place of one in the Secret; `IssuedLogins` puts it in."""
     is_registry: bool = False
     """Whether the Secret says that a Helm repository is an OCI registry (`enableOCI`)."""
+    pass_credentials: bool = False
+    """Whether archives of charts may have the login anywhere on the repository's server."""
     plain_http: bool = False
     """Whether a registry is spoken to without TLS (`insecureOCIForceHttp`)."""
     ignored: tuple[str, ...] = ()

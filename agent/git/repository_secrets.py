@@ -23,6 +23,7 @@ from bus.repository_url import RepositoryUrl, RepositoryUrlError
 _NOT_ACTED_ON = ("enableLfs", "depth")
 _INSECURE = ("insecure", "insecureIgnoreHostKey")
 _ENABLE_OCI, _PLAIN_HTTP = "enableOCI", "insecureOCIForceHttp"
+_PASS_CREDENTIALS = "passCredentials"  # noqa: S105  a field's name
 _OF_CHARTS = ("helm", "oci")
 _TRUE = ("1", "t", "true")
 _FALSE = ("", "0", "f", "false")
@@ -127,6 +128,7 @@ def _read(secret: Secret) -> GitCredential:
         insecure=any(_truth(data, name) for name in _INSECURE),
         is_registry=_truth(data, _ENABLE_OCI),
         plain_http=_truth(data, _PLAIN_HTTP),
+        pass_credentials=_truth(data, _PASS_CREDENTIALS),
         ignored=tuple(name for name in _NOT_ACTED_ON if data.get(name)),
     )
     if _is_ssh(data):
@@ -160,7 +162,7 @@ def _truth(data: Mapping[str, str], name: str) -> bool:
 
 
 def _switch_problem(data: Mapping[str, str]) -> str:
-    for name in (*_INSECURE, _ENABLE_OCI, _PLAIN_HTTP):
+    for name in (*_INSECURE, _ENABLE_OCI, _PLAIN_HTTP, _PASS_CREDENTIALS):
         if data.get(name, "").strip().lower() not in (*_TRUE, *_FALSE):
             return f"its field {name} is neither true nor false"
     return ""

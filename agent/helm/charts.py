@@ -25,6 +25,7 @@ from agent.download.chosen_version import absent, chosen_version
 from agent.download.downloader import Downloader, DownloadRequest, open_downloader
 from agent.download.failures import DownloadServer
 from agent.download.services import DownloadServices
+from agent.helm.archive_address import ArchiveAddress, login_not_sent
 from agent.helm.index import ChartIndexError, ChartVersion
 from agent.helm.index_cache import IndexCache
 from bus.events import Commit
@@ -157,19 +158,25 @@ class HelmCharts:
         self, repository: RepositoryAccess, server: DownloadServer, entry: ChartVersion
     ) -> CommitTree:
         what = f"the archive of version {entry.version[:100]}"
-        url = _archive_url(server, repository, entry)
+        address = ArchiveAddress.of(server, repository, entry)
+        asked = server if address.has_login else server.without_login
         chart = self._chart(repository, server)
         with self.services.disk.scratch() as folder:
             archive = Path(folder) / "archive"
             request = DownloadRequest(
-                url=url,
+                url=address.url,
                 into=archive,
                 limit=LARGEST_ARCHIVE,
                 what=what,
-                authorization=server.authorization,
+                authorization=asked.authorization,
             )
-            async with self._downloader(repository, server) as downloader:
-                answer = await downloader.get(request)
+            try:
+                async with self._downloader(repository, asked) as downloader:
+                    answer = await downloader.get(request)
+            except RepositoryError as error:
+                if asked is server or error.reason is not Reason.CREDENTIALS_REFUSED:
+                    raise
+                raise login_not_sent(server, address) from error
             if entry.digest and answer.digest != f"sha256:{entry.digest.removeprefix('sha256:')}":
                 named = f"and the index names {entry.digest[:100]}"
                 raise server.hostile(f"{what} has the digest {answer.digest}, {named}")
@@ -219,20 +226,3 @@ def _of_all_charts(repository: RepositoryAccess) -> RepositoryAccess:
 
 def _below(repository: RepositoryAccess, name: str) -> URL:
     return URL(f"{repository.url}/{name}", encoded=True)
-
-
-def _archive_url(server: DownloadServer, repository: RepositoryAccess, entry: ChartVersion) -> URL:
-    """Read the URL of the index, absolute or relative to the repository."""
-    written = entry.url
-    try:
-        url = _below(repository, "").join(URL(written))
-    except ValueError:
-        url = URL()
-    if written.lower().startswith("oci://"):
-        cause = f"the archive of version {entry.version[:100]} is in the registry {written[:200]!r}"
-        remedy = "Read the chart there: its address without oci:// and the chart is the repoURL"
-        raise server.error(Reason.INVALID_SPEC, cause, remedy)
-    if not written or url.scheme not in ("https", "http") or not url.host or url.user:
-        cause = f"the index names {written[:200]!r} as the archive of version {entry.version[:100]}"
-        raise server.hostile(cause)
-    return url

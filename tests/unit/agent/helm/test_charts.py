@@ -198,6 +198,27 @@ async def test_a_login_goes_to_no_other_server(reader: SourceReading) -> None:
     assert seen == [""]
 
 
+@pytest.mark.parametrize("consents", ["", "true"])
+async def test_a_login_goes_to_archives_of_others_only_where_the_secret_says_so(
+    reader: SourceReading, consents: str
+) -> None:
+    async def answer(request: web.Request) -> web.Response:
+        if request.path.endswith("index.yaml"):
+            return web.Response(text=index_of("../other-team/private.tgz"))
+        if "Authorization" not in request.headers:
+            return web.Response(status=401)
+        return web.Response(body=packaged("web", "1.0.0"))
+
+    async with answering(answer) as url:
+        reader.secret(url, username=LOGIN[0], password=LOGIN[1], passCredentials=consents)
+        if consents:
+            assert text_of(await reader.files(url, "1.0.0", "web"), "Chart.yaml")
+            return
+        with pytest.raises(RepositoryError, match=r"not sent.*passCredentials") as caught:
+            await reader.files(url, "1.0.0", "web")
+        assert caught.value.reason is Reason.CREDENTIALS_REFUSED
+
+
 @pytest.mark.parametrize(
     ("answers", "message"),
     [

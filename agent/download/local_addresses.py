@@ -1,0 +1,65 @@
+"""Addresses of this machine, of its link and of a cloud's metadata are no places for a download.
+
+A server of charts chooses where an archive or a redirect leads. At these addresses the agent would
+be answered by its own pod, or by the service that gives away the node's identity. A repository that
+is itself at such an address may lead there.
+"""
+
+from __future__ import annotations
+
+import socket
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+from aiohttp import DefaultResolver
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+_METADATA = frozenset(map(ip_address, ("100.100.100.200", "fd00:ec2::254")))
+_LOCAL_NAME = "localhost"
+
+
+def is_local(host: str) -> bool:
+    """Tell whether a literal address, or the name `localhost`, is such a place."""
+    name = host.lower().removesuffix(".")
+    if name == _LOCAL_NAME or name.endswith(f".{_LOCAL_NAME}"):
+        return True
+    try:
+        address = ip_address(name.partition("%")[0])
+    except ValueError:
+        return False
+    return _is_local_address(address)
+
+
+def _is_local_address(address: IPv4Address | IPv6Address) -> bool:
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    found = mapped or address
+    return found.is_loopback or found.is_link_local or found.is_unspecified or found in _METADATA
+
+
+class RemoteResolver(AbstractResolver):
+    """Resolves names but refuses those that lead to a local address; `known` may lead anywhere."""
+
+    def __init__(self, known: frozenset[str]) -> None:
+        self._known = known
+        self._names = DefaultResolver()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        found = await self._names.resolve(host, port, family)
+        if host.lower() in self._known:
+            return found
+        remote = [one for one in found if not is_local(one["host"])]
+        if not remote:
+            raise OSError(f"the name {host[:200]} leads to an address of this machine or its link")
+        return remote
+
+    async def close(self) -> None:
+        await self._names.close()
+
+
+def proxy_hosts(proxy: str) -> frozenset[str]:
+    """Name the hosts of a Secret's proxy and of those of the environment."""
+    urls = (proxy, *getproxies().values())
+    return frozenset(host for url in urls if (host := urlsplit(url).hostname))
