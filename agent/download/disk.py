@@ -147,4 +147,6 @@ def use(path: Path) -> None:
 
 
 def _allocated(path: Path) -> int:
-    return path.lstat().st_blocks * _BLOCK
+    """Count whole blocks, and the bytes where a file system allocates its blocks later."""
+    found = path.lstat()
+    return max(found.st_blocks * _BLOCK, found.st_size)

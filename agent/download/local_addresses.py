@@ -61,5 +61,12 @@ class RemoteResolver(AbstractResolver):
 
 def proxy_hosts(proxy: str) -> frozenset[str]:
     """Name the hosts of a Secret's proxy and of those of the environment."""
-    urls = (proxy, *getproxies().values())
-    return frozenset(host for url in urls if (host := urlsplit(url).hostname))
+    return frozenset(filter(None, map(_host_of, (proxy, *getproxies().values()))))
+
+
+def _host_of(url: str) -> str:
+    """Read the host; empty where there is none, which whoever uses the URL will say."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""

@@ -7,7 +7,7 @@ from yarl import URL
 
 from agent.download.downloader import DownloadRequest, open_downloader
 from agent.download.failures import DownloadServer
-from agent.download.local_addresses import RemoteResolver, is_local
+from agent.download.local_addresses import RemoteResolver, is_local, proxy_hosts
 from agent.git.server_trust import MachineTrust
 from bus.address import Origin
 from handlers.ports import RepositoryError
@@ -45,6 +45,11 @@ async def test_an_address_of_this_machine_or_its_link_is_refused(host: str, tmp_
 @pytest.mark.parametrize("host", ["10.0.0.1", "192.168.1.1", "93.184.216.34", "charts.example"])
 def test_an_address_of_a_network_is_no_local_one(host: str) -> None:
     assert not is_local(host)
+
+
+def test_the_host_of_a_proxy_is_known_and_one_that_cannot_be_read_is_no_error() -> None:
+    assert "proxy.example" in proxy_hosts("http://kim:secret@Proxy.example:3128")
+    assert "" not in proxy_hosts("http://[not-an-address")
 
 
 async def test_a_name_that_leads_to_a_local_address_is_refused_unless_it_is_known() -> None:
