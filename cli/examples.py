@@ -43,6 +43,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "gitops app delete": ("gitops app delete shop", "gitops app delete shop --keep-objects --yes"),
     "gitops app diff": ("gitops app diff shop",),
     "gitops app tree": ("gitops app tree shop",),
+    "gitops app links": (
+        "gitops app links shop",
+        "gitops app links shop --kind Deployment.apps --name web",
+    ),
     "gitops app history": ("gitops app history shop",),
     "gitops agent create": ("gitops agent create prod --environment prod --token-file token",),
     "gitops agent manifest": ("gitops agent manifest prod | kubectl apply --server-side -f -",),

@@ -51,7 +51,7 @@ class ShellQuery(RequestModel, frozen=True, kw_only=True, omit_defaults=True):
 
 
 async def open_shell(call: ApiCall, params: ShellQuery) -> web.StreamResponse:
-    """Open a shell in a container of an application's pod, over a WebSocket."""
+    """Run a shell in a container of an application's pod, over a WebSocket."""
     call.use(LOGIN_CHECK).check_websocket(call.request, call.caller)
     row = await apps.find(call, call.id, EXEC)
     check_there(row, call)
