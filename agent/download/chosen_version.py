@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from agent.download.failures import DownloadServer
+from agent.similar_names import similar_names
 from agent.version_range import VersionChoice, is_pin
 from bus.status import Reason
 from handlers.ports import RepositoryError
 
-_SIMILAR = 5
-_COMPARED = 1000
+LONGEST_TARGET = 256
+
+
+def check_target(server: DownloadServer, target: str) -> None:
+    """Refuse what cannot be a version, a tag, a digest or a range; raises RepositoryError."""
+    if len(target) > LONGEST_TARGET:
+        cause = (
+            f"targetRevision has {len(target)} characters, more than the {LONGEST_TARGET} of any"
+        )
+        raise server.error(Reason.REVISION_NOT_FOUND, cause, "Name a version or a range of them")
 
 
 async def chosen_version(
@@ -43,7 +51,7 @@ async def chosen_version(
 
 
 def absent(server: DownloadServer, target: str, names: Sequence[str]) -> RepositoryError:
-    similar = get_close_matches(target, names[:_COMPARED], _SIMILAR) or names[:_SIMILAR]
+    similar = similar_names(target, names)
     there = f"; there are {', '.join(one[:50] for one in similar)}" if similar else ""
     what = "version" if is_pin(target) else "version in the range"
     cause = f"it has no {what} {target[:100]!r} among {len(names)} versions{there}"

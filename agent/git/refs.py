@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 import pygit2
 
+from agent.similar_names import similar_names
 from bus.identity import NO_REVISION, RepositoryKey, Revision
 from handlers.ports import RepositoryAccess
 
@@ -25,7 +25,6 @@ TAGS = "refs/tags/"
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _ABBREVIATED = re.compile(r"[0-9a-f]{7,39}")
-_SIMILAR = 5
 
 
 def is_commit(target: str) -> bool:
@@ -47,8 +46,7 @@ def resolve(repository: pygit2.Repository, target: str) -> Revision | None:
 
 def nearby(repository: pygit2.Repository, target: str) -> tuple[str, ...]:
     """Up to five branches and tags to name in an error: similar ones first, any where none is."""
-    names = sorted(_all_names(repository))
-    return tuple(get_close_matches(target, names, _SIMILAR) or names[:_SIMILAR])
+    return similar_names(target, sorted(_all_names(repository)))
 
 
 def branches_and_tags(repository: pygit2.Repository) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -21,7 +21,7 @@ from yarl import URL
 from agent.download.archive import ArchiveError
 from agent.download.archive_store import ArchiveStore
 from agent.download.chart_files import chart_files
-from agent.download.chosen_version import absent, chosen_version
+from agent.download.chosen_version import absent, check_target, chosen_version
 from agent.download.downloader import Downloader, DownloadRequest, open_downloader
 from agent.download.failures import DownloadServer
 from agent.download.services import DownloadServices
@@ -83,6 +83,7 @@ class HelmCharts:
             raise server.error(
                 Reason.REVISION_NOT_FOUND, cause, "Name a version or a range of them"
             )
+        check_target(server, target_revision)
         index = self._index(repository, server)
         if not (await index.known() and index.turns.fetched_since(self._outdated_at)):
             await self.fetch(repository)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
+MOST_TAGS = 200_000
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 TOKEN_SECONDS = 60
 """How long a token holds that does not say so."""
 
@@ -38,8 +42,11 @@ def token_of(content: bytes) -> RegistryToken:
 
 
 def tags_of(content: bytes) -> tuple[str, ...]:
-    """Decode a page of tags; raises RegistryAnswerError."""
+    """Decode a page of tags, without what no registry takes as one; raises RegistryAnswerError."""
+    if content.count(b",") > MOST_TAGS:  # before a string is made of each
+        raise RegistryAnswerError(f"its list of tags has more than {MOST_TAGS} on a page")
     try:
-        return msgspec.json.decode(content, type=_Tags).tags or ()
-    except (msgspec.DecodeError, UnicodeError) as error:
+        tags = msgspec.json.decode(content, type=_Tags).tags or ()
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise RegistryAnswerError(f"its list of tags cannot be read ({error})") from error
+    return tuple(one for one in tags if _TAG.fullmatch(one))

@@ -18,7 +18,7 @@ import msgspec
 from agent.download.archive import ArchiveError, archived_files
 from agent.download.archive_store import ArchiveStore
 from agent.download.chart_files import chart_files
-from agent.download.chosen_version import absent, chosen_version
+from agent.download.chosen_version import absent, check_target, chosen_version
 from agent.download.failures import DownloadServer
 from agent.download.fetch_turns import FetchTurns
 from agent.download.services import DownloadServices
@@ -150,6 +150,7 @@ class OciArtifacts:
         if not target:
             cause = "spec.source.targetRevision is empty"
             raise server.error(Reason.REVISION_NOT_FOUND, cause, "Name a tag, a digest or a range")
+        check_target(server, target)
         is_chart = bool(repository.chart)
         try:
             if (tag := tag_of(target)) and not (is_chart and may_be_range(target)):

@@ -29,6 +29,7 @@ from agent.download.failures import DownloadServer
 from agent.git.credentials import GitCredential
 from agent.git.server_trust import ServerTrust
 from agent.oci.answers import (
+    MOST_TAGS,
     TOKEN_SECONDS,
     RegistryAnswerError,
     RegistryToken,
@@ -42,11 +43,11 @@ from bus.identity import Digest
 from bus.status import Reason
 from handlers.ports import RepositoryError
 
-MOST_TAGS = 200_000
 _MANIFEST_BYTES = 4 * 1024 * 1024
 _PAGE = 1000
 _PAGE_BYTES = 8 * 1024 * 1024
 _MOST_PAGES = 400
+_TAGS_SECONDS = 90.0
 _TOKEN_BYTES = 1024 * 1024
 _EARLY = 10
 _NEXT = re.compile(r'<([^>]{1,4096})>\s*;[^,]{0,200}rel="?next"?')
@@ -117,6 +118,14 @@ class Registry:
 
     async def tags(self, server: DownloadServer) -> tuple[str, ...]:
         """List all tags, page by page; AbsentError, RepositoryError."""
+        try:
+            async with asyncio.timeout(_TAGS_SECONDS):
+                return await self._all_tags(server)
+        except TimeoutError:
+            cause = f"its list of tags did not come within {_TAGS_SECONDS:g} s"
+            raise server.unreachable(cause) from None
+
+    async def _all_tags(self, server: DownloadServer) -> tuple[str, ...]:
         found: list[str] = []
         url: URL | None = (self.base / "tags" / "list").with_query(n=str(_PAGE))
         for _ in range(_MOST_PAGES):
