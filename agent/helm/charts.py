@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -35,6 +36,12 @@ from handlers.ports import CommitTree, RepositoryAccess, RepositoryError
 
 LARGEST_ARCHIVE = 100 * 1024 * 1024
 _NO_TARGET = "spec.source.targetRevision is empty"
+_READERS = 2
+"""Threads that parse indexes, so that those of strangers take none of all other work."""
+
+
+def _index_readers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_READERS, thread_name_prefix="helm-index")
 
 
 class _Index(NamedTuple):
@@ -57,6 +64,7 @@ class HelmCharts:
     services: DownloadServices
     _indexes: dict[RepositoryAccess, _Index] = field(default_factory=dict)
     _charts: dict[RepositoryAccess, _Chart] = field(default_factory=dict)
+    _readers: ThreadPoolExecutor = field(default_factory=_index_readers)
     _outdated_at: float = -float("inf")
 
     def outdate(self) -> None:
@@ -203,7 +211,7 @@ class HelmCharts:
         folder = self.services.folder_of(shared, server)
         known = self._indexes.get(shared)
         if known is None or known.folder != folder:
-            known = self._indexes[shared] = _Index(folder, IndexCache(folder))
+            known = self._indexes[shared] = _Index(folder, IndexCache(folder, self._readers))
         return known.cache
 
     def _chart(self, repository: RepositoryAccess, server: DownloadServer) -> _Chart:

@@ -19,8 +19,13 @@ import msgspec
 
 MOST_VERSIONS = 200_000
 LONGEST_LINE = 64 * 1024
-LONGEST_JSON = 64 * 1024 * 1024
-LARGEST_ITEM = 4 * 1024 * 1024
+MOST_LINES = 3_000_000
+LONGEST_JSON = 8 * 1024 * 1024
+MOST_JSON_VALUES = 500_000
+LARGEST_ITEM = 1024 * 1024
+LONGEST_VERSION = 256
+LONGEST_URL = 2048
+LONGEST_DIGEST = 128
 _VERSION = re.compile(r"v?\d+(\.\d+){0,2}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
 _READ = ("version", "digest", "urls")
 
@@ -54,19 +59,31 @@ def versions_of(index: Path, chart: str) -> tuple[ChartVersion, ...]:
         is_json = file.read(64).lstrip().startswith(b"{")
         file.seek(0)
         for one in _of_json(index, chart) if is_json else _of_yaml(_lines(file), chart):
-            if _VERSION.fullmatch(one.version):
-                known.setdefault(one.version, one)
+            if len(one.version) <= LONGEST_VERSION and _VERSION.fullmatch(one.version):
+                known.setdefault(one.version, _within_limits(one))
             if len(known) > MOST_VERSIONS:
                 text = f"its index has more than {MOST_VERSIONS} versions of the chart"
                 raise ChartIndexError(text)
     return tuple(known.values())
 
 
+def _within_limits(one: ChartVersion) -> ChartVersion:
+    """Leave out a URL or a digest that nobody writes: a version without is refused when it is read.
+
+    A digest that is too long is cut, not left out: what is verified against it fails.
+    """
+    url = one.url if len(one.url) <= LONGEST_URL and one.url.isascii() else ""
+    return ChartVersion(one.version, url, one.digest[:LONGEST_DIGEST])
+
+
 def _of_json(index: Path, chart: str) -> Iterator[ChartVersion]:
     if index.stat().st_size > LONGEST_JSON:
         raise ChartIndexError(f"its index is JSON of more than {LONGEST_JSON} bytes")
+    content = index.read_bytes()
+    if content.count(b",") + content.count(b"{") > MOST_JSON_VALUES:  # before they are made
+        raise ChartIndexError(f"its index is JSON of more than {MOST_JSON_VALUES} values")
     try:
-        entries = msgspec.json.decode(index.read_bytes(), type=_JsonIndex).entries
+        entries = msgspec.json.decode(content, type=_JsonIndex).entries
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise ChartIndexError(f"its index cannot be read ({error})") from error
     for one in entries.get(chart) or ():
@@ -76,7 +93,11 @@ def _of_json(index: Path, chart: str) -> Iterator[ChartVersion]:
 
 def _lines(file: IO[bytes]) -> Iterator[str]:
     """Read lines without what YAML ignores, each within a limit."""
+    number = 0
     while line := file.readline(LONGEST_LINE):
+        number += 1
+        if number > MOST_LINES:
+            raise ChartIndexError(f"its index has more than {MOST_LINES} lines")
         if not line.endswith(b"\n") and len(line) == LONGEST_LINE:
             _skip_rest(file)
         text = line.decode("utf-8-sig", errors="replace").rstrip()

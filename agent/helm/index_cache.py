@@ -1,7 +1,8 @@
 """IndexCache keeps the index of one Helm repository on disk, and asks for it only where it changed.
 
 All charts that are read with the same credential share the index. The parsed versions of a chart
-are remembered until the index has other bytes.
+are remembered until the index has other bytes. It is parsed in threads that do nothing else, and
+one chart at a time, so that an index of a stranger delays no other repository for long.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import OrderedDict
+from concurrent.futures import Executor
 from pathlib import Path
 
 import msgspec
@@ -20,8 +22,10 @@ from agent.download.fetch_turns import FetchTurns
 from agent.helm.index import ChartIndexError, ChartVersion, versions_of
 from bus.identity import Digest
 
-LARGEST_INDEX = 256 * 1024 * 1024
+LARGEST_INDEX = 64 * 1024 * 1024
 _CHARTS = 64
+_VERSIONS = 200_000
+"""Of all charts that are remembered."""
 _NOT_MODIFIED = 304
 
 
@@ -39,12 +43,16 @@ class _Stamp(msgspec.Struct, frozen=True):
 
 
 class IndexCache:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, readers: Executor) -> None:
         self.turns = FetchTurns()
+        self._readers = readers
+        self._reading = asyncio.Lock()
         self._file, self._stamp_file = folder / "index", folder / "index.json"
         self._folder = folder
         self._stamp: _Stamp | None = None
-        self._versions: OrderedDict[str, tuple[ChartVersion, ...]] = OrderedDict()
+        self._versions: OrderedDict[tuple[_Stamp | None, str], tuple[ChartVersion, ...]] = (
+            OrderedDict()
+        )
 
     async def fetch(self, downloader: Downloader, url: URL, authorization: str) -> bool:
         """Ask for the index, and tell whether another one came; raises RepositoryError."""
@@ -79,14 +87,23 @@ class IndexCache:
 
     async def versions(self, chart: str) -> tuple[ChartVersion, ...]:
         """List the versions of a chart, none where the index does not name it; ChartIndexError."""
-        if chart not in self._versions:
+        async with self._reading:
             if not await self.known():
                 raise ChartIndexError("its index was not read yet")
-            found = await asyncio.to_thread(versions_of, self._file, chart)
-            self._versions[chart] = found
-            if len(self._versions) > _CHARTS:
-                self._versions.popitem(last=False)
-        return self._versions[chart]
+            stamp = self._stamp
+            found = self._versions.get((stamp, chart))
+            if found is None:
+                loop = asyncio.get_running_loop()
+                found = await loop.run_in_executor(self._readers, versions_of, self._file, chart)
+                if stamp is self._stamp:  # else another index came meanwhile
+                    self._remember(stamp, chart, found)
+            return found
+
+    def _remember(self, stamp: _Stamp | None, chart: str, found: tuple[ChartVersion, ...]) -> None:
+        self._versions[stamp, chart] = found
+        count = sum(len(versions) for versions in self._versions.values())
+        while len(self._versions) > _CHARTS or (count > _VERSIONS and len(self._versions) > 1):
+            count -= len(self._versions.popitem(last=False)[1])
 
     def _load(self) -> _Stamp | None:
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -102,11 +119,8 @@ class IndexCache:
         return self._stamp
 
     def _keep(self, partial: Path, fresh: _Stamp) -> None:
-        before = self._stamp
         self._stamp = None
         self._stamp_file.unlink(missing_ok=True)
         partial.rename(self._file)
         self._stamp_file.write_bytes(msgspec.json.encode(fresh))
         self._stamp = fresh
-        if before is None or before.digest != fresh.digest:
-            self._versions.clear()

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.helm.index import MOST_VERSIONS, ChartIndexError, ChartVersion, versions_of
+from agent.helm import index
+from agent.helm.index import (
+    LONGEST_JSON,
+    MOST_VERSIONS,
+    ChartIndexError,
+    ChartVersion,
+    versions_of,
+)
 
 HELM = """apiVersion: v1
 entries:
@@ -110,3 +117,33 @@ def test_a_hundred_thousand_versions_are_read_and_more_than_the_limit_are_refuse
     more = "".join(f"  - version: 2.{number}.0\n" for number in range(MOST_VERSIONS - 99_999))
     with pytest.raises(ChartIndexError, match="more than 200000 versions"):
         versions(tmp_path, head + items + more)
+
+
+@pytest.mark.parametrize(
+    ("url", "digest"), [("a" * 2049, "aa"), ("https://charts.example/ä" + "😀" * 99, "aa")]
+)
+def test_long_values_of_a_version_are_not_kept(tmp_path: Path, url: str, digest: str) -> None:
+    text = f"entries:\n  web:\n  - version: 1.0.0\n    urls:\n    - {url}\n    digest: {digest}\n"
+    text += f"  - version: 1.0.0-{'a' * 256}\n  - version: 1.0.1\n    digest: {'b' * 4000}\n"
+
+    assert versions(tmp_path, text) == (
+        ChartVersion("1.0.0", "", "aa"),
+        ChartVersion("1.0.1", "", "b" * 128),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"entries":{"web":[' + "{}," * 600_000 + "{}]}}", "JSON of more than 500000 values"),
+        ('{"entries":{}}' + " " * LONGEST_JSON, "JSON of more than 8388608 bytes"),
+        ("entries:\n" + "#\n" * 1000, "more than 1000 lines"),
+    ],
+    ids=["values", "bytes", "lines"],
+)
+def test_an_index_that_would_take_memory_or_time_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, message: str
+) -> None:
+    monkeypatch.setattr(index, "MOST_LINES", 1000)
+    with pytest.raises(ChartIndexError, match=message):
+        versions(tmp_path, text)
