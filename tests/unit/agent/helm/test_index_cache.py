@@ -21,7 +21,7 @@ from tests.unit.agent.download.reader import answering
 DEADLINE = 60
 
 
-class HeldReaders(ThreadPoolExecutor):
+class DelayedExecutor(ThreadPoolExecutor):
     """Threads that parse at once, and hand over what they found when the test says so."""
 
     def __init__(self) -> None:
@@ -29,13 +29,13 @@ class HeldReaders(ThreadPoolExecutor):
         self.parsed, self.release = threading.Event(), threading.Event()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        def held() -> Any:
+        def delayed() -> Any:
             found = fn(*args, **kwargs)
             self.parsed.set()
             self.release.wait(DEADLINE)
             return found
 
-        return super().submit(held)
+        return super().submit(delayed)
 
 
 @asynccontextmanager
@@ -55,7 +55,7 @@ async def published(versions: list[str]) -> AsyncIterator[tuple[Downloader, URL]
 
 async def test_an_index_that_changes_while_it_is_parsed_is_parsed_again(tmp_path: Path) -> None:
     versions = ["1.0.0"]
-    with HeldReaders() as readers:
+    with DelayedExecutor() as readers:
         cache = IndexCache(tmp_path, readers)
         async with published(versions) as (downloader, url), asyncio.TaskGroup() as group:
             await cache.fetch(downloader, url, "")
@@ -70,7 +70,7 @@ async def test_an_index_that_changes_while_it_is_parsed_is_parsed_again(tmp_path
 
 
 async def test_charts_of_a_slow_index_take_no_thread_of_other_work(tmp_path: Path) -> None:
-    with HeldReaders() as readers:
+    with DelayedExecutor() as readers:
         cache = IndexCache(tmp_path, readers)
         async with published(["1.0.0"]) as (downloader, url), asyncio.TaskGroup() as group:
             await cache.fetch(downloader, url, "")
