@@ -4,8 +4,8 @@
     no          no                         a new one, if the sync policy wants one now
     no          yes                        the requested one, if it can be done
     yes         any                        the one under way goes on; a requested one comes after it
-    yes, waiting for a retry that nobody   it ends, and the rows above hold instead
-      wants any more, or that is held
+    yes, waiting for a retry that nobody   it ends, and the rows above hold instead;
+      wants any more, or that is held      its end is written before a requested one
 
 A desired state that is not rendered yet is asked for: RefreshApp -> ManifestsRendered -> Compared
 -> StepOperation leads back here. `decide` has been asked before, by the handler of Compared, and is
@@ -27,7 +27,7 @@ from handlers.application.application import Application
 from handlers.application.desired_source import as_desired
 from handlers.application.operation_problems import operation_problem
 from handlers.application.revisions import Revisions
-from handlers.application.spec import Operation, Source
+from handlers.application.spec import Operation, Source, SyncOperation
 from handlers.application.status import OperationState, blocking
 from handlers.application.sync_windows import windows_of
 from handlers.comparison.comparison import Comparison
@@ -69,7 +69,10 @@ class OperationStarter:
             return self._resume(app, state, comparison)
         if app.operation is None:
             return await self._by_policy(app, ended, comparison)
-        return _after(ended, await self._by_request(app, app.operation, comparison))
+        if ended is not None:
+            # While its state stands the requested operation pins nothing, so it ends first.
+            return await self._end(app, ended)
+        return await self._by_request(app, app.operation, comparison)
 
     def _ended_retry(
         self, app: Application, state: OperationState, comparison: Comparison
@@ -116,9 +119,17 @@ class OperationStarter:
         answer = decide(known, sync_input(app, project, comparison), self.clock.now())
         if isinstance(answer, SyncStart):
             return _after(ended, self._begin(app, answer.operation, comparison))
-        ends = after_failure(app, ended) if ended is not None else ()
-        await self.apps.write(app, StatusWrite(status=known.status, events=ends))
-        return ends
+        if ended is not None:
+            return await self._end(app, ended)
+        await self.apps.write(app, StatusWrite(status=known.status))
+        return ()
+
+    async def _end(self, app: Application, ended: OperationState) -> Sequence[Event]:
+        """Write the end of an operation; the refresh after it leads to what comes next."""
+        events = after_failure(app, ended)
+        status = replace(app.status, operation_state=ended)
+        await self.apps.write(app, StatusWrite(status=status, events=events))
+        return events
 
     async def _by_request(
         self, app: Application, requested: Operation, comparison: Comparison
@@ -152,10 +163,10 @@ class OperationStarter:
         sources = as_desired(app).sources
         if sync is None or len(compared.each) != len(sources):
             return compared
-        named = sync.revisions or (sync.revision,)
+        named = named_revisions(sync, len(sources))
         found = [
             await self._resolved(app, source, name) if name else known
-            for source, name, known in zip(sources, named, compared.each, strict=False)
+            for source, name, known in zip(sources, named, compared.each, strict=True)
         ]
         if compared.revisions:
             return Revisions(revisions=tuple(found))
@@ -198,11 +209,15 @@ class OperationStarter:
         return events
 
 
-def _after(
-    ended: OperationState | None, started_run: StepRun | Sequence[Event]
-) -> StepRun | Sequence[Event]:
+def named_revisions(sync: SyncOperation, sources: int) -> tuple[str, ...]:
+    """The revision that the operation names for each source; empty where it names none."""
+    named = sync.revisions or (sync.revision,)
+    return (*named, *("" for _ in range(sources - len(named))))
+
+
+def _after(ended: OperationState | None, run: StepRun) -> StepRun:
     """Let a run that replaces an ended operation publish the end of that operation first."""
-    if ended is None or not isinstance(started_run, StepRun):
-        return started_run
-    end, *_ = after_failure(started_run.app, ended)
-    return replace(started_run, facts=(end, *started_run.facts))
+    if ended is None:
+        return run
+    end, *_ = after_failure(run.app, ended)
+    return replace(run, facts=(end, *run.facts))

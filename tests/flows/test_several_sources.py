@@ -172,6 +172,22 @@ async def test_sources_come_go_and_change_their_order_and_a_rollback_restores_th
     assert await data(agent, "b") == {"of": "b"}
 
 
+async def test_a_sync_by_hand_deploys_what_is_compared_or_the_revisions_it_names(
+    agent: AgentFixture, second: HostedRepository
+) -> None:
+    a = agent.commit({"web/a.yaml": config_map("a", size="1")})
+    b1 = second.commit({"api/b.yaml": config_map("b", size="1")})
+    await apply(agent, of(agent.repository, "web"), of(second, "api"), automated={"enabled": False})
+    await agent.until(lambda app: app.get("status", {}).get("sync", {}).get("revisions"), app="web")
+    await agent.patch_app("web", {"operation": {"sync": {"prune": True}}})
+    await until_at(agent, a, b1)
+
+    b2 = second.commit({"api/b.yaml": config_map("b", size="2")})
+    await agent.patch_app("web", {"operation": {"sync": {"revisions": ["", b2]}}})
+    await until_at(agent, a, b2)
+    assert await data(agent, "b") == {"size": "2"}
+
+
 async def test_the_last_source_wins_an_object_that_several_have(
     agent: AgentFixture, second: HostedRepository
 ) -> None:

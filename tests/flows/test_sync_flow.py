@@ -349,6 +349,23 @@ def waits_for_its_next_try(app: dict[str, Any]) -> bool:
     return "; retry 1 of 2" in state(app).get("message", "")
 
 
+async def test_an_earlier_revision_can_be_synced_instead_of_a_next_try_that_is_held(
+    agent: AgentFixture,
+) -> None:
+    first = agent.commit({"web/b.yaml": config_map("b", key="1")})
+    backoff = {"duration": "1h", "factor": 1, "maxDuration": "1h"}
+    policy = {**HEALING, "retry": {"limit": 2, "backoff": backoff}}
+    await agent.apply_app("web", "web", syncPolicy=policy)
+    await agent.until(synced_to(first), app="web")
+    agent.commit({"web/a.yaml": REFUSED, "web/b.yaml": config_map("b", key="2")})
+    await agent.until(waits_for_its_next_try, app="web")
+    await agent.patch_app("web", {**OFF, "operation": {"sync": {"revision": first}}})
+    await agent.until(
+        lambda app: phase(app) == "Succeeded" and len(app["status"]["history"]) == 2, app="web"
+    )
+    assert await data_of(agent, "b") == {"key": "1"}
+
+
 async def test_a_conflict_names_the_other_manager_and_git_wins(agent: AgentFixture) -> None:
     path = f"/api/v1/namespaces/{agent.destination}/configmaps/a"
     theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
