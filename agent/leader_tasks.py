@@ -136,6 +136,11 @@ def _subscriptions(
 
 def poll_timer(parts: AgentDependencies) -> PollTimer:
     poll = parts.settings.poll
+
+    def interval() -> float:
+        asked = parts.argo_settings.now.poll_interval
+        return poll.interval if asked is None else asked
+
     schedule = Schedule(
         interval=poll.interval,
         jitter=poll.jitter,
@@ -145,6 +150,7 @@ def poll_timer(parts: AgentDependencies) -> PollTimer:
         apps=parts.applications,
         publish=parts.bus.publish,
         schedule=schedule,
+        interval=interval,
         part_of=parts.parts_of_repositories.of_poll,
     )
 

@@ -209,8 +209,10 @@ class _BridgeRun:
         )
 
     def _redaction(self) -> Redaction:
+        comparisons = self._parts.tasks.comparisons
         return Redaction(
             salt=self._salt,
             known=self._parts.known_secrets,
             config_maps=self._policy.now.config_maps,
+            masked_annotations=lambda: comparisons.settings().masked_annotations,
         )

@@ -11,6 +11,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from math import inf
 from random import Random
 
 import structlog
@@ -31,6 +32,7 @@ class Schedule:
     """Decides when each repository is due; deterministic given `random`. Times are any clock's."""
 
     interval: float
+    """Seconds; with 0 a repository is looked at once, when it comes into use."""
     jitter: float
     """Part of the interval, 0 to 1, by which a time is moved earlier or later."""
     random: Random
@@ -47,15 +49,24 @@ class Schedule:
         self._due |= {key: now + self._next() for key in due}
         return due
 
+    def change(self, interval: float, now: float) -> None:
+        """Look at each repository every `interval` from now on; no effect if that is as before."""
+        if interval == self.interval:
+            return
+        self.interval = interval
+        self._due = {key: min(at, now + self._next()) for key, at in self._due.items()}
+
     def wait(self, now: float) -> float:
         """Return the seconds until a repository may be due, `LOOK_AT_LEAST_EVERY` at most."""
         nearest = min(self._due.values(), default=now + LOOK_AT_LEAST_EVERY)
         return min(max(nearest - now, 0.0), LOOK_AT_LEAST_EVERY)
 
     def _first(self) -> float:
-        return self.random.uniform(0, min(self.interval, FIRST_WITHIN))
+        return self.random.uniform(0, min(self.interval or FIRST_WITHIN, FIRST_WITHIN))
 
     def _next(self) -> float:
+        if not self.interval:
+            return inf
         return self.interval * (1 + self.jitter * self.random.uniform(-1, 1))
 
 
@@ -70,6 +81,8 @@ class PollTimer:
     apps: FollowedRepositories
     publish: EventPublisher
     schedule: Schedule
+    interval: Callable[[], float]
+    """The seconds between two looks, by the settings of now."""
     now: Callable[[], float] = time.monotonic
     part_of: Callable[[RefreshRepository], RefreshRepository] = _whole
     """Directs an ask to one replica, where several divide the work."""
@@ -81,7 +94,9 @@ class PollTimer:
 
     async def publish_due(self) -> None:
         """Publish an ask for every due repository; the others wait an interval."""
-        due = self.schedule.due(self.now(), self.apps.followed_repositories())
+        now = self.now()
+        self.schedule.change(self.interval(), now)
+        due = self.schedule.due(now, self.apps.followed_repositories())
         try:
             for repository in due:
                 await self.publish(self.part_of(RefreshRepository(repository=repository)))

@@ -84,7 +84,9 @@ class WebhookSettings(SettingsGroup):
 
 class PollSettings(SettingsGroup):
     interval: Seconds = Field(
-        default=180.0, description="Time between looks at a repository (`180`, `3m`)."
+        default=180.0,
+        description="Time between looks at a repository (`180`, `3m`); `timeout.reconciliation`"
+        " of `argocd-cm` goes before.",
     )
     jitter: float = Field(
         default=0.2, ge=0, le=0.5, description="Part of the interval that is random."

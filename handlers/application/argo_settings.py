@@ -35,7 +35,7 @@ from handlers.application.exec_settings import (
     read_exec_settings,
     unsupported_shells,
 )
-from handlers.application.global_projects import GlobalProject
+from handlers.application.global_projects import GlobalProject, read_global_projects
 from handlers.application.health_scripts import (
     CUSTOMIZATIONS,
     HealthScripts,
@@ -50,6 +50,8 @@ from handlers.application.ignore_settings import (
 )
 from handlers.application.impersonation import ENABLED, ENFORCED, ImpersonationSettings
 from handlers.application.known_types import KnownTypeRules, read_known_types
+from handlers.application.poll_setting import KEY as POLL
+from handlers.application.poll_setting import read_poll_interval
 from handlers.application.source_namespaces import KEY as SOURCE_NAMESPACES
 from handlers.application.source_namespaces import SourceNamespaces, read_source_namespaces
 from handlers.application.tool_settings import ToolSettings, read_tools
@@ -62,6 +64,7 @@ CONFIG_MAP = "argocd-cm"
 _GLOBAL = "globalProjects"
 _UPDATES = "resource.ignoreResourceUpdatesEnabled"
 _IN_CLUSTER = "cluster.inClusterEnabled"
+_MASKED = "resource.sensitive.mask.annotations"
 
 
 class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +99,10 @@ class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The Lua actions of kinds."""
     deep_links: DeepLinks = DeepLinks()
     """Links to other tools, for people who look at an application, a project or an object."""
+    masked_annotations: frozenset[str] = frozenset()
+    """Annotations whose values are shown nowhere."""
+    poll_interval: float | None = None
+    """Seconds between two looks at a repository, 0 for none; None: the agent's own setting."""
     persists_health: bool = False
     """Whether the health of each object stands in the status of its Application."""
     exec: ExecSettings = ExecSettings()
@@ -124,7 +131,8 @@ def read_settings(
     written = data or {}
     found: list[Unsupported] = []
     rules = {key: _rules(written.get(key, ""), key, found) for key in _RULES}
-    global_projects = _global_projects(written.get(_GLOBAL, ""), found)
+    global_projects, why = read_global_projects(written.get(_GLOBAL, ""))
+    found += [_unreadable(_GLOBAL, why)] if why else ()
     ignoring = read_ignore_settings(written, IGNORE_DIFFERENCES)
     updates = read_ignore_settings(written, IGNORE_UPDATES)
     tracked = read_tracking(written)
@@ -145,6 +153,8 @@ def read_settings(
     tools = read_tools(written)
     for place, effect in tools.left_out:
         found.append(Unsupported(field=f"{place} of {CONFIG_MAP}", consequence=effect))
+    poll_interval, why = read_poll_interval(written)
+    found += _left_out([(POLL, why)] if why else (), "so that the agent's own setting holds")
     found += unsupported_of(ROWS, written, CONFIG_MAP)
     found += unsupported_parameters(parameters or {})
     return ArgoSettings(
@@ -166,9 +176,15 @@ def read_settings(
         action_scripts=actions,
         exec=read_exec_settings(written),
         deep_links=links,
+        masked_annotations=_names(written.get(_MASKED, "")),
+        poll_interval=poll_interval,
         persists_health=is_true((parameters or {}).get(HEALTH_PERSISTED, "")),
         replace_allowed=not is_false((parameters or {}).get(REPLACE_ALLOWED, "")),
     )
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(name for one in text.split(",") if (name := one.strip()))
 
 
 _RULES = ("resource.exclusions", "resource.inclusions")
@@ -180,14 +196,6 @@ def _rules(text: str, key: str, found: list[Unsupported]) -> tuple[ResourceRule,
         return msgspec.convert(entries, tuple[ResourceRule, ...])
     except (yaml.YAMLError, msgspec.ValidationError) as error:
         found.append(_unreadable(key, str(error).partition("\n")[0]))
-        return ()
-
-
-def _global_projects(text: str, found: list[Unsupported]) -> tuple[GlobalProject, ...]:
-    try:
-        return msgspec.convert(yaml.safe_load(text) or (), tuple[GlobalProject, ...])
-    except (yaml.YAMLError, msgspec.ValidationError) as error:
-        found.append(_unreadable(_GLOBAL, str(error).partition("\n")[0]))
         return ()
 
 
@@ -241,9 +249,4 @@ ROWS = (
         " because controllers write both",
         is_set=compares_more,
     ),
-    Row(
-        key="resource.sensitive.mask.annotations",
-        consequence="these annotations are shown as they are",
-    ),
-    Row(key="timeout.reconciliation", consequence="the agent's own settings say how often"),
 )

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import msgspec
+import yaml
 from msgspec.structs import replace
 
 from handlers.application.application import AppProject, AppProjectSpec
@@ -81,3 +82,11 @@ def _joined(own: AppProjectSpec, shared: AppProjectSpec) -> AppProjectSpec:
             own.destination_service_accounts + shared.destination_service_accounts
         ),
     )
+
+
+def read_global_projects(text: str) -> tuple[tuple[GlobalProject, ...], str]:
+    """Read the value of `globalProjects`, and why it cannot be read."""
+    try:
+        return msgspec.convert(yaml.safe_load(text) or (), tuple[GlobalProject, ...]), ""
+    except (yaml.YAMLError, msgspec.ValidationError) as error:
+        return (), str(error).partition("\n")[0]

@@ -8,7 +8,7 @@ is plainly no secret is shown: an environment variable with a harmless name can 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -40,6 +40,8 @@ class Redaction:
     known: KnownSecrets
     config_maps: tuple[str, ...] = field(default=())
     """Patterns of `namespace/name` whose data may be shown."""
+    masked_annotations: Callable[[], Container[str]] = frozenset
+    """Annotations whose values are hidden, whatever they are, by the settings of now."""
     scope: str = ""
     """The object that is shown: masks are keyed by it."""
     seen: Seen | None = None
@@ -98,11 +100,14 @@ class Redaction:
     def annotations(self, annotations: Mapping[str, Any], path: Path = ()) -> dict[str, Any]:
         """Redact annotations; those of unknown projects may hold anything and are hidden."""
         shown: dict[str, Any] = {}
+        masked_names = self.masked_annotations()
         for name, value in annotations.items():
             here = (*path, "annotations", name)
             if name in (LAST_APPLIED, *PENDING_FACTS.names):  # reported as facts
                 continue
-            if fields.is_known_annotation(name):
+            if name in masked_names:
+                shown[name] = self._leaves(name, value, here)
+            elif fields.is_known_annotation(name):
                 shown[name] = self._member(name, value, here, setting=True)
             else:
                 shown[self.text(name)] = self._leaves(name, value, here)

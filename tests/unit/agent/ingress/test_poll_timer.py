@@ -82,10 +82,33 @@ async def test_a_lost_bus_does_not_end_the_timer() -> None:
     now = iter([0.0, 200.0, 400.0])
     heard = Heard(lost=1)
     timer = PollTimer(
-        apps=PolledApplications(), publish=heard, schedule=schedule(), now=lambda: next(now)
+        apps=PolledApplications(),
+        publish=heard,
+        schedule=schedule(),
+        interval=lambda: 100.0,
+        now=lambda: next(now),
     )
 
     for _ in range(3):
         await timer.publish_due()
 
     assert heard.events == [RefreshRepository(repository=A)]
+
+
+def test_a_shorter_interval_holds_from_now_on() -> None:
+    plan = schedule(jitter=0.0)
+    plan.due(10.0, [A])
+    assert plan.due(20.0, [A]) == (A,)
+    plan.change(30.0, 20.0)
+    assert (plan.due(49.0, [A]), plan.due(51.0, [A])) == ((), (A,))
+
+
+def test_without_an_interval_a_repository_is_looked_at_once() -> None:
+    """What was pushed while no agent ran is found; nothing is asked for after that."""
+    plan = Schedule(interval=0.0, jitter=0.2, random=Random(1))  # noqa: S311  chance, not secrecy
+    plan.due(0.0, [A])
+    assert plan.due(FIRST_WITHIN, [A]) == (A,)
+    assert plan.due(1e9, [A]) == ()
+    assert plan.wait(1e9) == LOOK_AT_LEAST_EVERY
+    plan.change(100.0, 1e9)
+    assert plan.due(1e9 + 121, [A]) == (A,)

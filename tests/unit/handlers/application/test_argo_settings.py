@@ -41,6 +41,28 @@ def test_exclusions_and_inclusions_are_read() -> None:
     assert settings.unsupported == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "interval"),
+    [("", None), ("5m", 300.0), ("180", 180.0), ("0s", 0.0), ("0", 0.0), ("1s", 10.0)],
+)
+def test_the_time_between_two_looks_is_read(text: str, interval: float | None) -> None:
+    settings = read_settings({"timeout.reconciliation": text})
+    assert (settings.poll_interval, settings.unsupported) == (interval, ())
+
+
+def test_a_time_that_is_none_leaves_the_agents_own() -> None:
+    settings = read_settings({"timeout.reconciliation": "often"})
+    (named,) = settings.unsupported
+    assert (settings.poll_interval, named.harmful) == (None, False)
+    assert "timeout.reconciliation of argocd-cm" in named.field
+    assert "expected one like 30s" in named.consequence
+
+
+def test_masked_annotations_are_read() -> None:
+    settings = read_settings({"resource.sensitive.mask.annotations": "a.example/token, b ,,"})
+    assert settings.masked_annotations == {"a.example/token", "b"}
+
+
 GLOBAL = """
 - projectName: org
   labelSelector:

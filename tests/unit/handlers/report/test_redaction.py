@@ -81,6 +81,20 @@ def test_a_known_secret_is_masked_in_any_text(canary: str, before: str, after: s
         assert value not in gate.text(f"{before} {value}{after}")
 
 
+def test_an_annotation_that_is_to_be_masked_is() -> None:
+    """The value is none that would be hidden otherwise, and the name is that of a known project."""
+    name = "argocd.argoproj.io/sync-options"
+    masking = replace(redaction(), masked_annotations=lambda: {name})
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "a", "annotations": {name: "Prune=false"}},
+    }
+    assert redaction().manifest(manifest)["metadata"]["annotations"] == {name: "Prune=false"}
+    assert "Prune" not in str(masking.manifest(manifest))
+    assert "Prune" not in str(masking.annotations({name: "Prune=false"}))
+
+
 def test_lines_of_a_key_and_texts_in_json_are_known_too() -> None:
     line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC"
     gate = redaction(
