@@ -27,7 +27,7 @@ from bus.route import Retry
 from bus.status import ConditionType
 from handlers.application import times
 from handlers.application.application import Application
-from handlers.application.project import admits
+from handlers.application.project import admits, source_permitted
 from handlers.application.status import Condition, revised
 from handlers.ports import (
     Apps,
@@ -108,9 +108,14 @@ class RefreshHandler:
         return found
 
     def _is_admitted(self, group: SourceGroup) -> bool:
-        """Whether the project may be used from there: else its credentials read nothing either."""
+        """Whether the project may be used from there, and permits the source.
+
+        Else nothing is read, with credentials or without: what a server answers would be shown.
+        """
         project = self.apps.project(group.project)
-        return project is not None and admits(project, group.namespace)
+        if project is None or not admits(project, group.namespace):
+            return False
+        return source_permitted(project, group.source)
 
     def _present(self, keys: Iterable[AppKey]) -> list[Application]:
         """Read Applications in the order of their keys; one that is gone by now is left out."""

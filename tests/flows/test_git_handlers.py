@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from agent.git.credentials import SECRET_TYPE, Secret
@@ -527,6 +528,22 @@ async def test_an_invalid_spec_is_a_condition_and_a_fact(
     assert isinstance(event, RenderFailed)
     assert event.reason is Reason.INVALID_SPEC
     assert handlers.cluster.conditions(web).keys() == {"InvalidSpecError"}
+
+
+async def test_what_the_project_does_not_permit_is_not_looked_at(
+    handlers: GitHandlers, repository: HostedRepository
+) -> None:
+    """Whatever a server answers would be shown to whoever wrote its address."""
+    repository.commit({"web/a.yaml": config_map("a")})
+    web, _ = two_apps(handlers, repository)
+    limited = {
+        "metadata": {"name": "default", "namespace": NAMESPACE},
+        "spec": {"sourceRepos": ["https://git.example/*"]},
+    }
+    handlers.cluster.apps.put_project(msgspec.json.encode(limited))
+    assert await handlers.refresh(repository) == ()
+    assert handlers.git.looked_at(handlers.git.access(repository.url)) is None
+    assert handlers.cluster.conditions(web) == {}
 
 
 async def test_a_host_that_is_down_is_told_retried_and_forgotten_when_it_is_back(

@@ -56,9 +56,13 @@ class WorkloadIdentity:
     async def issue(self, url: RepositoryUrl, calls: LoginCalls, now: datetime) -> IssuedLogin:
         """Ask for a token; it is the agent's own and no Secret's, so only Azure sees it."""
         host = url.origin.host
-        if host != _DEVOPS and not host.endswith(_DEVOPS_FORMER):
-            message = f"the workload identity of the agent is not shown to {host[:100]}"
-            raise LoginIssueError(message, f"Use it for repositories at {_DEVOPS} only")
+        is_azure = host == _DEVOPS or host.endswith(_DEVOPS_FORMER)
+        if not is_azure or url.origin.scheme != "https":
+            message = f"the workload identity of the agent is not shown to {str(url.origin)[:100]}"
+            raise LoginIssueError(message, f"Use it for repositories at https://{_DEVOPS} only")
+        if calls.access.insecure or calls.access.proxy:
+            message = "the workload identity is not shown past a proxy, or to an unverified server"
+            raise LoginIssueError(message, "Remove insecure and proxy from the Secret")
         remedy = "Label the agent's pod and ServiceAccount for Azure Workload Identity"
         missing = [name for name in _FEDERATED if not os.environ.get(name)]
         if missing:

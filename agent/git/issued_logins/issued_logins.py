@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from agent.clock import SystemClock
@@ -17,15 +17,27 @@ from bus.repository_url import RepositoryUrl
 _EARLY = timedelta(minutes=2)
 """How long before its end a login is renewed: longer than a fetch may take."""
 _LEAST = timedelta(seconds=30)
+_YOUNG = timedelta(minutes=1)
+"""A login that was issued just now is not replaced because one repository refuses it."""
+_PAUSE = timedelta(seconds=30)
+"""How long after a failure the host is not asked again for the same login."""
 _CLOCK = SystemClock()
 
 _LoginKey = tuple[LoginIssuer, str]
 
 
+@dataclass(frozen=True, slots=True)
+class _KeptLogin:
+    login: IssuedLogin
+    since: datetime
+
+
 class IssuedLogins:
     def __init__(self, trust: ServerTrust) -> None:
         self._trust = trust
-        self._logins: dict[_LoginKey, IssuedLogin] = {}
+        self._logins: dict[_LoginKey, _KeptLogin] = {}
+        self._failures: dict[_LoginKey, tuple[LoginIssueError, datetime]] = {}
+        """With the time until which each holds."""
         self._locks: defaultdict[_LoginKey, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def signed_in(
@@ -38,11 +50,12 @@ class IssuedLogins:
         key = (issuer, issuer.scope(url))
         async with self._locks[key]:
             now = _CLOCK.now()
-            login = self._logins.get(key)
-            if login is None or login.until <= now:
-                login = await self._issued(credential, issuer, url, now)
-                self._forget_ended(now)
-                self._logins[key] = login
+            self._forget_ended(now, key)
+            kept = self._logins.get(key)
+            if kept is None:
+                kept = _KeptLogin(await self._asked(credential, issuer, url, now), now)
+                self._logins[key] = kept
+        login = kept.login
         return replace(
             credential,
             username=login.username,
@@ -52,8 +65,26 @@ class IssuedLogins:
 
     def refused(self, credential: GitCredential | None, url: RepositoryUrl) -> None:
         """Ask for another login next time: the repository's host does not accept this one."""
-        if credential is not None and credential.issuer is not None:
-            self._logins.pop((credential.issuer, credential.issuer.scope(url)), None)
+        if credential is None or credential.issuer is None:
+            return
+        key = (credential.issuer, credential.issuer.scope(url))
+        kept = self._logins.get(key)
+        if kept is not None and kept.since + _YOUNG <= _CLOCK.now():
+            del self._logins[key]
+
+    async def _asked(
+        self, credential: GitCredential, issuer: LoginIssuer, url: RepositoryUrl, now: datetime
+    ) -> IssuedLogin:
+        """Ask the host, unless it has failed a short time ago; raises LoginIssueError."""
+        key = (issuer, issuer.scope(url))
+        if key in self._failures:
+            error = self._failures[key][0]
+            raise LoginIssueError(error.message, error.remedy, refused=error.refused)
+        try:
+            return await self._issued(credential, issuer, url, now)
+        except LoginIssueError as error:
+            self._failures[key] = error, _CLOCK.now() + _PAUSE
+            raise
 
     async def _issued(
         self, credential: GitCredential, issuer: LoginIssuer, url: RepositoryUrl, now: datetime
@@ -76,8 +107,11 @@ class IssuedLogins:
             raise LoginIssueError(message, "Ask who runs the host of the login")
         return replace(login, until=max(now + _LEAST, login.until - _EARLY))
 
-    def _forget_ended(self, now: datetime) -> None:
-        for key in [key for key, login in self._logins.items() if login.until <= now]:
-            del self._logins[key]
-            if not self._locks[key].locked():
+    def _forget_ended(self, now: datetime, asked: _LoginKey) -> None:
+        """Forget what has ended, and the locks of what is not kept; `asked` is under way."""
+        self._logins = {key: it for key, it in self._logins.items() if it.login.until > now}
+        self._failures = {key: it for key, it in self._failures.items() if it[1] > now}
+        for key, lock in tuple(self._locks.items()):
+            is_kept = key in self._logins or key in self._failures or key == asked
+            if not is_kept and not lock.locked():
                 del self._locks[key]

@@ -105,6 +105,13 @@ async def test_an_app_of_github_fetches_with_one_token_until_it_ends(app: AppFix
     assert app.host.issued == ["issued-0"]
 
 
+@pytest.fixture
+def old_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each login counts as one that was issued some time ago."""
+    monkeypatch.setattr("agent.git.issued_logins.issued_logins._YOUNG", timedelta(0))
+
+
+@pytest.mark.usefixtures("old_at_once")
 async def test_a_token_that_the_host_refuses_is_replaced_by_the_next_fetch(app: AppFixture) -> None:
     sha = app.repository.commit({"a": b"1"})
     app.accept("issued-1")
@@ -115,6 +122,39 @@ async def test_a_token_that_the_host_refuses_is_replaced_by_the_next_fetch(app: 
     assert await app.resolve() == sha
 
 
+async def test_one_repository_that_refuses_takes_no_new_login_from_the_others(
+    host: LoginHost,
+) -> None:
+    logins, url = IssuedLogins(LoginHostTrust(host.authority)), RepositoryUrl.parse(SHOP)
+    credential = credential_of(app_of(host))
+    for _ in range(10):
+        await logins.signed_in(credential, url)
+        logins.refused(credential, url)
+    assert host.issued == ["issued-0"]
+
+
+async def test_a_host_that_refuses_is_not_asked_for_each_repository(host: LoginHost) -> None:
+    host.refuses = True
+    logins, url = IssuedLogins(LoginHostTrust(host.authority)), RepositoryUrl.parse(SHOP)
+    for _ in range(10):
+        with pytest.raises(LoginIssueError, match="HTTP 401"):
+            await logins.signed_in(credential_of(app_of(host)), url)
+    assert len(host.asked) == 1
+
+
+async def test_owners_that_are_only_tried_leave_nothing_behind(
+    host: LoginHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.git.issued_logins.issued_logins._PAUSE", timedelta(0))
+    logins = IssuedLogins(LoginHostTrust(host.authority))
+    for number in range(5):
+        url = f"https://git.example/owner-{number}/shop"
+        with pytest.raises(LoginIssueError, match="not installed"):
+            await logins.signed_in(credential_of(app_of(host)), RepositoryUrl.parse(url))
+    assert len(logins._locks) + len(logins._failures) <= 3
+
+
+@pytest.mark.usefixtures("old_at_once")
 async def test_a_token_near_its_end_is_not_used_again(host: LoginHost) -> None:
     logins, url = IssuedLogins(LoginHostTrust(host.authority)), RepositoryUrl.parse(SHOP)
     credential = credential_of(app_of(host))
@@ -245,6 +285,22 @@ async def test_a_pod_without_an_identity_says_what_to_do(
 async def test_the_identity_of_the_pod_is_shown_to_azure_alone(host: LoginHost, name: str) -> None:
     with pytest.raises(LoginIssueError, match="is not shown to"):
         await signed_in(host, {"useAzureWorkloadIdentity": "true"}, f"https://{name}/team/shop")
+    assert host.asked == []
+
+
+@pytest.mark.parametrize(
+    ("url", "more"),
+    [
+        ("http://dev.azure.com/org/project/_git/shop", {}),
+        (AZURE, {"insecure": "true"}),
+        (AZURE, {"proxy": "http://proxy.example:3128"}),
+    ],
+)
+async def test_the_identity_of_the_pod_goes_to_a_verified_server_only(
+    host: LoginHost, url: str, more: dict[str, str]
+) -> None:
+    with pytest.raises(LoginIssueError, match="is not shown"):
+        await signed_in(host, {"useAzureWorkloadIdentity": "true", **more}, url)
     assert host.asked == []
 
 
