@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from bus.identity import digest_of
 from bus.status import Reason
 from handlers.application.application import Application
+from handlers.application.desired_source import pinned_revisions
 from handlers.application.source_refs import unknown_refs
 from handlers.application.tool_settings import ToolSettings
 from handlers.manifest.manifest_assembly import Written
@@ -83,7 +84,12 @@ class Evaluator:
         return replace(one, app=with_only(one.app, source), source=source)
 
     def recipes(self, app: Application, sources: Sequence[ResolvedSource]) -> Recipes:
-        """Make the recipes. Raises RenderError, and the errors of `Clusters.of`."""
+        """Make the recipes. Raises RenderError, and the errors of `Clusters.of`.
+
+        The revisions of an operation were deployed before, or are named by a person: they hold,
+        also where they are different commits of one repository.
+        """
+        pinned = any(pinned_revisions(app))
         live = self.clusters.of(app.spec.destination).live
         cluster = ClusterVersions(live.kube_version(), live.api_versions())
         tools, refs = self.tools(), refs_of(sources)
@@ -97,7 +103,8 @@ class Evaluator:
                 recipe = recipe_at(
                     one.app, one.revision, one.tree, cluster, tools=tools, refs=tuple(refs)
                 )
-                _check_commits(one, [refs[name] for name in recipe.refs])
+                if not pinned:
+                    _check_commits(one, [refs[name] for name in recipe.refs])
             except RenderError as error:
                 raise one.located(error) from error
             found.append(recipe)

@@ -47,7 +47,13 @@ from handlers.ports import (
 )
 from handlers.ports.rendering import RenderError, RenderRecord, SourceRecord
 from handlers.render.evaluator import EvaluatedSource, Evaluator
-from handlers.render.kept_sources import at_revisions, is_whole, kept_sources, written_in
+from handlers.render.kept_sources import (
+    at_revisions,
+    is_whole,
+    kept_sources,
+    moved_together,
+    written_in,
+)
 from handlers.render.missing_folder import may_be_newer
 from handlers.render.render_outcome import (
     asked_refresh,
@@ -202,7 +208,9 @@ class RenderHandler:
             await self.artifacts.put(part)
         digest = await self.artifacts.put(made.content)
         record = replace(made.record, digest=digest)
-        return at_revisions(record, sources) if exact else record, False
+        if exact:
+            return at_revisions(record, sources), False
+        return moved_together(record, sources, recipes, known), False
 
     async def _is_still_good(
         self, app: Application, last: RenderRecord, kept: Sequence[SourceRecord | None]

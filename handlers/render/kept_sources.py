@@ -6,10 +6,11 @@ comes in between, nothing is evaluated again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 import msgspec
 
+from bus.identity import RepositoryKey
 from handlers.manifest.manifest_assembly import ObjectOrigin, Written
 from handlers.ports.rendering import (
     Recipe,
@@ -105,6 +106,31 @@ def written_in(content: bytes, place: int) -> tuple[Written, ...]:
 def is_whole(last: RenderRecord, kept: Sequence[SourceRecord | None]) -> bool:
     """Whether the last render was of exactly these sources, in this order."""
     return last.sources == tuple(kept)
+
+
+def moved_together(
+    record: RenderRecord,
+    sources: Sequence[ResolvedSource],
+    recipes: Recipes,
+    kept: Container[int],
+) -> RenderRecord:
+    """The record with one look at each repository of which anything was read anew.
+
+    So sources of one repository never have the commits of two looks. `kept` are the places of those
+    that were not.
+    """
+    refs = refs_of(sources)
+    read = set[RepositoryKey]()
+    for place, (one, recipe) in enumerate(zip(sources, recipes, strict=True)):
+        if place not in kept:
+            names = recipe.refs if recipe else ()
+            read |= {one.access.key, *(refs[name].access.key for name in names)}
+    pairs = zip(record.sources, sources, strict=True)
+    moved = tuple(
+        msgspec.structs.replace(one, revision=source.revision) if source.access.key in read else one
+        for one, source in pairs
+    )
+    return msgspec.structs.replace(record, sources=moved)
 
 
 def at_revisions(record: RenderRecord, sources: Sequence[ResolvedSource]) -> RenderRecord:

@@ -60,6 +60,7 @@ class SourceResolver:
     ) -> tuple[ResolvedSource, ...]:
         """Resolve each source at its target in `revisions`; `fetch` first, None for all of them.
 
+        One target of one repository is one revision, also where a push comes in between.
         Raises RepositoryError, with the repository.
         """
         pairs = [(self.sources.access(one, app.spec.project), one) for one in app.sources]
@@ -67,14 +68,16 @@ class SourceResolver:
         for access in dict.fromkeys(fetched):
             await self._fetch(access)
         targets = (*revisions, *("" for _ in pairs[len(revisions) :]))
-        found = zip(pairs, targets, strict=False)
+        found = list(zip(pairs, targets, strict=False))
+        asked = dict.fromkeys((access, target) for (access, _), target in found)
+        known = {one: await self._revision(*one) for one in asked}
         several = bool(app.spec.sources)
         return tuple(
             [
                 await self._resolved(
                     with_only(app, source) if several else app,
                     access,
-                    target,
+                    known[access, target],
                     f"spec.sources[{place}]" if several else "",
                 )
                 for place, ((access, source), target) in enumerate(found)
@@ -88,13 +91,19 @@ class SourceResolver:
             error.repository = access.key
             raise
 
+    async def _revision(self, access: RepositoryAccess, target: str) -> Revision:
+        try:
+            return await self.sources.resolve(access, target)
+        except RepositoryError as error:
+            error.repository = access.key
+            raise
+
     async def _resolved(
-        self, app: Application, access: RepositoryAccess, target: str, place: str
+        self, app: Application, access: RepositoryAccess, revision: Revision, place: str
     ) -> ResolvedSource:
         if app.source is None:
             raise RenderError(Reason.INVALID_SPEC, "spec.source is missing")
         try:
-            revision = await self.sources.resolve(access, target)
             tree = await self.sources.tree(access, revision)
         except RepositoryError as error:
             error.repository = access.key

@@ -188,6 +188,29 @@ async def test_a_sync_by_hand_deploys_what_is_compared_or_the_revisions_it_names
     assert await data(agent, "b") == {"size": "2"}
 
 
+async def test_a_chart_and_the_values_that_it_reads_of_its_own_repository_move_together(
+    agent: AgentFixture,
+) -> None:
+    a = agent.commit(
+        {**CHART, "envs/v.yaml": "size: large\n", "more/b.yaml": config_map("b", size="1")}
+    )
+    helm = {"valueFiles": ["$values/envs/v.yaml"]}
+    sources = (
+        of(agent.repository, "chart", helm=helm),
+        of(agent.repository, "more", ref="values"),
+    )
+    await apply(agent, *sources)
+    await until_at(agent, a, a)
+    b = agent.commit({"more/b.yaml": config_map("b", size="2")})
+    await until_at(agent, b, b)
+
+    await apply(agent, *sources, automated={"enabled": False})
+    await agent.patch_app("web", {"operation": {"sync": {"revisions": [b, a]}}})
+    app = await agent.until(lambda app: len(app["status"]["history"]) == 3, app="web")
+    assert app["status"]["history"][-1]["revisions"] == [b, a]
+    assert await data(agent, "b") == {"size": "1"}
+
+
 async def test_the_last_source_wins_an_object_that_several_have(
     agent: AgentFixture, second: HostedRepository
 ) -> None:

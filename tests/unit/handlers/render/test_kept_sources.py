@@ -10,7 +10,7 @@ from bus.identity import NO_DIGEST, AppKey, Digest, Revision
 from bus.repository_url import RepositoryUrl
 from handlers.ports import RepositoryAccess
 from handlers.ports.rendering import Recipe, RefRecord, RenderRecord, SourceRecord, SourceType
-from handlers.render.kept_sources import at_revisions, is_whole, kept_sources
+from handlers.render.kept_sources import at_revisions, is_whole, kept_sources, moved_together
 from handlers.render.source_resolver import ResolvedSource, with_only
 from tests.unit.agent.renderer.written_tree import WrittenTree
 from tests.unit.handlers.application.builders import application
@@ -100,3 +100,17 @@ def test_revisions_move_where_they_are_asked_for() -> None:
     moved = at_revisions(known, [WEB, LENT])
     assert [one.revision for one in moved.sources] == [NEW, NEW]
     assert at_revisions(moved, [WEB, LENT]) is moved
+
+
+def test_all_sources_of_a_repository_move_with_the_one_that_was_rendered() -> None:
+    elsewhere = source({"repoURL": VALUES, "path": "web"}, "web/a.yaml")
+    sources, recipes = [WEB, API, elsewhere], [PLAIN, PLAIN, PLAIN]
+    made = last(*(record(one, PLAIN) for one in sources))
+    assert moved_together(made, sources, recipes, {0, 2}).revisions.each == (NEW, NEW, OLD)
+    assert moved_together(made, sources, recipes, {0, 1, 2}) == made
+
+
+def test_a_source_that_lends_files_moves_with_the_one_that_reads_them() -> None:
+    lends = source({**REF, "path": "web"}, "web/a.yaml", "prod.yaml")
+    made = last(record(API, CHART), record(lends, PLAIN))
+    assert moved_together(made, [API, lends], [CHART, PLAIN], {1}).revisions.each == (NEW, NEW)
