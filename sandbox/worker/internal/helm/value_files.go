@@ -94,7 +94,8 @@ func (v valueFile) matches() ([]valueFile, error) {
 	for len(elements) > 1 && !strings.ContainsAny(elements[0], meta) {
 		folder, elements = path.Join(folder, elements[0]), elements[1:]
 	}
-	if err := v.walk(folder, elements, names, 0); err != nil {
+	search := patternSearch{file: v, names: names, looked: map[string]bool{}}
+	if err := search.walk(folder, collapsed(elements), 0); err != nil {
 		return nil, err
 	}
 	var found []valueFile
@@ -105,21 +106,39 @@ func (v valueFile) matches() ([]valueFile, error) {
 	return found, nil
 }
 
-func (v valueFile) walk(folder string, elements []string, names map[string]bool, depth int) error {
+// collapsed has one ** where several follow each other: they match the same.
+func collapsed(elements []string) []string {
+	return slices.CompactFunc(elements, func(a, b string) bool { return a == "**" && b == "**" })
+}
+
+// patternSearch collects the names that a pattern matches. It looks at a folder once for each rest of the pattern:
+// with several ** the ways to it would be more than can be walked.
+type patternSearch struct {
+	file   valueFile
+	names  map[string]bool
+	looked map[string]bool
+}
+
+func (s *patternSearch) walk(folder string, elements []string, depth int) error {
 	if depth > repository.MaxNesting {
 		return wire.NewFailure(wire.InputTooLarge, "folders are nested more than %d deep at %s", repository.MaxNesting, folder)
 	}
+	place := strings.Join(elements, "/") + "\x00" + folder
+	if s.looked[place] {
+		return nil
+	}
+	s.looked[place] = true
 	element, rest := elements[0], elements[1:]
 	if element == "**" && len(rest) > 0 {
-		if err := v.walk(folder, rest, names, depth); err != nil {
+		if err := s.walk(folder, rest, depth); err != nil {
 			return err
 		}
 	}
 	pattern, err := glob.Compile(element)
 	if err != nil {
-		return wire.NewFailure(wire.GlobInvalid, "pattern %q in valueFiles: %s", v.written, err)
+		return wire.NewFailure(wire.GlobInvalid, "pattern %q in valueFiles: %s", s.file.written, err)
 	}
-	entries, err := v.files.List(folder)
+	entries, err := s.file.files.List(folder)
 	if err != nil {
 		if repository.IsMissing(err) {
 			return nil
@@ -130,25 +149,25 @@ func (v valueFile) walk(folder string, elements []string, names map[string]bool,
 		if !pattern.Match(entry.Name) {
 			continue
 		}
-		if err := v.entry(path.Join(folder, entry.Name), element, rest, names, depth); err != nil {
+		if err := s.entry(path.Join(folder, entry.Name), element, rest, depth); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (v valueFile) entry(name, element string, rest []string, names map[string]bool, depth int) error {
-	stat, err := v.files.Stat(name)
+func (s *patternSearch) entry(name, element string, rest []string, depth int) error {
+	stat, err := s.file.files.Stat(name)
 	if err != nil {
 		return err
 	}
 	switch {
 	case stat.Kind == wire.KindTree && element == "**":
-		return v.walk(name, append([]string{"**"}, rest...), names, depth+1)
+		return s.walk(name, append([]string{"**"}, rest...), depth+1)
 	case stat.Kind == wire.KindTree && len(rest) > 0:
-		return v.walk(name, rest, names, depth+1)
+		return s.walk(name, rest, depth+1)
 	case stat.Kind == wire.KindBlob && len(rest) == 0:
-		names[name] = true
+		s.names[name] = true
 	}
 	return nil
 }

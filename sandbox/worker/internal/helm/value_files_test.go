@@ -69,3 +69,14 @@ func TestNoPathLeavesTheOtherSource(t *testing.T) {
 		}
 	}
 }
+
+func TestAPatternOfManyFoldersLooksAtEachOnce(t *testing.T) {
+	deep := operationtest.Files{"chart/envs/" + strings.Repeat("x/", 30) + "v.yaml": "last: deep\n"}
+	for _, pattern := range []string{"envs/" + strings.Repeat("**/", 30) + "*.yaml", "envs/" + strings.Repeat("**/*/", 12) + "*.yaml"} {
+		params := Params{Path: "chart", ValueFiles: []string{pattern}}
+		body, failure := operationtest.Run(t, Evaluate, params, "", chartWith(deep))
+		if failure != nil || !strings.Contains(body, `"last":"deep"`) {
+			t.Errorf("%s: %v %s", pattern, failure, body)
+		}
+	}
+}
