@@ -8,6 +8,8 @@ retry pins nothing, because a newer commit may well be the remedy.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 from msgspec.structs import replace
 
@@ -57,6 +59,13 @@ def pinned_source(app: Application) -> str:
     return digest_of(msgspec.json.encode(pinned, order="deterministic"))
 
 
+def desired_sources(app: Application) -> str:
+    """The digest of the sources from which the Application is to be rendered now."""
+    spec = as_desired(app).spec
+    wanted = PinnedSources(None if spec.sources else spec.source, spec.sources)
+    return digest_of(msgspec.json.encode(wanted, order="deterministic"))
+
+
 def desired_revisions(app: Application) -> tuple[str, ...]:
     """The pinned revisions, else the target revisions, one for each source of `as_desired`."""
     pinned = pinned_revisions(app)
@@ -75,16 +84,27 @@ def _pinned_sources(app: Application) -> PinnedSources | None:
     if sync.source is not None:
         return PinnedSources(source=sync.source)
     state = app.status.operation_state
-    if state is None or state.operation.sync is not sync or not _moved(app.spec, sync):
+    if state is None or state.operation.sync is not sync or not are_moved(app.spec, state):
         return None
     return _began_with(state)
 
 
-def _moved(spec: ApplicationSpec, sync: SyncOperation) -> bool:
-    """Whether sources came or went under the operation, so that its revisions fit no more."""
-    if sync.revisions:
-        return len(sync.revisions) != len(spec.sources)
-    return bool(sync.revision and spec.sources)
+def are_moved(spec: ApplicationSpec, state: OperationState) -> bool:
+    """Whether sources came, went or changed, so that the operation's revisions fit no more.
+
+    Target revisions do not matter: the revisions are named.
+    """
+    sync, result = state.operation.sync, state.sync_result
+    if sync is None or not sync.revisions:
+        return bool(sync and sync.revision and spec.sources)
+    began = result.sources if result is not None else ()
+    return len(sync.revisions) != len(spec.sources) or _untargeted(began) != _untargeted(
+        spec.sources
+    )
+
+
+def _untargeted(sources: Sequence[Source]) -> list[Source]:
+    return [replace(one, target_revision="") for one in sources]
 
 
 def _began_with(state: OperationState) -> PinnedSources | None:

@@ -113,6 +113,8 @@ class RenderRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Objects that several sources have, as sentences; those of the last one are deployed."""
     pinned_source: str = ""
     """The digest of the sources that an operation named; empty where they are the spec's own."""
+    desired_sources: str = ""
+    """The digest of the sources that it is of; empty in a record of an earlier version."""
     tracking: str = ""
     """The tracking settings with which the objects were marked; empty for the default."""
 

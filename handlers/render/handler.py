@@ -23,6 +23,7 @@ from handlers.application.deletion_stage import hook_finalizers_of
 from handlers.application.desired_source import (
     as_desired,
     desired_revisions,
+    desired_sources,
     pinned_revisions,
     pinned_source,
 )
@@ -98,13 +99,13 @@ class RenderHandler:
             return ()
         if app.is_skipped or (app.deleting and not hook_finalizers_of(app)):
             return ()
-        pinned, app = pinned_source(app), as_desired(app)
+        pinned, wanted, app = pinned_source(app), desired_sources(app), as_desired(app)
         if conditions := self._problems(app):
             await self._write(app, conditions)
             return (refused(app, conditions),)
         try:
             await self.check_rules(app)
-            return await self._rendered(app, pinned, ask)
+            return await self._rendered(app, ask, pinned=pinned, wanted=wanted)
         except IgnoreRuleError as error:
             wrong = (Condition(type=ConditionType.COMPARISON_ERROR, message=str(error)),)
             await self._write(app, wrong)
@@ -116,7 +117,9 @@ class RenderHandler:
         except JqBusyError as error:
             raise Retry(str(error), after=_AWAY) from error
 
-    async def _rendered(self, app: Application, pinned: str, ask: RefreshApp) -> Sequence[Event]:
+    async def _rendered(
+        self, app: Application, ask: RefreshApp, *, pinned: str, wanted: str
+    ) -> Sequence[Event]:
         self.clusters.of(app.spec.destination)
         sources: tuple[ResolvedSource, ...] = ()
         hard = ask.hard or asked_refresh(app) == "hard"
@@ -131,8 +134,8 @@ class RenderHandler:
                     raise
                 record, cached = await self._render(app, sources, hard=hard)
                 events = tuple(RefreshRepository(repository=one) for one in moved)
-            if record.pinned_source != pinned:
-                record = replace(record, pinned_source=pinned)
+            if (record.pinned_source, record.desired_sources) != (pinned, wanted):
+                record = replace(record, pinned_source=pinned, desired_sources=wanted)
             if record is not self.renders.recall(app.key):
                 await self.renders.remember(record)
         except (RepositoryError, RenderError) as error:

@@ -24,7 +24,7 @@ from bus.identity import Revision
 from bus.status import ConditionType, OperationPhase
 from handlers.application import times
 from handlers.application.application import Application
-from handlers.application.desired_source import as_desired
+from handlers.application.desired_source import are_moved, as_desired, desired_sources
 from handlers.application.operation_problems import operation_problem
 from handlers.application.revisions import Revisions
 from handlers.application.spec import Operation, Source, SyncOperation
@@ -79,13 +79,13 @@ class OperationStarter:
     ) -> OperationState | None:
         """End an automated operation whose retry is pointless or held; None where it goes on.
 
-        Superseded: Git has a newer revision. Held: something must not be synced automatically until
-        a person acts. An operation that a person asked for is never ended here.
+        Superseded: Git has a newer revision, or the spec has other sources. Held: something must
+        not be synced automatically until a person acts. One that a person asked for goes on.
         """
         if not waits_for_retry(state):
             return None
         newest = comparison.record.revisions
-        if is_superseded(state, newest):
+        if is_superseded(state, newest) or are_moved(app.spec, state):
             return superseded(state, newest)
         project = self.apps.project(app.spec.project)
         obstacle = hold(app, sync_input(app, project, comparison))
@@ -100,7 +100,7 @@ class OperationStarter:
         the comparison of a revision that perhaps cannot be rendered any more.
         """
         if not Revisions.of(state.sync_result):
-            state = repinned(state, comparison.record.revisions)
+            state = repinned(state, comparison.record.revisions, as_desired(app).spec)
         began = times.read(state.started_at) or self.clock.now()
         run = StepRun(app=app, state=state, comparison=comparison, began=began, resumed=True)
         is_compared = run.revisions == comparison.record.revisions
@@ -117,12 +117,11 @@ class OperationStarter:
             known = replace(app, status=replace(app.status, operation_state=ended))
         project = self.apps.project(app.spec.project)
         answer = decide(known, sync_input(app, project, comparison), self.clock.now())
-        if isinstance(answer, SyncStart):
+        if isinstance(answer, SyncStart) and _is_of_desired(app, comparison):
             return _after(ended, self._begin(app, answer.operation, comparison))
         if ended is not None:
             return await self._end(app, ended)
-        await self.apps.write(app, StatusWrite(status=known.status))
-        return ()
+        return (RefreshApp(app=app.key),) if isinstance(answer, SyncStart) else ()
 
     async def _end(self, app: Application, ended: OperationState) -> Sequence[Event]:
         """Write the end of an operation; the refresh after it leads to what comes next."""
@@ -144,8 +143,8 @@ class OperationStarter:
             revisions = await self._requested(app, requested, comparison)
         except RepositoryError as error:
             return await self.cannot_start(app, error.message)
-        # Other revisions than the compared ones must be rendered first; see desired_source.
-        if revisions != comparison.record.revisions:
+        # Other revisions or sources than those compared must be rendered first; see desired_source.
+        if revisions != comparison.record.revisions or not _is_of_desired(app, comparison):
             return (RefreshApp(app=app.key),)
         blocks = blocking(app.status.conditions)
         if blocks:
@@ -213,6 +212,11 @@ def named_revisions(sync: SyncOperation, sources: int) -> tuple[str, ...]:
     """The revision that the operation names for each source; empty where it names none."""
     named = sync.revisions or (sync.revision,)
     return (*named, *("" for _ in range(sources - len(named))))
+
+
+def _is_of_desired(app: Application, comparison: Comparison) -> bool:
+    """Whether the render is of the sources that are to be deployed, and not of earlier ones."""
+    return comparison.record.desired_sources == desired_sources(app)
 
 
 def _after(ended: OperationState | None, run: StepRun) -> StepRun:

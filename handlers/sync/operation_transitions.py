@@ -16,7 +16,7 @@ from handlers.application.application import Application
 from handlers.application.desired_source import as_desired
 from handlers.application.policy import duration_problems, namespace_metadata, sync_options_for
 from handlers.application.revisions import NO_REVISIONS, Revisions
-from handlers.application.spec import Operation, SyncOperation
+from handlers.application.spec import ApplicationSpec, Operation, SyncOperation
 from handlers.application.status import (
     ApplicationStatus,
     OperationState,
@@ -133,10 +133,16 @@ def was_held(state: OperationState) -> bool:
     return reason == Reason.AUTO_SYNC_HELD or (not reason and f"; {_HELD}: " in state.message)
 
 
-def repinned(state: OperationState, revisions: Revisions) -> OperationState:
-    """Pin the operation to `revisions` where `restarted` has cleared them."""
+def repinned(state: OperationState, revisions: Revisions, spec: ApplicationSpec) -> OperationState:
+    """Pin the operation to `revisions` of the spec's sources where `restarted` has cleared them."""
     sync = _at(state.operation.sync or SyncOperation(), revisions)
-    result = replace(sync_result(state), revision=revisions.revision, revisions=revisions.revisions)
+    result = replace(
+        sync_result(state),
+        revision=revisions.revision,
+        revisions=revisions.revisions,
+        source=None if spec.sources else spec.source,
+        sources=spec.sources,
+    )
     return replace(state, operation=replace(state.operation, sync=sync), sync_result=result)
 
 

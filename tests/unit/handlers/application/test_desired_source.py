@@ -7,6 +7,7 @@ import pytest
 from handlers.application.desired_source import (
     as_desired,
     desired_revisions,
+    desired_sources,
     pinned_revisions,
     pinned_source,
 )
@@ -87,3 +88,33 @@ def test_an_operation_goes_on_with_the_sources_that_it_began_with() -> None:
     as_before = application({"sources": TWO}, status={"operationState": running})
     assert as_desired(as_before) == as_before
     assert pinned_source(as_before) == ""
+
+
+def test_an_operation_goes_on_with_its_sources_where_others_took_their_places() -> None:
+    running = {
+        "phase": "Running",
+        "operation": {"sync": {"revisions": ["a", "b"]}},
+        "syncResult": {"revisions": ["a", "b"], "sources": TWO},
+    }
+    status = {"operationState": running}
+    began = application({"sources": TWO}).sources
+    other = TWO[1] | {"repoURL": "https://git.example/three"}
+    assert as_desired(application({"sources": [TWO[0], other]}, status=status)).sources == began
+    retargeted = application({"sources": [TWO[0], TWO[1] | {"targetRevision": "next"}]})
+    as_now = application({"sources": [TWO[0], TWO[1] | {"targetRevision": "next"}]}, status=status)
+    assert as_desired(as_now).sources == retargeted.sources
+
+
+def test_a_render_is_of_its_sources_whatever_their_number_and_kind() -> None:
+    app = application({"sources": TWO})
+    assert desired_sources(app) == desired_sources(application({"sources": TWO}))
+    changed = [[TWO[0], TWO[0]], [TWO[1], TWO[0]], [TWO[0], TWO[1] | {"targetRevision": "next"}]]
+    digests = {desired_sources(application({"sources": one})) for one in (TWO, *changed)}
+    assert len(digests) == 4
+    running = {
+        "phase": "Running",
+        "operation": {"sync": {"revisions": ["a", "b"]}},
+        "syncResult": {"revisions": ["a", "b"], "sources": TWO},
+    }
+    under_way = application({"sources": changed[0]}, status={"operationState": running})
+    assert desired_sources(under_way) == desired_sources(app)

@@ -170,7 +170,9 @@ def test_a_retry_with_refresh_asks_for_the_newest_revision() -> None:
     again = restarted(begun(application(), operation, REVISIONS, NOW))
     assert again.operation.sync is not None
     assert again.operation.sync.revision == ""
-    assert repinned(again, REVISIONS) == begun(application(), operation, REVISIONS, NOW)
+    assert repinned(again, REVISIONS, application().spec) == begun(
+        application(), operation, REVISIONS, NOW
+    )
 
 
 def test_only_an_automated_retry_of_an_older_revision_is_superseded() -> None:
