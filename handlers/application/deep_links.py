@@ -107,9 +107,11 @@ def url_problem(url: str) -> str:
         parts = urlsplit(url)
         is_web = parts.scheme.lower() in ("http", "https") and bool(parts.hostname)
     except ValueError:
-        is_web = False
+        return f"{url[:100]!r} is no address"
     if not is_web:
         return f"{url[:100]!r} is no address of http or https"
+    if "@" in parts.netloc:
+        return f"{parts.netloc[:100]!r} names a user, which makes an address look like another's"
     if len(url) > LONGEST_URL or not url.isprintable() or " " in url or "\\" in url:
         return f"expected a URL of at most {LONGEST_URL} characters, without spaces: {url[:100]!r}"
     return ""

@@ -30,6 +30,8 @@ from service.gateway.task_streams import StreamPiece, TaskStreams
 
 _INPUT_PER_SECOND = 64 * 1024
 """Characters."""
+_FRAME_SECONDS = 0.02
+"""The least time that a message takes, of however few characters: each is stored and sent on."""
 _SEND_SECONDS = 60.0
 _RESULT_SECONDS = 15.0
 _END_SECONDS = 2.0
@@ -117,7 +119,7 @@ class ShellSocket:
             self._typed += 1
             self.received += len(frame.text)
             await self.streams.type(self.agent_id, frame)
-            await asyncio.sleep(len(frame.text) / _INPUT_PER_SECOND)
+            await asyncio.sleep(max(len(frame.text) / _INPUT_PER_SECOND, _FRAME_SECONDS))
 
     async def _until_refused(self) -> None:
         """A stream ends with its last piece; a refused task never has one."""

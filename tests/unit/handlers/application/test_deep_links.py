@@ -53,6 +53,7 @@ def test_a_key_that_cannot_be_read_has_no_links_and_says_why(text: str, why: str
     "url",
     [
         "javascript:alert(1)",
+        "https://argocd.example@evil.example/",
         "JavaScript:alert(1)//https://x",
         "data:text/html,x",
         "//evil.example",
