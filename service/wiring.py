@@ -36,6 +36,7 @@ from service.gateway import routes as gateway
 from service.gateway.effect_runner import EffectRunner
 from service.gateway.enrolment import Enrolment
 from service.gateway.link_state import SessionTerms
+from service.gateway.open_shells import sweeping_shells
 from service.gateway.refusals import RateLimiter
 from service.gateway.routes import Gateway
 from service.gateway.sessions import AgentSessions
@@ -218,6 +219,7 @@ def workers(dependencies: ServiceDependencies) -> Iterator[tuple[str, Coroutine[
     spans = TaskSpans(engine=engine, spans=dependencies.spans)
     yield "denials", recording(engine, dependencies.denials, clock)
     yield "sweep of tasks and epochs", sweeping(spans, clock)
+    yield "sweep of shells", sweeping_shells(dependencies.tasks, clock)
     yield "change feed", change_feed(dependencies).run()
     yield "webhooks", webhook_dispatcher(dependencies).run()
     yield "change feed trimming", trimming(engine, clock)

@@ -33,6 +33,7 @@ from service.audit.audit_record import (
     statement_of,
 )
 from service.keys.key_file import KeyFile
+from service.store.changes import FeedChange
 from service.store.database import keys_of
 from service.store.rows import find_row, read_rows
 from service.store.tables import audit
@@ -91,6 +92,12 @@ async def record_all(
     if made:
         await connection.execute(insert(audit), [_row(it) for it in made])
     return made
+
+
+def recorded(entry: AuditEntry) -> FeedChange:
+    """Make the change that tells readers of the feed of a record."""
+    body = {"action": entry.action, "resource": entry.resource, "actor": entry.actor}
+    return FeedChange(type="audit.recorded", subject=entry.id, project=entry.project, body=body)
 
 
 async def sign_from_here(connection: AsyncConnection, entry: AuditEntry) -> None:

@@ -27,7 +27,7 @@ from service.audit.audit_record import AuditEntry
 from service.gateway.task_store import TaskStore
 from service.http.problem import DeniedError
 from service.keys.key_file import KeyFile
-from service.store.changes import FeedChange, note_all
+from service.store.changes import note_all
 
 Clock = Callable[[], datetime]
 """The time now, in UTC."""
@@ -115,7 +115,7 @@ class ApiCall:
         """Record several things that the caller did, by the statements of one."""
         entries = [self._entry(note) for note in notes]
         made = await audit_book.record_all(self.connection, entries)
-        changes = [_change(record.entry) for record in made]
+        changes = [audit_book.recorded(record.entry) for record in made]
         await note_all(self.connection, self.account, changes)
 
     def _entry(self, note: AuditNote) -> AuditEntry:
@@ -131,8 +131,3 @@ class ApiCall:
             outcome=note.outcome,
             detail=note.detail,
         )
-
-
-def _change(entry: AuditEntry) -> FeedChange:
-    body = {"action": entry.action, "resource": entry.resource, "actor": entry.actor}
-    return FeedChange(type="audit.recorded", subject=entry.id, project=entry.project, body=body)

@@ -25,6 +25,7 @@ from service.api.applications.shell_messages import (
     frames_of,
     read_shell_message,
 )
+from service.gateway.open_shells import RENEW_SECONDS, renew_shell
 from service.gateway.task_store import TaskStore
 from service.gateway.task_streams import StreamPiece, TaskStreams
 
@@ -71,6 +72,7 @@ class ShellSocket:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._read(), name=f"input of shell {self.task}")
                 group.create_task(self._until_refused(), name=f"end of shell {self.task}")
+                group.create_task(self._keep(), name=f"lease of shell {self.task}")
                 await self._follow()
         except* (_ShellOver, ConnectionError, DBAPIError, PoolTimeoutError):
             pass  # `end` says how, from what the task says
@@ -126,6 +128,17 @@ class ShellSocket:
         ended = await self.tasks.result(self.task, _LONGEST_SECONDS)
         if ended is not None and ended.phase.final and ended.phase is not TaskPhase.SUCCEEDED:
             await self.pieces.put(StreamPiece(ended=True, reason=ended.message))
+
+    async def _keep(self) -> None:
+        """Renew the lease, without which another replica ends the shell."""
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            kept = True
+            with suppress(DBAPIError, PoolTimeoutError):  # tried again before the lease ends
+                async with self.tasks.engine.begin() as connection:
+                    kept = await renew_shell(connection, self.task, self.sent, self.received)
+            if not kept:
+                raise _ShellOver
 
     async def _result(self) -> ShellEnd:
         if self.socket.closed:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated
 
@@ -24,6 +23,8 @@ from service.api.applications import applications as apps
 from service.api.applications.logs import TASK_STREAMS
 from service.api.applications.shell_messages import ShellEnd
 from service.api.applications.shell_socket import ShellSocket, new_shell_socket
+from service.audit import audit_book
+from service.gateway.open_shells import OpenShell, ShellResult, begin_shell, end_shell
 from service.gateway.task_store import QueuedTask
 from service.http.call import CLOCK, ENGINE, TASKS, ApiCall
 from service.http.endpoint import Endpoint, RequestModel
@@ -74,7 +75,7 @@ async def open_shell(call: ApiCall, params: ShellQuery) -> web.StreamResponse:
             trace=trace_of(call.request),
         )
         task = await call.use(TASKS).submit(call.connection, new)
-        await _audit(call, new, task, "exec.begun")
+        await begin_shell(call.connection, _open_shell(call, new, task))
         return await _served(call, new, task, socket)
 
 
@@ -101,37 +102,38 @@ async def _served(
         except ConnectionError:
             pass  # the reader is gone; the task is ended below, as for every other end
         finally:
-            await _close(call, new, shell, ended)
+            await _close(call, shell, ended)
     return socket
 
 
-async def _close(call: ApiCall, new: QueuedTask, shell: ShellSocket, ended: ShellEnd) -> None:
-    now = call.use(CLOCK)()
+async def _close(call: ApiCall, shell: ShellSocket, ended: ShellEnd) -> None:
     async with call.use(ENGINE).begin() as connection:
-        late = replace(call, connection=connection, now=now)
-        await late.turn()
+        await audit_book.turn(connection, call.account)
         await call.use(TASKS).cancel(connection, shell.task)
-        await _audit(
-            late,
-            new,
-            shell.task,
-            "exec.ended",
-            seconds=round((now - call.now).total_seconds()),
+        result = ShellResult(
+            task_id=shell.task,
+            reason=ended.reason,
+            exit_code=ended.exit_code,
             output=shell.sent,
             input=shell.received,
-            exitCode=ended.exit_code,
-            reason=ended.reason[:500],
         )
+        await end_shell(connection, result, call.use(CLOCK)())
 
 
-async def _audit(
-    call: ApiCall, new: QueuedTask, task: str, action: str, **more: str | int | None
-) -> None:
+def _open_shell(call: ApiCall, new: QueuedTask, task: str) -> OpenShell:
     args = new.arguments
     assert isinstance(args, ExecArguments)
-    named = {"namespace": args.namespace, "pod": args.name, "container": args.container}
-    detail = {**named, "task": task, "agent": new.agent_id, **more}
-    await call.audit(action, new.subject, project=new.project, detail=detail)
+    return OpenShell(
+        task_id=task,
+        account_id=new.account_id,
+        agent_id=new.agent_id,
+        actor=new.actor,
+        address=call.caller.address[:64],
+        subject=new.subject,
+        project=new.project,
+        pod={"namespace": args.namespace, "pod": args.name, "container": args.container},
+        begun_at=call.now,
+    )
 
 
 async def _may_exec(call: ApiCall) -> None:

@@ -38,6 +38,7 @@ from service.store.tables.record import (
     drifts,
     facts,
     idempotency_keys,
+    open_shells,
     tasks,
 )
 from service.store.tables.settings import deliveries, filters, webhooks
@@ -66,6 +67,7 @@ __all__ = [
     "login_failures",
     "metadata",
     "objects",
+    "open_shells",
     "organisations",
     "principals",
     "projects",

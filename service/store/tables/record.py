@@ -100,6 +100,24 @@ tasks = Table(
     postgresql_partition_by="RANGE (id)",
 )
 
+open_shells = Table(
+    "open_shells",
+    metadata,
+    Column("task_id", String(36), primary_key=True),
+    reference("accounts", "account_id"),
+    Column("agent_id", String(36), nullable=False),
+    Column("actor", String(200), nullable=False),
+    Column("address", String(64), nullable=False),
+    Column("subject", String(400), nullable=False),
+    Column("project", String(63), nullable=False),
+    Column("pod", JSONB, nullable=False),
+    Column("output", BigInteger, nullable=False, server_default="0"),
+    Column("input", BigInteger, nullable=False, server_default="0"),
+    Column("begun_at", DateTime(timezone=True), nullable=False),
+    Column("kept_until", DateTime(timezone=True), nullable=False),
+    comment="removed by whoever records the end; kept_until: by the database's clock",
+)
+
 idempotency_keys = Table(
     "idempotency_keys",
     metadata,
