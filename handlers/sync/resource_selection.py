@@ -10,13 +10,14 @@ more. No kind has one of these characters.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from bus.identity import ResourceKey
 from handlers.application.spec import SyncResource
 
 ANY = "*"
 EXCLUDED = "!"
+_SHOWN = 5
 _EXCLUSION = re.compile(r"!([A-Za-z][A-Za-z0-9]*|\*)")
 
 
@@ -34,6 +35,21 @@ def is_selected(key: ResourceKey, written: Iterable[SyncResource]) -> bool:
         elif _names(one, key) or not _EXCLUSION.fullmatch(one.kind):
             return False
     return not included or any(_names(one, key) for one in included)
+
+
+def selects_nothing(keys: Iterable[ResourceKey], written: Sequence[SyncResource]) -> bool:
+    """Whether there are entries, and none of the objects is selected by them."""
+    return bool(written) and not any(is_selected(key, written) for key in keys)
+
+
+def in_words(written: Sequence[SyncResource]) -> str:
+    """Name the entries for people, as the command line takes them; of many the first ones."""
+    names = [
+        f"{one.group}:{one.kind}:{f'{one.namespace}/' if one.namespace else ''}{one.name}"
+        for one in written[:_SHOWN]
+    ]
+    more = len(written) - _SHOWN
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")
 
 
 def _names(written: SyncResource, key: ResourceKey) -> bool:

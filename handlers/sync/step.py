@@ -41,7 +41,7 @@ from handlers.sync.move import (
     Wait,
 )
 from handlers.sync.observed_status import defines
-from handlers.sync.operation import next_move, policy_of
+from handlers.sync.operation import next_move, policy_of, results_of
 from handlers.sync.operation_info import operation_id
 from handlers.sync.operation_planner import OperationPlanner
 from handlers.sync.operation_results import READY, ProgressState
@@ -53,6 +53,7 @@ from handlers.sync.operation_transitions import (
     waiting,
     with_results,
 )
+from handlers.sync.resource_selection import in_words, selects_nothing
 from handlers.sync.step_record import StepRecord
 from handlers.sync.step_run import StepRun, applied, ended, terminating
 
@@ -205,6 +206,10 @@ class StepHandler:
     async def _finish(self, run: StepRun, end: Finish) -> Events:
         now = self.clock.now()
         state = finished(run.state, end, now)
+        if state.phase == OperationPhase.SUCCEEDED and _selects_nothing(run):
+            named = in_words(run.sync.resources)
+            text = f"{state.message}; but no object of {run.app.key} is selected by {named}"
+            state = replace(state, message=text)
         if not OperationPhase(state.phase).completed:
             run = await self.record.write(run, state)
             wait = policy_of(state).wait(state.retry_count)
@@ -222,3 +227,10 @@ class StepHandler:
     def _is_asked_again(self, run: StepRun) -> bool:
         fresh = self.apps.get(run.app.key)
         return fresh is not None and fresh.operation is not None
+
+
+def _selects_nothing(run: StepRun) -> bool:
+    """Whether the operation names objects that the application has not; pruned ones it had."""
+    compared = (pair.key for pair in run.comparison.pairs)
+    done = (one.key for one in results_of(run.state))
+    return selects_nothing((*compared, *done), run.sync.resources)

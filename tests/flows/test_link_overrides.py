@@ -49,3 +49,18 @@ async def test_options_that_guard_less_are_refused(
     refused = await link.do(TaskKind.SYNC, options=[option])
     assert refused.code == "not_allowed"
     assert "takes away what guards" in refused.message
+
+
+async def test_a_selection_that_names_nothing_is_refused_and_told_of_by_the_operation(
+    link: FakeServiceLink,
+) -> None:
+    await link.differs()
+    wrong = [{"kind": "ConfigMap", "name": "wbe"}]
+    refused = await link.do(TaskKind.SYNC, resources=wrong)
+    done = await link.do(TaskKind.SYNC, resources=wrong, revision=link.agent.repository.head())
+    app = await link.agent.app("web")
+    assert (refused.code, refused.phase) == ("not_found", TaskPhase.FAILED)
+    assert ":ConfigMap:wbe" in refused.message
+    assert f"/ConfigMap/{link.agent.destination}/web" in refused.message
+    assert done.phase is TaskPhase.SUCCEEDED, done
+    assert "is selected by :ConfigMap:wbe" in app["status"]["operationState"]["message"]

@@ -159,6 +159,25 @@ async def test_output_without_end_waits_for_the_reader_and_can_be_cancelled(
     assert len(service.chunks[opened.task.id]) == 3
 
 
+async def test_an_agent_has_four_shells_and_a_fifth_when_one_has_ended(
+    open_link: FakeServiceLink,
+) -> None:
+    opened = [shell(open_link) for _ in range(4)]
+    for one in opened:
+        await one.open()
+        await one.run("true")
+    fifth = shell(open_link)
+    await fifth.open()
+    refused = await fifth.end()
+    await opened[0].type("exit\n")
+    await opened[0].end()
+    sixth = shell(open_link)
+    await sixth.open()
+    await sixth.run("true")
+    assert refused.phase is TaskPhase.FAILED
+    assert "4 shells are open at this agent" in refused.message
+
+
 @pytest.fixture
 def impatient_agent(linked_agent: AgentFixture) -> AgentFixture:
     link = linked_agent.settings.link.model_copy(update={"exec_idle": 2.0})

@@ -10,6 +10,7 @@ from agent.bridge.tasks.executors.operations import SyncOperations
 from agent.bridge.tasks.executors.overrides import Overrides, check_options
 from agent.bridge.tasks.executors.task_subjects import TaskSubjects
 from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
+from agent.similar_names import similar_names
 from bus.events import SyncApp
 from bus.identity import ResourceKey
 from bus.link import LinkTask, RollbackArguments, SyncArguments
@@ -18,7 +19,12 @@ from handlers.application.argo_parameters import PARAMETERS, REPLACE_ALLOWED
 from handlers.application.argo_settings import ArgoSettings
 from handlers.application.policy import auto_sync, sync_options_of_app
 from handlers.application.revisions import Revisions
+from handlers.application.spec import SyncResource
 from handlers.manifest.options import parse_sync_options
+from handlers.sync.resource_selection import ANY, in_words, selects_nothing
+
+_SHOWN = 5
+"""Objects that a refusal names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +40,8 @@ class SyncExecutor:
         check_replace(app, args.options, self.settings())
         reason = self.overrides.window_reason(app, args)
         revisions = await self.overrides.checked(app, args)
+        if not (context.repeated or revisions.each):
+            check_selection(app, args)
         command = SyncApp(
             id=task.id,
             actor=task.actor,
@@ -82,6 +90,31 @@ class RollbackExecutor:
             from_control_plane=True,
         )
         return await self.operations.operate(app, command, context)
+
+
+def check_selection(app: Application, args: SyncArguments) -> None:
+    """Raise TaskFailedError where the task selects objects, and the application has none of them.
+
+    A sync that names a revision may select what only that revision has. A status that has no room
+    for all objects, or none yet, says nothing.
+    """
+    known = app.status.resources
+    written = tuple(
+        SyncResource(group=it.group, kind=it.kind, namespace=it.namespace, name=it.name)
+        for it in args.resources
+    )
+    if not known or app.status.resources_total > len(known):
+        return
+    if not selects_nothing((one.key for one in known), written):
+        return
+    wanted = next((one.name for one in written if one.name != ANY), "")
+    names = similar_names(wanted, sorted({one.name for one in known}))
+    near = [str(one.key) for one in known if one.name in names][:_SHOWN]
+    text = (
+        f"no object of {app.key} is selected by {in_words(written)}; there are, for example,"
+        f" {', '.join(near)}; refresh the application first where a commit has just brought it"
+    )
+    raise TaskFailedError("not_found", text)
 
 
 def check_replace(app: Application, options: Sequence[str], settings: ArgoSettings) -> None:
