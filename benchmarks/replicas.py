@@ -61,12 +61,12 @@ async def replicas(
         async with open_benchmark_parts(Path(folder), sandbox) as ground:
             ground.repository.commit(files(names(count)))
             await create_namespace(ground.cluster, DESTINATION)
-            async with _running(ground, processes) as agents:
+            async with running(ground, processes) as agents:
                 return await _measured(agents, count, idle_seconds)
 
 
 @asynccontextmanager
-async def _running(ground: BenchmarkParts, processes: int) -> AsyncIterator[Sequence[AgentSetup]]:
+async def running(ground: BenchmarkParts, processes: int) -> AsyncIterator[Sequence[AgentSetup]]:
     """The replicas act, each for its share, inside the block."""
     divided = {"GITOPS_REPLICAS_DIVIDE": "true"} if processes > 1 else {}
     async with AsyncExitStack() as stack:
@@ -93,14 +93,14 @@ async def _measured(
         bodies = [(APPLICATIONS, application(name, first.repository.url)) for name in names(count)]
         began = time.monotonic()
         async with asyncio.TaskGroup() as tasks:
-            created = tasks.create_task(_all_synced(watch, expected), name="created")
+            created = tasks.create_task(all_synced(watch, expected), name="created")
             await each_once(first.cluster, bodies, create=True)
         head, pushed_at = first.repository.head(), time.monotonic()
         revision = first.repository.commit(
             {path: text for name in expected for path, text in changed(name, "2.0").items()}
         )
         await deliver(first, head, revision)
-        pushed = await _all_synced(watch, expected, revision)
+        pushed = await all_synced(watch, expected, revision)
         done = await _settled(agents, 2 * count)
     used = [_since(now, was) for now, was in zip(done, before, strict=True)]
     return (
@@ -174,7 +174,7 @@ async def _look(agent: AgentSetup) -> ReplicaLook:
     )
 
 
-async def _all_synced(watch: BenchmarkWatch, expected: frozenset[str], revision: str = "") -> float:
+async def all_synced(watch: BenchmarkWatch, expected: frozenset[str], revision: str = "") -> float:
     """The moment of the event that told of the last one."""
     synced: set[str] = set()
     async for seen in watch:

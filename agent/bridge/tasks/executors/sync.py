@@ -109,10 +109,10 @@ def check_selection(app: Application, args: SyncArguments) -> None:
         return
     wanted = next((one.name for one in written if one.name != ANY), "")
     names = similar_names(wanted, sorted({one.name for one in known}))
-    near = [str(one.key) for one in known if one.name in names][:_SHOWN]
+    shown = [str(one.key) for one in known if one.name in names][:_SHOWN]
     text = (
         f"no object of {app.key} is selected by {in_words(written)}; there are, for example,"
-        f" {', '.join(near)}; refresh the application first where a commit has just brought it"
+        f" {', '.join(shown)}; refresh the application first where a commit has just brought it"
     )
     raise TaskFailedError("not_found", text)
 
