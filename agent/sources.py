@@ -73,6 +73,9 @@ class SourceReaders:
             chart=address.chart,
         )
 
+    def url_named(self, name: str, project: str) -> str:
+        return self.credentials.url_named(name, project)
+
     async def fetch(self, repository: RepositoryAccess) -> None:
         await self._of(repository).fetch(repository)
 

@@ -25,6 +25,7 @@ from handlers.delete.handler import DeleteHandler
 from handlers.delete.stage_runner import StageRunner
 from handlers.health.handler import AssessHandler
 from handlers.refresh.handler import RefreshHandler
+from handlers.render.chart_dependencies import ChartDependencies
 from handlers.render.evaluator import Evaluator
 from handlers.render.handler import RenderHandler
 from handlers.routes import Handlers
@@ -207,4 +208,9 @@ def evaluator_of(parts: AgentDependencies) -> Evaluator:
         control_namespace=parts.settings.namespace,
         tracking=lambda: parts.argo_settings.now.tracking,
         tools=lambda: parts.argo_settings.now.tools,
+        dependencies=ChartDependencies(
+            sources=CountedSources(parts.sources, parts.metrics),
+            apps=parts.applications,
+            clock=SystemClock(),
+        ),
     )

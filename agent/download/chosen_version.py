@@ -55,4 +55,4 @@ def absent(server: DownloadServer, target: str, names: Sequence[str]) -> Reposit
     there = f"; there are {', '.join(one[:50] for one in similar)}" if similar else ""
     what = "version" if is_pin(target) else "version in the range"
     cause = f"it has no {what} {target[:100]!r} among {len(names)} versions{there}"
-    return server.error(Reason.REVISION_NOT_FOUND, cause, "Correct spec.source.targetRevision")
+    return server.error(Reason.REVISION_NOT_FOUND, cause, "Correct the version that is asked for")

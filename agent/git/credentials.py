@@ -97,6 +97,9 @@ class GitCredential:
 
 class CredentialSource(Protocol):
     def for_url(self, url: RepositoryUrl, project: str) -> GitCredential | None: ...
+    def url_named(self, name: str, project: str) -> str:
+        """Find the URL of the charts to which a Secret gives this name; empty where none does."""
+        ...
 
 
 def credential_of(source: CredentialSource, repository: RepositoryAccess) -> GitCredential | None:

@@ -38,6 +38,9 @@ class SecretCredentials:
     def for_url(self, url: RepositoryUrl, project: str) -> GitCredential | None:
         return credential_for(self._secrets(), url, project)
 
+    def url_named(self, name: str, project: str) -> str:
+        return url_named(self._secrets(), name, project)
+
 
 def credential_for(
     secrets: Iterable[Secret], url: RepositoryUrl, project: str
@@ -62,6 +65,18 @@ def credential_for(
         return mine
     theirs = _read(lent[0])
     return _lent(theirs, mine) if mine else theirs
+
+
+def url_named(secrets: Iterable[Secret], name: str, project: str) -> str:
+    """Find the URL of charts by the name that a Secret gives them; that of the project first."""
+    known = [
+        (_is_for_all(secret), str(secret), str(url))
+        for secret, url in _addressed(secrets, "repository")
+        if secret.data.get("name") == name
+        and secret.data.get("project", "") in ("", project)
+        and is_of_charts(secret.data)
+    ]
+    return min(known)[2] if known else ""
 
 
 def _lent(theirs: GitCredential, mine: GitCredential) -> GitCredential:

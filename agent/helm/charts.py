@@ -150,7 +150,7 @@ class HelmCharts:
             raise server.hostile(str(error)) from error
         if not found:
             cause = f"its index has no version of a chart {repository.chart!r}"
-            remedy = "Check spec.source.chart, and that the chart is published there"
+            remedy = "Check the name of the chart, and that it is published there"
             raise server.error(Reason.REVISION_NOT_FOUND, cause, remedy)
         return found
 

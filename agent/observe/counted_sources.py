@@ -24,6 +24,9 @@ class CountedSources:
     def access(self, source: Source, project: str) -> RepositoryAccess:
         return self.sources.access(source, project)
 
+    def url_named(self, name: str, project: str) -> str:
+        return self.sources.url_named(name, project)
+
     async def fetch(self, repository: RepositoryAccess) -> None:
         repo = without_user_info(str(repository.key))
         self.metrics.git_requests.labels(repo, "fetch").inc()

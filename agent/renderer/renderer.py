@@ -12,7 +12,14 @@ from agent.renderer.questions import RepositoryQuestions
 from agent.renderer.requests import request_of
 from bus.status import Reason
 from handlers.ports import CommitTree, RendererBusyError
-from handlers.ports.rendering import Recipe, RecordedOrigin, RenderError, RenderResult
+from handlers.ports.chart_dependency import ChartDependency
+from handlers.ports.rendering import (
+    MissingChartsError,
+    Recipe,
+    RecordedOrigin,
+    RenderError,
+    RenderResult,
+)
 from sandbox.client import (
     Evaluation,
     RecipeKey,
@@ -56,6 +63,7 @@ class SandboxRenderer:
         tree: CommitTree,
         *,
         refs: Mapping[str, CommitTree] = {},
+        charts: Mapping[ChartDependency, CommitTree] = {},
         project: str = "",
         hard: bool = False,
     ) -> RenderResult:
@@ -64,13 +72,15 @@ class SandboxRenderer:
         `hard`: also what is known to fail is tried again.
         """
         limits, key = self._sandbox.limits, RecipeKey(project, recipe.fingerprint)
-        questions = RepositoryQuestions(tree, limits.input_bytes, refs)
+        names = {one: f"{number}:{one.name}" for number, one in enumerate(charts)}
+        trees = {**refs, **{names[one]: files for one, files in charts.items()}}
+        questions = RepositoryQuestions(tree, limits.input_bytes, trees)
         if hard:
             self._sandbox.forget(key)
         if known := self._sandbox.known_failure(key, questions):
             raise _render_error(known) from known
         questions.foresee(certain(recipe, tree))
-        op, params = request_of(recipe, limits)
+        op, params = request_of(recipe, limits, names)
         work = Evaluation(op=op, params=params, files=questions, project=project, recipe=key)
         try:
             answer, body = await self._sandbox.run(work)
@@ -122,10 +132,17 @@ def reason_of(reason: SandboxReason) -> Reason:
 
 
 def _render_error(error: SandboxError) -> RenderError:
-    return RenderError(
+    kind = MissingChartsError if error.dependencies else RenderError
+    made = kind(
         reason_of(error.reason),
         error.message,
         file=error.file,
         document=error.document,
         line=error.line,
     )
+    if isinstance(made, MissingChartsError):
+        made.charts = tuple(
+            ChartDependency(one.name, one.repository, one.version, one.locked)
+            for one in error.dependencies
+        )
+    return made

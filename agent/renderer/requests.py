@@ -12,6 +12,7 @@ from typing import Any, assert_never
 import msgspec
 
 from handlers.application.spec import KustomizeReplica
+from handlers.ports.chart_dependency import ChartDependency
 from handlers.ports.rendering import Recipe, SourceType
 from sandbox.client.limits import SandboxLimits
 
@@ -19,12 +20,15 @@ _NOT_OF_HELM = ("version", "passCredentials")
 _NOT_OF_KUSTOMIZE = ("version", "kubeVersion", "apiVersions", "commonAnnotationsEnvsubst")
 
 
-def request_of(recipe: Recipe, limits: SandboxLimits) -> tuple[str, dict[str, Any]]:
+def request_of(
+    recipe: Recipe, limits: SandboxLimits, charts: Mapping[ChartDependency, str] = {}
+) -> tuple[str, dict[str, Any]]:
+    """Return the operation and its parameters; `charts` has the names of the files of each."""
     match recipe.type:
         case SourceType.DIRECTORY:
             return "directory", _directory(recipe, limits)
         case SourceType.HELM:
-            return "helm", _helm(recipe)
+            return "helm", _helm(recipe, charts)
         case SourceType.KUSTOMIZE:
             return "kustomize", _kustomize(recipe)
         case _:
@@ -40,7 +44,7 @@ def _directory(recipe: Recipe, limits: SandboxLimits) -> dict[str, Any]:
     }
 
 
-def _helm(recipe: Recipe) -> dict[str, Any]:
+def _helm(recipe: Recipe, charts: Mapping[ChartDependency, str]) -> dict[str, Any]:
     source = recipe.helm
     return {
         **_without(msgspec.to_builtins(source), _NOT_OF_HELM),
@@ -50,6 +54,7 @@ def _helm(recipe: Recipe) -> dict[str, Any]:
         "kubeVersion": source.kube_version or recipe.kube_version,
         "apiVersions": list(source.api_versions or recipe.api_versions),
         "refs": list(recipe.refs),
+        "dependencies": [{**msgspec.to_builtins(one), "ref": name} for one, name in charts.items()],
     }
 
 

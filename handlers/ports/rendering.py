@@ -18,6 +18,7 @@ from bus.status import Reason
 from handlers.application.revisions import Revisions
 from handlers.application.spec import DirectorySource, HelmSource, KustomizeSource
 from handlers.application.tool_settings import BuildOptions
+from handlers.ports.chart_dependency import ChartDependency, DependencyRecord
 from handlers.ports.sources import CommitTree
 
 
@@ -89,6 +90,8 @@ class SourceRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     read_set: dict[str, str] = {}
     refs: dict[str, RefRecord] = {}
     """By name of the ref."""
+    dependencies: tuple[DependencyRecord, ...] = ()
+    """The charts that were fetched because its chart depends on them."""
     digest: Digest = NO_DIGEST
     """Its objects before they are put together; kept where there are several sources."""
 
@@ -150,6 +153,12 @@ class RenderError(Exception):
         self.line = line
 
 
+class MissingChartsError(RenderError):
+    """The chart depends on charts that are not beside it; with their files it can be rendered."""
+
+    charts: tuple[ChartDependency, ...] = ()
+
+
 class Renderer(Protocol):
     async def render(
         self,
@@ -157,13 +166,15 @@ class Renderer(Protocol):
         tree: CommitTree,
         *,
         refs: Mapping[str, CommitTree] = {},
+        charts: Mapping[ChartDependency, CommitTree] = {},
         project: str,
         hard: bool = False,
     ) -> RenderResult:
         """Evaluate in the sandbox, queued fairly by project; raises RenderError, RendererBusyError.
 
-        `refs` are the files of the refs that the recipe names. `hard` tries a recipe again that is
-        known to fail.
+        `refs` are the files of the refs that the recipe names, `charts` those of dependencies; more
+        of them may be asked for by MissingChartsError. `hard` tries a recipe again that is known to
+        fail.
         """
         ...
 

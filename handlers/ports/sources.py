@@ -106,6 +106,10 @@ class Sources(SourceReader, Protocol):
         """
         ...
 
+    def url_named(self, name: str, project: str) -> str:
+        """Find the URL of the charts to which a Secret gives this name; empty where none does."""
+        ...
+
 
 class KnownRefs(Protocol):
     """The last revision of each target revision, so that a fetch can tell what is new. A cache."""

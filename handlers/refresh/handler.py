@@ -27,6 +27,7 @@ from bus.route import Retry
 from bus.status import ConditionType
 from handlers.application import times
 from handlers.application.application import Application
+from handlers.application.failure_wait import wait
 from handlers.application.project import admits, source_permitted
 from handlers.application.status import Condition, revised
 from handlers.ports import (
@@ -47,9 +48,9 @@ from handlers.refresh.public_commit import public_commit
 from handlers.refresh.touched_applications import (
     ResolvedTarget,
     by_target_revision,
+    follows_ranges,
     outdated,
     unsettled,
-    wait,
 )
 
 _OWNED = (ConditionType.COMPARISON_ERROR,)
@@ -153,6 +154,7 @@ class RefreshHandler:
         now = ResolvedTarget(
             repository=look.repository.key, target=look.target, revision=move[1], tree=tree
         )
+        is_poll = not look.pushed and move[0] == move[1]
         touched: list[Application] = []
         for number, app in enumerate(candidates):
             if number % _TURN == _TURN - 1:
@@ -162,6 +164,7 @@ class RefreshHandler:
                 record is None
                 or unsettled(app, record, look.repository.key)
                 or outdated(app, record, now)
+                or (is_poll and follows_ranges(record))
             ):
                 touched.append(app)
         return touched

@@ -1,15 +1,13 @@
-"""Touched applications: which ones a repository concerns, when to retry after an error. Pure."""
+"""Touched applications: which ones a repository concerns. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 
 import msgspec
 
 from bus.identity import AppKey, RepositoryKey, Revision
 from bus.status import ConditionType
-from handlers.application import times
 from handlers.application.application import Application, repository_of
 from handlers.application.status import of_type
 from handlers.ports import CommitTree, SourceFollowers
@@ -25,10 +23,6 @@ class ResolvedTarget(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     revision: Revision
     tree: CommitTree
-
-
-SHORTEST_WAIT = 2.0
-LONGEST_WAIT = 180.0
 
 
 def by_target_revision(followers: Iterable[SourceFollowers]) -> Mapping[str, frozenset[AppKey]]:
@@ -75,21 +69,11 @@ def outdated(app: Application, record: RenderRecord, now: ResolvedTarget) -> boo
     return False
 
 
+def follows_ranges(record: RenderRecord) -> bool:
+    """Whether a chart that was fetched for it follows a range: versions come without a commit."""
+    return any(not one.wanted.is_exact for it in record.sources for one in it.dependencies)
+
+
 def _read_by(record: RenderRecord, ref: str) -> Iterator[Mapping[str, str]]:
     """The read sets of the sources that read files by the ref."""
     return (one.refs[ref].read_set for one in record.sources if ref in one.refs)
-
-
-def wait(apps: Iterable[Application], message: str, now: datetime) -> float:
-    """Seconds until the next try: as long as it has been failing so far, within bounds.
-
-    The begin is read from the conditions with this message, so a restart forgets nothing.
-    """
-    begun = (
-        times.since(one.last_transition_time, now)
-        for app in apps
-        for one in of_type(app.status.conditions, ConditionType.COMPARISON_ERROR)
-        if one.message == message
-    )
-    longest = max((seconds for seconds in begun if seconds is not None), default=0.0)
-    return min(max(longest, SHORTEST_WAIT), LONGEST_WAIT)

@@ -23,11 +23,20 @@ from handlers.manifest.manifest_assembly import Written
 from handlers.manifest.tracking import app_identity
 from handlers.manifest.tracking_method import Tracking
 from handlers.ports import Clusters, Renderer
-from handlers.ports.rendering import Recipe, RefRecord, RenderError, RenderRecord, SourceRecord
+from handlers.ports.rendering import (
+    Recipe,
+    RefRecord,
+    RenderError,
+    RenderRecord,
+    RenderResult,
+    SourceRecord,
+)
 from handlers.render import source_type
 from handlers.render.artifact import ArtifactOwner, assemble, decoded, served_kinds
+from handlers.render.chart_dependencies import ChartDependencies, Charts
 from handlers.render.kept_sources import Recipes, kept_content, refs_of
 from handlers.render.recipes import ClusterVersions, recipe_at
+from handlers.render.render_outcome import asked_refresh
 from handlers.render.source_overrides import effective_source
 from handlers.render.source_resolver import ResolvedSource, with_only
 
@@ -57,6 +66,7 @@ class RenderEvaluation(msgspec.Struct, frozen=True):
 class Evaluator:
     renderer: Renderer
     clusters: Clusters
+    dependencies: ChartDependencies
     control_namespace: str
     tracking: Callable[[], Tracking] = Tracking
     tools: Callable[[], ToolSettings] = ToolSettings
@@ -164,10 +174,15 @@ class Evaluator:
             return EvaluatedSource(record=record)
         trees = {name: refs[name].tree for name in recipe.refs}
         project = one.app.spec.project
-        try:
-            result = await self.renderer.render(
-                recipe, one.tree, refs=trees, project=project, hard=hard
+
+        async def render(charts: Charts) -> RenderResult:
+            return await self.renderer.render(
+                recipe, one.tree, refs=trees, charts=charts, project=project, hard=hard
             )
+
+        try:
+            look = hard or bool(asked_refresh(one.app))
+            result, charts = await self.dependencies.completed(render, project, look=look)
         except RenderError as error:
             raise one.located(error) from error
         identity = app_identity(one.app.key, self.control_namespace)
@@ -181,6 +196,7 @@ class Evaluator:
                 name: RefRecord(refs[name].access.key, dict(read))
                 for name, read in result.refs.items()
             },
+            dependencies=charts,
         )
         written = decoded(result, place)
         if not one.place:
@@ -188,6 +204,18 @@ class Evaluator:
         content = kept_content(result)
         record = replace(record, digest=digest_of(content))
         return EvaluatedSource(record=record, written=written, content=content)
+
+    async def still_hold(
+        self, kept: Sequence[SourceRecord | None], app: Application
+    ) -> Sequence[SourceRecord | None]:
+        """Drop the records of which a chart that was fetched would be another one now."""
+        project, look = app.spec.project, bool(asked_refresh(app))
+        return [
+            one
+            if one and await self.dependencies.hold(one.dependencies, project, look=look)
+            else None
+            for one in kept
+        ]
 
 
 _NAMED = 20

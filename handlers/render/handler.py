@@ -27,6 +27,7 @@ from handlers.application.desired_source import (
     pinned_revisions,
     pinned_source,
 )
+from handlers.application.failure_wait import wait
 from handlers.application.status import Condition
 from handlers.application.validate import problems
 from handlers.comparison.ignored_fields_reader import IgnoreRuleError
@@ -61,6 +62,7 @@ from handlers.render.render_outcome import (
     condition_of,
     cut_off,
     failed,
+    message_of,
     refused,
     rendered,
     repeated,
@@ -200,7 +202,7 @@ class RenderHandler:
         sources = await self.evaluate.overridden(sources)
         recipes = self.evaluate.recipes(app, sources)
         last = None if hard else self.renders.recall(app.key)
-        kept = kept_sources(last, sources, recipes)
+        kept = await self.evaluate.still_hold(kept_sources(last, sources, recipes), app)
         # Somebody wants to see these very commits, even where they changed nothing.
         exact = bool(pinned_revisions(app) or asked_refresh(app))
         if last is not None and await self._is_still_good(app, last, kept):
@@ -249,6 +251,10 @@ class RenderHandler:
         await self._write(app, (condition_of(error),))
         rendering = (one.revision for one in sources if one.source.renders)
         fact = failed(app, error, next(rendering, NO_REVISION))
+        if error.reason in _TRANSIENT and isinstance(error, RenderError):
+            # A chart that another one depends on: no refresh of the repository looks for it again.
+            after = wait((app,), message_of(error), self.clock.now())
+            raise Retry(error.message, after=after, emit=(fact,))
         repository = error.repository if isinstance(error, RepositoryError) else app.repository
         if error.reason in _TRANSIENT and repository is not None:
             return (fact, RefreshRepository(repository=repository))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+import msgspec
+
 
 class SandboxReason(StrEnum):
     """Mirror of sandbox/worker/internal/wire/reasons.go; a test compares the two."""
@@ -34,8 +36,20 @@ class SandboxReason(StrEnum):
     REQUEST_INVALID = "RequestInvalid"
 
 
+class WantedChart(msgspec.Struct, frozen=True):
+    """A chart that an evaluation lacks, as the chart that depends on it names it."""
+
+    name: str
+    repository: str
+    version: str
+    locked: bool = False
+
+
 class SandboxError(Exception):
-    """An evaluation failed; `file`, `document` (from 1) and `line` as far as they are known."""
+    """An evaluation failed; `file`, `document` (from 1) and `line` as far as they are known.
+
+    `dependencies` are the charts with which it could be tried again.
+    """
 
     def __init__(
         self,
@@ -45,6 +59,7 @@ class SandboxError(Exception):
         file: str = "",
         document: int = 0,
         line: int = 0,
+        dependencies: tuple[WantedChart, ...] = (),
     ) -> None:
         super().__init__(message)
         self.reason = reason
@@ -52,6 +67,7 @@ class SandboxError(Exception):
         self.file = file
         self.document = document
         self.line = line
+        self.dependencies = dependencies
 
 
 class SandboxBusyError(Exception):

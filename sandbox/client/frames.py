@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from sandbox.client.errors import SandboxError, SandboxReason
+from sandbox.client.errors import SandboxError, SandboxReason, WantedChart
 
 PROTOCOL = 2
 LENGTHS = struct.Struct(">II")
@@ -54,10 +54,16 @@ class WorkerFailure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     file: str = ""
     document: int = 0
     line: int = 0
+    dependencies: tuple[WantedChart, ...] = ()
 
     def error(self) -> SandboxError:
         return SandboxError(
-            self.reason, self.message, file=self.file, document=self.document, line=self.line
+            self.reason,
+            self.message,
+            file=self.file,
+            document=self.document,
+            line=self.line,
+            dependencies=self.dependencies,
         )
 
 

@@ -33,6 +33,7 @@ from handlers.application.source_address import SourceKind
 from handlers.manifest.manifest_assembly import objects_of
 from handlers.ports import RepositoryAccess
 from handlers.refresh.handler import RefreshHandler
+from handlers.render.chart_dependencies import ChartDependencies
 from handlers.render.evaluator import Evaluator
 from handlers.render.handler import RenderHandler
 from playground.githost import GitHost, HostedRepository, HostLogin
@@ -86,6 +87,9 @@ class GitHandlers:
             evaluate=Evaluator(
                 renderer=SandboxRenderer(self.sandbox),
                 clusters=OneCluster(OneSession(live=ServedKindsTable())),
+                dependencies=ChartDependencies(
+                    sources=self.sources, apps=self.cluster.apps, clock=self.clock
+                ),
                 control_namespace=NAMESPACE,
             ),
             artifacts=self.artifacts,

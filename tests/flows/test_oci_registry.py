@@ -27,6 +27,7 @@ from sandbox.client import Sandbox
 from sandbox.client.limits import SandboxLimits
 from tests.flows.agent_fixture import AgentFixture, conditions, config_map
 from tests.unit.agent.download.reader import SourceReading, answering, source_reading, text_of
+from tests.unit.handlers.render.dependent_charts import DependentCharts
 
 USER, PASSWORD = "kim", "a-password-nobody-may-see"
 HASHED = "$2a$04$XzkZ7ZIfKQo5Jm4z5Hhu/OM9vZMuE4ee7lDQIrExXGu/C/RW9n6KK"
@@ -42,9 +43,14 @@ async def registry(registry_binary: Path, tmp_path: Path) -> AsyncIterator[OciRe
 
 
 @pytest.fixture
-async def reader(sandbox_binary: Path, tmp_path: Path) -> AsyncIterator[SourceReading]:
-    async with Sandbox(sandbox_binary, SandboxLimits(workers=1)) as sandbox:
-        yield source_reading(tmp_path, sandbox)
+async def sandbox(sandbox_binary: Path) -> AsyncIterator[Sandbox]:
+    async with Sandbox(sandbox_binary, SandboxLimits(workers=1)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def reader(sandbox: Sandbox, tmp_path: Path) -> SourceReading:
+    return source_reading(tmp_path, sandbox)
 
 
 def plain(reader: SourceReading, address: str, **data: str) -> None:
@@ -116,6 +122,21 @@ async def test_what_is_not_there_or_cannot_be_read_is_named(
 
     with pytest.raises(RepositoryError, match=message):
         await reader.files(f"oci://{registry.address}/{name}", target)
+
+
+async def test_a_chart_may_depend_on_charts_of_a_registry(
+    registry: OciRegistry, reader: SourceReading, sandbox: Sandbox
+) -> None:
+    plain(reader, registry.address)
+    for version in ("1.0.0", "1.1.0", "2.0.0"):
+        await registry.push_chart("charts/db", version, packaged("db", version))
+    charts = DependentCharts(sandbox=sandbox, reader=reader)
+    url = f"oci://{registry.address}/charts"
+
+    assert await charts.versions(("db", "^1", url)) == ["1.1.0"]
+    assert await charts.versions(("db", "1.0.0", url)) == ["1.0.0"]
+    refusal = await charts.refusal(("db", "9.9.9", url))
+    assert "no version '9.9.9' among 3 versions" in refusal.message
 
 
 async def test_pages_of_tags_are_followed(registry: OciRegistry, reader: SourceReading) -> None:

@@ -26,10 +26,10 @@ func loadChart(files *repository.Files, root string) (*chart.Chart, error) {
 	loaded, err := loader.LoadFiles(gather.found)
 	if err != nil {
 		trouble := wire.AsFailure(err, wire.ChartInvalid)
-		trouble.File = path.Join(root, "Chart.yaml")
+		trouble.File = files.Shown(path.Join(root, "Chart.yaml"))
 		return nil, trouble
 	}
-	return loaded, loadable(loaded, root)
+	return loaded, nil
 }
 
 type chartFiles struct {

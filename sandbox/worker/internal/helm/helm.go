@@ -2,9 +2,7 @@
 package helm
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"helm.sh/helm/v4/pkg/chart/common"
 	valuesutil "helm.sh/helm/v4/pkg/chart/common/util"
@@ -35,6 +33,7 @@ type Params struct {
 	SkipTests               bool            `json:"skipTests"`
 	SkipSchemaValidation    bool            `json:"skipSchemaValidation"`
 	Refs                    []string        `json:"refs"` // whose files may be read as $name/path
+	Dependencies            []FetchedChart  `json:"dependencies"`
 }
 
 type Parameter struct {
@@ -49,7 +48,7 @@ type FileParameter struct {
 }
 
 // Evaluate renders a chart that lies in the repository, as `helm template` does. Hooks stay among the objects;
-// `lookup` finds nothing; nothing is downloaded.
+// `lookup` finds nothing. Nothing is downloaded: charts that it depends on are in the repository, or the agent has them.
 func Evaluate(call *operation.Call) (wire.Answer, error) {
 	var params Params
 	if err := call.DecodeParams(&params); err != nil {
@@ -59,7 +58,7 @@ func Evaluate(call *operation.Call) (wire.Answer, error) {
 	if err != nil {
 		return wire.Answer{}, err
 	}
-	loaded, err := loadChart(call.Files, root)
+	loaded, err := loadComplete(call.Files, root, params.Dependencies)
 	if err != nil {
 		return wire.Answer{}, err
 	}
@@ -78,6 +77,18 @@ func Evaluate(call *operation.Call) (wire.Answer, error) {
 	output := output{objects: manifest.NewObjects(call.Limits.OutputBytes), root: root, skipTests: params.SkipTests}
 	err = output.addAll(crds, rendered)
 	return output.objects.Answer(), err
+}
+
+func loadComplete(files *repository.Files, root string, fetched []FetchedChart) (*chart.Chart, error) {
+	loader := newChartLoader(fetched)
+	loaded, err := loader.load(location{files, root}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := loadable(loaded); err != nil {
+		return nil, err
+	}
+	return loaded, loader.lacking(loaded, root)
 }
 
 func renderChart(loaded *chart.Chart, values map[string]any, root string, params Params) (map[string]string, error) {
@@ -118,22 +129,10 @@ func capabilitiesOf(loaded *chart.Chart, params Params) (*common.Capabilities, e
 	return capabilities, nil
 }
 
-// loadable says why a chart cannot be rendered as it lies in the repository.
-func loadable(loaded *chart.Chart, root string) error {
+// loadable says why a chart cannot be installed.
+func loadable(loaded *chart.Chart) error {
 	if loaded.Metadata.Type == "library" {
 		return wire.NewFailure(wire.ChartInvalid, "chart %s is a library: it has nothing to install", loaded.Name())
 	}
-	var missing []string
-	for _, wanted := range loaded.Metadata.Dependencies {
-		present := slices.ContainsFunc(loaded.Dependencies(), func(c *chart.Chart) bool { return c.Name() == wanted.Name })
-		if !present {
-			missing = append(missing, fmt.Sprintf("%s %s", wanted.Name, wanted.Version))
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	return &wire.Failure{Reason: wire.MissingDependency, File: root + "/Chart.yaml",
-		Message: fmt.Sprintf("chart %s depends on charts that are not in its charts/ folder: %s; run `helm dependency build` and commit charts/",
-			loaded.Name(), strings.Join(missing, ", "))}
+	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"plumbline.dev/sandbox/worker/internal/operationtest"
-	"plumbline.dev/sandbox/worker/internal/wire"
 )
 
 func chartWith(more operationtest.Files) operationtest.Files {
@@ -24,20 +23,6 @@ func TestAChartIsRenderedWithItsValues(t *testing.T) {
 	body, failure := operationtest.Run(t, Evaluate, Params{Path: "chart", ReleaseName: "r", Values: "b: 2"}, "", chartWith(nil))
 	if failure != nil || body != "{\"kind\":\"A\",\"values\":{\"a\":1,\"b\":2,\"global\":{}}}\n" && body != "{\"kind\":\"A\",\"values\":{\"a\":1,\"b\":2}}\n" {
 		t.Errorf("%v %q", failure, body)
-	}
-}
-
-// A dependency is what lies in charts/, wherever its `repository` points: nothing is fetched or copied from there.
-func TestADependencyIsNotTakenFromItsRepository(t *testing.T) {
-	for _, repository := range []string{
-		"file://../other", "file:///other", "file:///etc", "../other", "/other", "https://evil.example/charts", "oci://evil.example/charts",
-		"file://../../../../etc", "@stable", "alias:stable",
-	} {
-		text := "apiVersion: v2\nname: x\nversion: 1.0.0\ndependencies: [{name: dep, version: 1.0.0, repository: '" + repository + "'}]\n"
-		body, failure := operationtest.Run(t, Evaluate, Params{Path: "chart"}, "", chartWith(operationtest.Files{"chart/Chart.yaml": text}))
-		if failure == nil || failure.Reason != wire.MissingDependency || !strings.Contains(failure.Message, "dep 1.0.0") {
-			t.Errorf("%s: %v %q", repository, failure, body)
-		}
 	}
 }
 

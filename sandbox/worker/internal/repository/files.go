@@ -88,7 +88,7 @@ func (f *Files) List(name string) ([]wire.Entry, error) {
 
 // Read gives the content of a file.
 func (f *Files) Read(name string) ([]byte, error) {
-	f.last = f.shown(name)
+	f.last = f.Shown(name)
 	if known, ok := f.read[name]; ok {
 		return known, nil
 	}
@@ -97,15 +97,15 @@ func (f *Files) Read(name string) ([]byte, error) {
 		return nil, err
 	}
 	if f.taken += len(content); f.taken > f.limits.InputBytes {
-		return nil, f.Refuse(&wire.Failure{Reason: wire.InputTooLarge, File: f.shown(name),
+		return nil, f.Refuse(&wire.Failure{Reason: wire.InputTooLarge, File: f.Shown(name),
 			Message: "the files of this source have more bytes than the limit allows"})
 	}
 	f.read[name] = content
 	return content, nil
 }
 
-// shown is the path as a person reads it.
-func (f *Files) shown(name string) string {
+// Shown is the path as a person reads it.
+func (f *Files) Shown(name string) string {
 	if f.ref == "" {
 		return name
 	}

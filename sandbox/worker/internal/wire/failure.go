@@ -16,6 +16,16 @@ type Failure struct {
 	File     string `json:"file,omitempty"`
 	Document int    `json:"document,omitempty"`
 	Line     int    `json:"line,omitempty"`
+
+	Dependencies []Dependency `json:"dependencies,omitempty"` // charts to be fetched first
+}
+
+// Dependency is a chart that another one depends on, as its Chart.yaml or its lock names it.
+type Dependency struct {
+	Name       string `json:"name"`
+	Repository string `json:"repository"`
+	Version    string `json:"version"`
+	Locked     bool   `json:"locked,omitempty"` // whether the version is that of a lock file
 }
 
 const maxMessage = 4096

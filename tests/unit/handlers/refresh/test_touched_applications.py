@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from bus.identity import NO_DIGEST, AppKey, Digest, RepositoryKey, Revision
 from handlers.application import times
 from handlers.application.application import Application
+from handlers.application.failure_wait import wait
 from handlers.ports import SourceFollowers, SourceGroup
 from handlers.ports.rendering import RefRecord, RenderRecord, SourceRecord, SourceType
 from handlers.refresh.touched_applications import (
@@ -16,7 +17,6 @@ from handlers.refresh.touched_applications import (
     by_target_revision,
     outdated,
     unsettled,
-    wait,
 )
 from tests.unit.agent.renderer.written_tree import WrittenTree
 from tests.unit.handlers.application.builders import REPO, application

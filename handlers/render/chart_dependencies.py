@@ -1,0 +1,191 @@
+"""ChartDependencies reads the charts that another chart depends on, as sources of its project.
+
+What a chart names is fetched where `spec.sourceRepos` of the Application's project permits that
+repository, and with the login that the project has for it. A version, or what a lock says, is read
+once; a range is resolved again when somebody asks for a refresh, and by the poll.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import msgspec
+
+from bus.address import AddressError, split_address
+from bus.identity import Revision
+from bus.redaction import without_user_info
+from bus.repository_url import RepositoryUrlError
+from bus.status import Reason
+from handlers.application.project import source_permitted
+from handlers.application.source_address import SourceAddress
+from handlers.application.spec import Source
+from handlers.ports import (
+    ApplicationLookup,
+    Clock,
+    CommitTree,
+    RepositoryAccess,
+    RepositoryError,
+    Sources,
+)
+from handlers.ports.chart_dependency import ChartDependency, DependencyRecord
+from handlers.ports.rendering import MissingChartsError, RenderError, RenderResult
+
+Charts = Mapping[ChartDependency, CommitTree]
+
+_OCI = "oci://"
+_SCHEMES = ("https", "http", "oci")
+_NAMES = ("@", "alias:")
+_MOST_CHARTS = 100
+_LOOK_EVERY = 60.0
+"""Seconds for which a look at the versions of a range serves everybody."""
+_LOOK_AGAIN = 5.0
+"""Seconds for which a version that was not there is not looked for again."""
+
+
+class DependencyChart(msgspec.Struct, frozen=True):
+    """The files of a chart that another one depends on, and what to remember of them."""
+
+    record: DependencyRecord
+    tree: CommitTree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChartDependencies:
+    sources: Sources
+    apps: ApplicationLookup
+    clock: Clock
+
+    async def completed(
+        self,
+        render: Callable[[Charts], Awaitable[RenderResult]],
+        project: str,
+        *,
+        look: bool = False,
+    ) -> tuple[RenderResult, tuple[DependencyRecord, ...]]:
+        """Render with the charts that turn out to be missing; raises RenderError.
+
+        Each try names those that are missing so far, and one of them may depend on others.
+        """
+        found = dict[ChartDependency, DependencyChart]()
+        while True:
+            try:
+                result = await render({wanted: chart.tree for wanted, chart in found.items()})
+            except MissingChartsError as error:
+                missing = [wanted for wanted in error.charts if wanted not in found]
+                if not missing or len(found) + len(missing) > _MOST_CHARTS:
+                    raise
+                for wanted in missing:
+                    found[wanted] = await self.read(wanted, project, look=look)
+            else:
+                return result, tuple(chart.record for chart in found.values())
+
+    async def read(
+        self, wanted: ChartDependency, project: str, *, look: bool = False
+    ) -> DependencyChart:
+        """Fetch a chart of the version that is wanted; raises RenderError."""
+        access = self._access(wanted, project)
+        try:
+            revision = await self._version(access, wanted, look=look)
+            tree = await self.sources.tree(access, revision)
+        except RepositoryError as error:
+            raise _unreadable(wanted, error) from error
+        record = DependencyRecord(wanted, access.key, access.project, revision)
+        return DependencyChart(record, tree)
+
+    async def hold(
+        self, records: Sequence[DependencyRecord], project: str, *, look: bool = False
+    ) -> bool:
+        """Whether the same charts would be read now; `look` asks their servers in any case."""
+        for one in records:
+            if not await self._holds(one, project, look=look):
+                return False
+        return True
+
+    async def _holds(self, record: DependencyRecord, project: str, *, look: bool) -> bool:
+        try:
+            access = self._access(record.wanted, project)
+            if (access.key, access.project) != (record.repository, record.project):
+                return False
+            if record.wanted.is_exact:
+                return True
+            return await self._version(access, record.wanted, look=look) == record.revision
+        except (RenderError, RepositoryError):
+            return False  # the render meets the same error, and says it
+
+    def _access(self, wanted: ChartDependency, project: str) -> RepositoryAccess:
+        source = self._source(wanted, project)
+        known = self.apps.project(project)
+        if known is None or not source_permitted(known, source):
+            raise RenderError(
+                Reason.NOT_PERMITTED,
+                f"the dependency {_shown(wanted)} is of a repository that the AppProject "
+                f"{project!r} does not permit; add {source.repo_url} to its spec.sourceRepos, or "
+                "vendor the chart in charts/",
+            )
+        try:
+            return self.sources.access(source, project)
+        except RepositoryError as error:
+            raise _unreadable(wanted, error) from error
+
+    def _source(self, wanted: ChartDependency, project: str) -> Source:
+        """The dependency as a source; raises RenderError where it names no repository."""
+        url = wanted.repository
+        name = next((url.removeprefix(one) for one in _NAMES if url.startswith(one)), "")
+        if name and not (url := self.sources.url_named(name, project)):
+            raise RenderError(
+                Reason.INVALID_SPEC,
+                f"the dependency {_shown(wanted)} is of a repository that no Secret has the name "
+                f"of; store a Secret `repository` with `name: {name[:100]}` for the AppProject "
+                f"{project!r}, or write the URL",
+            )
+        try:
+            return _source_at(url, wanted.name)
+        except (AddressError, RepositoryUrlError) as error:
+            text = f"the dependency {_shown(wanted)} cannot be read: {error}"
+            raise RenderError(Reason.INVALID_SPEC, text) from error
+
+    async def _version(
+        self, access: RepositoryAccess, wanted: ChartDependency, *, look: bool
+    ) -> Revision:
+        """Resolve, after a look at the server where the last one is too old for the question.
+
+        Where the server does not answer, what is known of it serves a range as well. A version
+        that is not known is looked for once more.
+        """
+        if not wanted.is_exact and (look or self._is_older(access, _LOOK_EVERY)):
+            with suppress(RepositoryError):
+                await self.sources.fetch(access)
+        try:
+            return await self.sources.resolve(access, wanted.target)
+        except RepositoryError as error:
+            absent = error.reason is Reason.REVISION_NOT_FOUND
+            if not absent or not (look or self._is_older(access, _LOOK_AGAIN)):
+                raise
+        await self.sources.fetch(access)
+        return await self.sources.resolve(access, wanted.target)
+
+    def _is_older(self, access: RepositoryAccess, seconds: float) -> bool:
+        looked_at = self.sources.looked_at(access)
+        return looked_at is None or (self.clock.now() - looked_at).total_seconds() >= seconds
+
+
+def _source_at(url: str, chart: str) -> Source:
+    """Raises AddressError and RepositoryUrlError where it is no place of charts."""
+    parts = split_address(url)
+    if parts.scheme.lower() not in _SCHEMES or parts.user:
+        raise AddressError("expected https://, oci:// or file:// and no login in it")
+    registry = url[len(_OCI) :] if url.lower().startswith(_OCI) else url
+    source = Source(repo_url=registry, chart=chart)
+    SourceAddress.of(source)
+    return source
+
+
+def _shown(wanted: ChartDependency) -> str:
+    where = without_user_info(wanted.repository)[:200]
+    return f"{wanted.name[:100]!r} {wanted.version[:100]} of {where!r}"
+
+
+def _unreadable(wanted: ChartDependency, error: RepositoryError) -> RenderError:
+    return RenderError(error.reason, f"the dependency {_shown(wanted)}: {error.message}")
