@@ -85,9 +85,9 @@ def _of_app(app: Application) -> Iterator[Unsupported]:
         )
     if spec.sources:
         for place, source in enumerate(spec.sources[:MAX_SOURCES]):
-            yield from _of_source(source, f"spec.sources[{place}]")
+            yield from unsupported_of_source(source, f"spec.sources[{place}]")
     elif spec.source is not None:
-        yield from _of_source(spec.source, "spec.source")
+        yield from unsupported_of_source(spec.source, "spec.source")
         if spec.source.ref:
             yield Unsupported(field="spec.source.ref", consequence="refs are for spec.sources")
     yield from _of_generator(app)
@@ -102,7 +102,8 @@ def _of_generator(app: Application) -> Iterator[Unsupported]:
             )
 
 
-def _of_source(source: Source, place: str) -> Iterator[Unsupported]:
+def unsupported_of_source(source: Source, place: str) -> Iterator[Unsupported]:
+    """List the fields of a source; `place` is the path of the source, or the file it is in."""
     helm, kustomize = source.helm, source.kustomize
     found = (
         (

@@ -114,6 +114,8 @@ class RenderRecord(msgspec.Struct, frozen=True, kw_only=True):
     objects: int
     repeated: tuple[str, ...] = ()
     """Objects that several sources have, as sentences; those of the last one are deployed."""
+    unsupported: tuple[str, ...] = ()
+    """Fields of override files that are not acted on, as sentences."""
     pinned_source: str = ""
     """The digest of the sources that an operation named; empty where they are the spec's own."""
     desired_sources: str = ""

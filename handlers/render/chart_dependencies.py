@@ -154,14 +154,14 @@ class ChartDependencies:
         Where the server does not answer, what is known of it serves a range as well. A version
         that is not known is looked for once more.
         """
-        if not wanted.is_exact and (look or self._is_older(access, _LOOK_EVERY)):
+        if look or (not wanted.is_exact and self._is_older(access, _LOOK_EVERY)):
             with suppress(RepositoryError):
                 await self.sources.fetch(access)
         try:
             return await self.sources.resolve(access, wanted.target)
         except RepositoryError as error:
             absent = error.reason is Reason.REVISION_NOT_FOUND
-            if not absent or not (look or self._is_older(access, _LOOK_AGAIN)):
+            if not absent or not self._is_older(access, _LOOK_AGAIN):
                 raise
         await self.sources.fetch(access)
         return await self.sources.resolve(access, wanted.target)

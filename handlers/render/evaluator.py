@@ -37,7 +37,7 @@ from handlers.render.chart_dependencies import ChartDependencies, Charts
 from handlers.render.kept_sources import Recipes, kept_content, refs_of
 from handlers.render.recipes import ClusterVersions, recipe_at
 from handlers.render.render_outcome import asked_refresh
-from handlers.render.source_overrides import effective_source
+from handlers.render.source_overrides import effective_source, unsupported_of_overrides
 from handlers.render.source_resolver import ResolvedSource, with_only
 
 RENDER_SECONDS = 180.0
@@ -91,7 +91,12 @@ class Evaluator:
             raise one.located(error) from error
         if source is one.source:
             return one
-        return replace(one, app=with_only(one.app, source), source=source)
+        return replace(
+            one,
+            app=with_only(one.app, source),
+            source=source,
+            unsupported=unsupported_of_overrides(one.source, source),
+        )
 
     def recipes(self, app: Application, sources: Sequence[ResolvedSource]) -> Recipes:
         """Make the recipes. Raises RenderError, and the errors of `Clusters.of`.
@@ -155,6 +160,7 @@ class Evaluator:
             digest=digest_of(artifact.content),
             objects=artifact.objects,
             repeated=artifact.repeated[:_NAMED],
+            unsupported=tuple(text for one in sources for text in one.unsupported)[:_NAMED],
             tracking=tracking.fingerprint,
         )
         made = tuple(part.content for part in parts if part.content)

@@ -19,12 +19,14 @@ from bus.status import Reason
 from handlers.application.patch import patched
 from handlers.application.spec import Source
 from handlers.application.unknown_fields import unknown_fields
+from handlers.application.unsupported_fields import unsupported_of_source
 from handlers.ports import CommitTree, Renderer
 from handlers.ports.rendering import RenderError
 from handlers.render.source_type import folder_of, override_files
 
 LARGEST = 64 * 1024
 _RESTORED = ("repoURL", "path", "chart", "targetRevision", "ref", "name", "tagPrefix")
+_PLACE = "`.argocd-source`"
 _BLOCKS = ("helm", "kustomize", "directory", "plugin")
 
 
@@ -56,6 +58,13 @@ def overridden(source: Source, document: object, file: str) -> Source:
     if b"ARGOCD_APP_REVISION" in msgspec.json.encode(patch):
         raise _refused(file, "$ARGOCD_APP_REVISION is possible in the spec only; write it there")
     return _checked(source, patch, file)
+
+
+def unsupported_of_overrides(written: Source, merged: Source) -> tuple[str, ...]:
+    """Say which fields of the override files are not acted on; those of the spec say it there."""
+    known = {one.message for one in unsupported_of_source(written, _PLACE)}
+    found = [one.message for one in unsupported_of_source(merged, _PLACE)]
+    return tuple(one for one in found if one not in known)
 
 
 def _checked(source: Source, patch: Mapping[str, Any], file: str) -> Source:

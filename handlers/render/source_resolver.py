@@ -31,6 +31,8 @@ class ResolvedSource(msgspec.Struct, frozen=True, kw_only=True):
     tree: CommitTree
     place: str = ""
     """Its place among several, as `spec.sources[1]`."""
+    unsupported: tuple[str, ...] = ()
+    """Sentences about fields of its override files that this version does not act on."""
 
     def located(self, error: RenderError) -> RenderError:
         """The error with the place of the source in front, where there are several."""

@@ -144,7 +144,11 @@ def _unsupported(
     app: Application, project: AppProject | None, comparison: Comparison
 ) -> tuple[Condition, ...]:
     found = (*unsupported(app, project, comparison.annotated), *comparison.held_by_settings)
-    return conditions_of(app, found)
+    overridden = (
+        Condition(type=ConditionType.UNSUPPORTED_FIELD_WARNING, message=one)
+        for one in comparison.record.unsupported
+    )
+    return (*conditions_of(app, found), *overridden)
 
 
 def _closed_window(

@@ -10,7 +10,7 @@ from bus.status import Reason
 from handlers.application.application import Application
 from handlers.application.spec import Source
 from handlers.ports.rendering import RenderError
-from handlers.render.source_overrides import overridden
+from handlers.render.source_overrides import overridden, unsupported_of_overrides
 from tests.unit.handlers.application.builders import REPO, application
 
 FILE = "web/.argocd-source.yaml"
@@ -67,3 +67,13 @@ def test_what_cannot_be_merged_is_refused_with_its_file(document: object, messag
     assert caught.value.reason is Reason.INVALID_SPEC
     assert FILE in caught.value.message
     assert message in caught.value.message
+
+
+def test_a_field_of_the_file_that_is_not_acted_on_is_said_once() -> None:
+    written = source(helm={"version": "v2"})
+    merged = overridden(written, {"helm": {"version": "v2", "kubeVersion": "1.30"}}, FILE)
+    assert unsupported_of_overrides(written, merged) == ()
+
+    merged = overridden(source(), {"kustomize": {"version": "v4"}}, FILE)
+    (text,) = unsupported_of_overrides(source(), merged)
+    assert text.startswith("`.argocd-source`.kustomize.version is not acted on")
