@@ -86,7 +86,7 @@ FROM ${PYTHON_IMAGE} AS agent
 # Debian's stable release has one version of these, and its security updates must get in.
 # hadolint ignore=DL3008
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends ca-certificates git openssh-client \
+ && apt-get install --yes --no-install-recommends ca-certificates git gpg openssh-client \
  && apt-get clean && rm -rf /var/lib/apt/lists/* \
  && groupadd --gid 10001 gitops \
  && useradd --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin gitops \

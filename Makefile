@@ -34,7 +34,7 @@ BESIDE = beside() { $(MAKE) --no-print-directory --keep-going $(1) > $(BESIDE_LO
 SOAKED := tests/service tests/flows tests/faults tests/browser tests/unit
 
 .DEFAULT_GOAL := help
-.PHONY: help setup parts web demo demo-info browser kubectl ssh-server image-tools images check check-code test test-sandbox test-dashboard soak pictures bench golden lint fmt docs docs-site fixtures lock clean
+.PHONY: help setup parts web demo demo-info browser kubectl ssh-server gnupg image-tools images check check-code test test-sandbox test-dashboard soak pictures bench golden lint fmt docs docs-site fixtures lock clean
 
 help:
 	@echo "make demo       agent and service on real parts, live in this terminal (Ctrl-C ends it; SCENE=clusters)"
@@ -103,6 +103,13 @@ ssh-server:
 		$(STAGE) "looking for Debian's OpenSSH, for the tests of repositories" 15 -- apt-get update -qq && \
 		DEBIAN_FRONTEND=noninteractive $(STAGE) "installing openssh-server" 15 -- apt-get install -qq -y --no-install-recommends openssh-server; }
 
+# Signatures of commits are checked by GnuPG's own program; the tests sign with it too.
+gnupg:
+	@command -v gpg >/dev/null && command -v gpg-agent >/dev/null || { \
+		test "$$(id -u)" = 0 && command -v apt-get >/dev/null || { echo "install gpg: apt-get install gpg gpg-agent"; exit 1; }; \
+		$(STAGE) "looking for Debian's GnuPG, for the tests of signatures" 15 -- apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive $(STAGE) "installing gpg" 15 -- apt-get install -qq -y --no-install-recommends gpg gpg-agent; }
+
 # What builds and starts the images where there is no engine; Debian's packages, so no registry of images.
 image-tools:
 	@command -v buildah >/dev/null && command -v mmdebstrap >/dev/null && command -v bwrap >/dev/null || { \
@@ -130,7 +137,7 @@ ifdef FILE
 test: parts
 	@$(PYTEST) --durations 10 $(FILE)
 else
-test: parts browser kubectl ssh-server image-tools
+test: parts browser kubectl ssh-server gnupg image-tools
 	@echo "testing everything on real servers, in $(WORKERS) processes; beside it lint, and the tests in Go and TypeScript"
 	@$(call BESIDE,lint test-sandbox test-dashboard,$(PYTEST) $(PARALLEL) --durations 10 tests)
 endif
@@ -141,7 +148,7 @@ test-sandbox: $(STAMP)
 test-dashboard: web/node_modules/.installed
 	@$(STAGE) "testing the dashboard's parts" 20 --in web -- $(NPM) run --silent test
 
-soak: parts browser
+soak: parts browser gnupg
 	@for run in $$(seq $(or $(RUNS),100)); do for folder in $(SOAKED); do \
 		echo "run $$run of $$folder"; $(PYTEST) $(PARALLEL) -m "not needs_nothing and not needs_images" $$folder || exit 1; \
 	done; done

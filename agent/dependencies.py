@@ -17,12 +17,15 @@ from dataclasses import dataclass, field
 from agent.agent_secrets import own_secrets
 from agent.bridge.identity.key_store import SECRET as LINK_KEYS
 from agent.bridge.tasks.task_traces import TaskTraces
+from agent.clock import SystemClock
 from agent.connections import Connections, open_connections
 from agent.download.disk import DownloadDisk, open_disk
 from agent.download.services import DownloadServices
+from agent.git.gnupg import Gnupg
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.git.refs import ResolvedRefs
 from agent.git.repository_secrets import SecretCredentials
+from agent.git.signatures import GitSignatures
 from agent.kube.client import KubeClient
 from agent.kube.clusters import ClusterSessions
 from agent.kube.live import LiveCluster
@@ -43,11 +46,13 @@ from agent.store.files import WriteBehind
 from agent.store.git_server_trust import GitServerTrust
 from agent.store.redis_artifacts import RedisArtifacts
 from agent.store.render_store import RenderStore
+from agent.store.signing_keys import SigningKeys
 from agent.watched_state import WatchedState, watched_state
 from bus.jetstream import Bus
 from bus.spans import Spans, SpanSource, open_spans
 from handlers.comparison.reader import ComparisonReader
 from handlers.control_plane.governance import Governance
+from handlers.render.source_proof import SourceProver
 from handlers.report.known_secrets import KnownSecrets
 from sandbox.client.binary import sandbox_binary
 from sandbox.client.confinement import warn_of_missing
@@ -78,6 +83,8 @@ class AgentDependencies:
     applications: Applications
     secrets: ArgoSecrets
     git_trust: GitServerTrust
+    signing_keys: SigningKeys
+    prover: SourceProver
     argo_settings: ArgoSettingsWatch
     artifacts: ArtifactCache
     renders: RenderStore
@@ -161,6 +168,8 @@ class _Opened:
             applications=watched.applications,
             secrets=watched.secrets,
             git_trust=watched.git_trust,
+            signing_keys=watched.signing_keys,
+            prover=self._prover(),
             argo_settings=watched.argo_settings,
             artifacts=self.stores.artifacts,
             renders=self.stores.renders,
@@ -181,6 +190,12 @@ class _Opened:
             versions=SandboxVersions(self.sandbox),
         )
         return source_readers(self.mirrors, services)
+
+    def _prover(self) -> SourceProver:
+        gnupg = Gnupg(self.settings.state_dir / "gnupg")
+        signatures = GitSignatures(self.mirrors, gnupg, lambda: self.watched.signing_keys.now)
+        project = self.watched.applications.project
+        return SourceProver(project=project, signatures=signatures, clock=SystemClock())
 
     def _governance(self) -> Governance:
         settings, watched = self.settings, self.watched

@@ -52,6 +52,7 @@ class FollowedResources:
         for listed in self._listed.values():
             await listed.wait()
         await self.parts.git_trust.known()
+        await self.parts.signing_keys.config_map.known.wait()
         await self.parts.argo_settings.known()
         await self._elsewhere.settled.wait()
         await self.parts.live.index.overrides.drained(_SCRIPTS_SECONDS)
@@ -62,7 +63,8 @@ class FollowedResources:
         parts, namespace = self.parts, self.parts.settings.namespace
         yield from self._stores(namespace)
         of_argo = (*parts.git_trust.config_maps, *parts.argo_settings.config_maps)
-        for config_map in (parts.policy.config_map, *of_argo):
+        own = (parts.policy.config_map, parts.signing_keys.config_map)
+        for config_map in (*own, *of_argo):
             yield f"watch ConfigMap {config_map.name}", config_map.watch(parts.client, namespace)
         yield "live state", self._follow_objects(parts.live.run())
         yield "cluster sessions", self._follow_objects(parts.clusters.run())

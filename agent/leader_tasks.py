@@ -121,6 +121,8 @@ def _subscriptions(
         control_namespace=parts.settings.namespace,
     )
     return WatchSubscriptions(
+        signing_keys=parts.signing_keys,
+        demand=parts.prover.demand,
         applications=parts.applications,
         clusters=parts.clusters,
         ownership=parts.ownership,

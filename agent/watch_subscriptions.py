@@ -6,7 +6,7 @@ by a refresh, not by remembering. Where replicas divide the shards, each asks fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -32,6 +32,7 @@ from agent.observe.metrics import AgentMetrics
 from agent.replicas.shard_ownership import ShardOwnership
 from agent.store.applications import Applications
 from agent.store.config_maps import ArgoSettingsWatch, PolicyWatch
+from agent.store.signing_keys import SigningKeys
 from bus.events import CompareApp, DeleteApp, RefreshApp
 from bus.identity import AppKey, shard_of
 from handlers.application.application import Application, AppProject
@@ -50,6 +51,9 @@ class WatchSubscriptions:
     policy: PolicyWatch
     settings: ArgoSettingsWatch
     governance: Governance
+    signing_keys: SigningKeys
+    demand: Callable[[Application], str]
+    """What the project of an Application demands of the signatures of its sources."""
     tracked: TrackedApplications
     object_facts: ObjectFacts | None
     """None where the facts of objects are switched off."""
@@ -64,6 +68,7 @@ class WatchSubscriptions:
             apps.project_changes.subscribed(self._project_changed),
             self.policy.changes.subscribed(self._policy_changed),
             self.settings.changes.subscribed(self._settings_changed),
+            self.signing_keys.changes.subscribed(self._keys_changed),
             self.clusters.live_changes.subscribed(self._live_changed),
             self.clusters.own_changes.subscribed(self._applied),
             self.clusters.changes.subscribed(self._session_changed),
@@ -100,6 +105,11 @@ class WatchSubscriptions:
         """Refresh all Applications: other settings exclude other kinds or hold other syncs."""
         apps = self.applications.all()
         self.pending.put(*(RefreshApp(app=app.key) for app in apps if not app.deleting))
+
+    def _keys_changed(self) -> None:
+        """Refresh the Applications whose commits have to be signed: others may prove them now."""
+        signed = filter(self.demand, self.applications.all())
+        self.pending.put(*(RefreshApp(app=app.key) for app in signed if not app.deleting))
 
     def _stored(self, app: Application) -> None:
         """Publish the facts of a stored write whose answer was lost: no handler will."""

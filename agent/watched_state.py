@@ -42,6 +42,7 @@ from agent.store.config_maps import ArgoSettingsWatch, PolicyWatch
 from agent.store.connection_projects import ConnectionProjects
 from agent.store.git_server_trust import GitServerTrust
 from agent.store.projects import Projects
+from agent.store.signing_keys import SigningKeys
 from bus.identity import AppKey
 from bus.link.kinds import APPLICATION, CLUSTER
 from handlers.application.application import Metadata
@@ -63,6 +64,7 @@ class WatchedState:
     known_secrets: KnownSecrets
     argo_settings: ArgoSettingsWatch
     git_trust: GitServerTrust = field(default_factory=GitServerTrust)
+    signing_keys: SigningKeys = field(default_factory=SigningKeys)
     policy: PolicyWatch = field(default_factory=PolicyWatch)
 
 

@@ -71,6 +71,7 @@ def _refresh(
         sources=sources,
         renders=parts.renders,
         refs=parts.refs,
+        is_proven=parts.prover.holds,
         clock=clock,
     )
 
@@ -80,6 +81,7 @@ def _render(parts: AgentDependencies, sources: CountedSources, clock: SystemCloc
         apps=parts.applications,
         clusters=parts.clusters,
         sources=sources,
+        prover=parts.prover,
         evaluate=evaluator_of(parts),
         artifacts=parts.artifacts,
         renders=parts.renders,
@@ -98,6 +100,7 @@ def _step(parts: AgentDependencies, sources: CountedSources, clock: SystemClock)
             apps=apps,
             comparisons=comparisons,
             sources=sources,
+            is_proven=parts.prover.holds,
             governance=parts.governance,
             clock=clock,
         ),
@@ -167,6 +170,7 @@ def _task_sources(parts: AgentDependencies, cluster: ClusterState) -> TaskSource
         sources=parts.sources,
         artifacts=parts.artifacts,
         renders=parts.renders,
+        prover=parts.prover,
         evaluate=evaluator_of(parts),
     )
     return TaskSources(

@@ -111,6 +111,7 @@ class Reason(StrEnum):
     WORKER_DIED = "WorkerDied"
     EVALUATION_FAILED = "EvaluationFailed"
     CLUSTER_UNREACHABLE = "ClusterUnreachable"
+    SOURCE_UNPROVEN = "SourceUnproven"
     # why a sync was not started
     ALREADY_SYNCED = "AlreadySynced"
     AUTO_SYNC_OFF = "AutoSyncOff"

@@ -42,6 +42,7 @@ from tests.databases import (
 )
 from tests.needs import MARKERS, group_of, longest_first, needs_of, seconds_of
 from tests.shared_servers import SharedServers
+from tests.signers import Signers, open_signers
 
 _SHARED = pytest.StashKey[SharedServers]()
 
@@ -205,6 +206,14 @@ async def own_git_host(tmp_path: Path) -> AsyncIterator[GitHost]:
     """A Git host of this test alone, to take down and bring back."""
     async with GitHost(tmp_path / "git") as host:
         yield host
+
+
+@pytest.fixture(scope="session")
+def signers() -> Iterator[Signers]:
+    """Keys of GnuPG, and signatures by them."""
+    opened = open_signers()
+    yield opened
+    opened.gnupg.close()
 
 
 @pytest.fixture(scope="session")

@@ -51,6 +51,9 @@ from bus.spans import Spans
 from handlers.report.known_secrets import KnownSecrets
 from handlers.report.redaction import Redaction
 
+_CAPABILITIES = ("sealed", "signature.gnupg")
+"""What the agent can act upon besides its tasks: sealed credentials, keys that sign commits."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bridge:
@@ -200,7 +203,7 @@ class _BridgeRun:
             epoch=position.epoch,
             protocol=PROTOCOL,
             version=self._parts.version,
-            capabilities=(*(f"task.{kind}" for kind in task_queue.kinds), "sealed"),
+            capabilities=(*(f"task.{kind}" for kind in task_queue.kinds), *_CAPABILITIES),
             outbox=position.newest,
             cluster_uid=await self._enroller.cluster_uid(),
             running=task_queue.running,

@@ -12,16 +12,18 @@ import asyncio
 import os
 import shutil
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 import pygit2
 
 from agent.git.command import GitRun, run_git
 from agent.git.commits import changed_paths, commit_of
 from agent.git.failures import failure, has_no_head, is_redirected, overdue
-from agent.git.refs import branches_and_tags, nearby, resolve
+from agent.git.refs import branches_and_tags, nearby, resolve, tag_named
 from agent.git.transport import (
     ALL_REFS,
     HEAD_REF,
@@ -35,6 +37,7 @@ from bus.events import Commit
 from bus.identity import Revision
 from handlers.ports import RepositoryError
 
+Found = TypeVar("Found")
 _LEFTOVERS = ("*.lock", "refs/**/*.lock", "objects/pack/tmp_*", "objects/??/tmp_obj_*")
 _PINNED = "refs/house/pinned/"
 _MARK = "gitops.mirror-of"
@@ -104,6 +107,13 @@ class Mirror:
 
     def resolve(self, target: str) -> Revision | None:
         return resolve(self._repository, target)
+
+    def tag_named(self, target: str) -> str:
+        return tag_named(self._repository, target)
+
+    def look(self, look: Callable[[pygit2.Repository], Found]) -> Found:
+        """Let somebody read the repository. Blocking."""
+        return look(self._repository)
 
     def nearby(self, target: str) -> tuple[str, ...]:
         return nearby(self._repository, target)

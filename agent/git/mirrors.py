@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 import pygit2
 import structlog
@@ -40,6 +41,7 @@ from handlers.ports import CommitTree, RepositoryAccess, RepositoryError
 
 _log = structlog.get_logger(__name__)
 
+Found = TypeVar("Found")
 _RECENT = 5.0
 """Seconds in which a revision that was not found is not looked for at the server again."""
 
@@ -131,12 +133,27 @@ class Mirrors:
         self, mirror: Mirror, repository: RepositoryAccess, target: str
     ) -> Revision | None:
         """Resolve in the mirror as it is: as a range of tags first, as Argo CD does."""
-        if self._versions is not None and may_be_range(target):
-            _, tags = await asyncio.to_thread(mirror.refs)
-            chosen = await self._versions.highest(target, tags, project=repository.project)
-            if chosen:
-                return mirror.resolve(TAGS + chosen)
-        return mirror.resolve(target)
+        return mirror.resolve(await self._chosen(mirror, repository, target) or target)
+
+    async def _chosen(self, mirror: Mirror, repository: RepositoryAccess, target: str) -> str:
+        """The whole name of the tag that a range chooses; empty where it is none."""
+        if self._versions is None or not may_be_range(target):
+            return ""
+        _, tags = await asyncio.to_thread(mirror.refs)
+        chosen = await self._versions.highest(target, tags, project=repository.project)
+        return TAGS + chosen if chosen else ""
+
+    async def tag_named(self, repository: RepositoryAccess, target: str) -> str:
+        """The whole name of the tag that a target revision means; empty where it means none."""
+        mirror = await self._mirror(repository)
+        return await self._chosen(mirror, repository, target) or mirror.tag_named(target)
+
+    async def look(
+        self, repository: RepositoryAccess, look: Callable[[pygit2.Repository], Found]
+    ) -> Found:
+        """Read the mirror in a thread."""
+        mirror = await self._mirror(repository)
+        return await asyncio.to_thread(mirror.look, look)
 
     async def tree(self, repository: RepositoryAccess, revision: Revision) -> CommitTree:
         mirror = await self._mirror(repository)

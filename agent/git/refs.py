@@ -44,6 +44,15 @@ def resolve(repository: pygit2.Repository, target: str) -> Revision | None:
     return None
 
 
+def tag_named(repository: pygit2.Repository, target: str) -> str:
+    """The whole name of the tag that `target` means; empty where it means something else."""
+    if target in ("", "HEAD"):
+        return ""
+    names = (name for name in _names(target) if _commit_of(repository, name))
+    found = next(names, "")
+    return found if found.startswith(TAGS) else ""
+
+
 def nearby(repository: pygit2.Repository, target: str) -> tuple[str, ...]:
     """Up to five branches and tags to name in an error: similar ones first, any where none is."""
     return similar_names(target, sorted(_all_names(repository)))

@@ -16,6 +16,7 @@ from bus.events.facts import (
     RefreshFailed,
     RenderFailed,
     RevisionResolved,
+    UnprovenCommit,
 )
 from bus.events.object_facts import ObjectChanged
 from bus.events.operation_facts import (
@@ -65,4 +66,5 @@ __all__ = [
     "SyncApp",
     "SyncSkipped",
     "TerminateOperation",
+    "UnprovenCommit",
 ]

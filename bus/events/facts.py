@@ -97,6 +97,22 @@ class ManifestsRendered(AppFact, frozen=True, kw_only=True):
         return f"{counted(self.objects, 'object')} {how} at {short(self.revision)}"
 
 
+class UnprovenCommit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A commit or tag whose signature does not prove what the project demands."""
+
+    commit: str
+    """The id of the commit, or of the object of the tag."""
+    tag: str = ""
+    """Name of the annotated tag, where its signature counts."""
+    author: str = ""
+    """The name only, no mail address, of who wrote the commit or made the tag."""
+    problem: str
+    key: str = ""
+    """The key that signed it, where one is known."""
+    expected: str
+    """Whose signatures the project demands."""
+
+
 class RenderFailed(AppFact, frozen=True, kw_only=True):
     """The desired state is not known: nothing is applied, nothing is pruned."""
 
@@ -106,6 +122,8 @@ class RenderFailed(AppFact, frozen=True, kw_only=True):
     revision: Revision = NO_REVISION
     file: str = ""
     line: int = 0
+    unproven: UnprovenCommit | None = None
+    """The first commit that is not proven, where the reason is `SourceUnproven`."""
 
     @property
     def sentence(self) -> str:

@@ -25,12 +25,15 @@ from agent.store.git_server_trust import GitServerTrust
 from agent.store.named_config_map import data_of
 from agent.version_range import NoRanges
 from bus.redaction import without_user_info
+from cli.local import signature_probe
 from cli.local.probes import SECONDS, Finding
-from handlers.application.application import Application, PartialObjectMetadata
+from cli.local.signature_probe import installed_program
+from handlers.application.application import Application, AppProject, PartialObjectMetadata
 from handlers.application.argo_parameters import PARAMETERS
 from handlers.application.argo_settings import CONFIG_MAP, ArgoSettings, read_settings
 from handlers.application.spec import Source
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError, RepositoryError, Sources
+from handlers.trust.signing_trust import KEYS
 
 MOST_REPOSITORIES = 20
 
@@ -43,6 +46,7 @@ async def cluster(settings: Settings) -> Sequence[Finding]:
             findings = [Finding(part="cluster", ok=True, found=f"{client.url} as {who}")]
             findings += [_right(right) for right in await missing(client, rights(settings))]
             findings += await argo(client, settings.namespace)
+            findings += await _signatures(client, settings.namespace)
             findings += await link(client, settings)
             return [*findings, *await _repositories(client, settings)]
     except (KubeConfigError, ClusterUnreachableError, ApplyRefusedError) as e:
@@ -153,6 +157,10 @@ class _Listed(msgspec.Struct, frozen=True):
     items: tuple[Application, ...]
 
 
+class _ListedProjects(msgspec.Struct, frozen=True):
+    items: tuple[AppProject, ...]
+
+
 class _Raws(msgspec.Struct, frozen=True):
     items: tuple[msgspec.Raw, ...]
 
@@ -173,6 +181,15 @@ async def argo(client: KubeClient, namespace: str) -> list[Finding]:
         listed = msgspec.json.decode(await client.get(path), type=_ListedConfigMaps)
         sets = tuple(one.metadata.name for one in listed.items)
     return list(findings(settings, sets))
+
+
+async def _signatures(client: KubeClient, namespace: str) -> list[Finding]:
+    path = f"/apis/argoproj.io/v1alpha1/namespaces/{namespace}/appprojects"
+    with suppress(ApplyRefusedError):
+        projects = msgspec.json.decode(await client.get(path), type=_ListedProjects).items
+        keys = await _data(client, namespace, KEYS)
+        return list(signature_probe.findings(projects, keys, installed_program()))
+    return []
 
 
 async def _data(client: KubeClient, namespace: str, name: str) -> Mapping[str, str]:

@@ -24,6 +24,11 @@ def matches(pattern: str, text: str, separator: str = "") -> bool:
     return pattern == text if compiled is None else compiled.fullmatch(text) is not None
 
 
+def is_wellformed(pattern: str) -> bool:
+    """Whether a glob matches more than itself: its braces and classes are closed."""
+    return _compile(pattern, "") is not None
+
+
 @lru_cache(maxsize=1024)
 def _compile(pattern: str, separator: str) -> re.Pattern[str] | None:
     inside = f"[^{re.escape(separator)}]" if separator else "."

@@ -30,6 +30,7 @@ from handlers.application.project import (
     source_permitted,
 )
 from handlers.application.source_address import SourceAddress, is_chart, is_versioned
+from handlers.application.source_integrity import integrity_problems
 from handlers.application.source_refs import MAX_SOURCES, ref_problems
 from handlers.application.spec import Destination, Source
 from handlers.application.status import Condition
@@ -135,13 +136,8 @@ def _project_problems(
         return
     if not admits(project, app.key.namespace):
         yield not_admitted(project, app)
-    if project.spec.signature_keys:
-        yield (
-            f"the AppProject {name!r} demands signed commits (spec.signatureKeys), which this "
-            "version cannot verify; it deploys nothing rather than unverified commits"
-        )
     cluster = registered.cluster if registered else None
-    yield from _unsafe_rules(project)
+    yield from integrity_problems(project, app.sources[:MAX_SOURCES])
     yield from _source_denials(app, project)
     destination = app.spec.destination
     if any(_address_problems(destination)):
@@ -153,16 +149,6 @@ def _project_problems(
             f"destination server {destination.server or destination.name!r} with namespace "
             f"{destination.namespace!r} is not permitted in project {name!r}; see "
             "spec.destinations of the project"
-        )
-
-
-def _unsafe_rules(project: AppProject) -> Iterator[str]:
-    """Rules of the project that protect something and that this version cannot enforce."""
-    if project.spec.source_integrity:
-        yield (
-            f"the AppProject {project.metadata.name!r} demands verified sources"
-            " (spec.sourceIntegrity), which this version cannot verify; it deploys nothing rather"
-            " than unverified commits"
         )
 
 

@@ -102,6 +102,15 @@ class SourceRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
             yield one.repository, one.read_set
 
 
+class SourceProof(msgspec.Struct, frozen=True, omit_defaults=True):
+    """That the sources of a render were signed as the project demanded."""
+
+    demand: str = ""
+    """The digest of what was demanded, and of the keys that were trusted; empty for nothing."""
+    until: float = 0.0
+    """When the first of the signatures or keys expires, in seconds of the epoch; 0 for never."""
+
+
 class RenderRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The last good render of an application, kept so that an equal one is never made again."""
 
@@ -120,6 +129,7 @@ class RenderRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The digest of the sources that an operation named; empty where they are the spec's own."""
     desired_sources: str = ""
     """The digest of the sources that it is of; empty in a record of an earlier version."""
+    proof: SourceProof = SourceProof()
     tracking: str = ""
     """The tracking settings with which the objects were marked; empty for the default."""
 

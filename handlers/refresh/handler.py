@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -44,7 +44,7 @@ from handlers.ports import (
     Sources,
     StatusWrite,
 )
-from handlers.refresh.public_commit import public_commit
+from handlers.ports.rendering import RenderRecord
 from handlers.refresh.touched_applications import (
     ResolvedTarget,
     by_target_revision,
@@ -52,6 +52,7 @@ from handlers.refresh.touched_applications import (
     outdated,
     unsettled,
 )
+from handlers.report.public_commit import public_commit
 
 _OWNED = (ConditionType.COMPARISON_ERROR,)
 _TURN = 32
@@ -74,6 +75,8 @@ class RefreshHandler:
     sources: Sources
     renders: Renders
     refs: KnownRefs
+    is_proven: Callable[[Application, RenderRecord], bool]
+    """Whether the sources of a render are proven as it is demanded now."""
     clock: Clock
 
     async def __call__(self, ask: RefreshRepository) -> Sequence[Event]:
@@ -162,6 +165,7 @@ class RefreshHandler:
             record = self.renders.recall(app.key)
             if (
                 record is None
+                or not self.is_proven(app, record)
                 or unsettled(app, record, look.repository.key)
                 or outdated(app, record, now)
                 or (is_poll and follows_ranges(record))

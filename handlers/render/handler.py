@@ -69,6 +69,7 @@ from handlers.render.render_outcome import (
     unreachable,
     with_conditions,
 )
+from handlers.render.source_proof import SourceProver
 from handlers.render.source_resolver import ResolvedSource, SourceResolver
 
 _TRANSIENT = (
@@ -86,6 +87,7 @@ class RenderHandler:
     apps: Apps
     clusters: Clusters
     sources: Sources
+    prover: SourceProver
     evaluate: Evaluator
     artifacts: Artifacts
     renders: Renders
@@ -199,12 +201,22 @@ class RenderHandler:
         self, app: Application, sources: Sequence[ResolvedSource], *, hard: bool
     ) -> tuple[RenderRecord, bool]:
         """Return the record, and whether it is the last one; another is to be remembered."""
+        proof = await self.prover.prove(app, sources, desired_revisions(app))
+        record, cached = await self._made(app, sources, hard=hard, is_proven=bool(proof.demand))
+        if record.proof != proof:
+            record = replace(record, proof=proof)
+        return record, cached
+
+    async def _made(
+        self, app: Application, sources: Sequence[ResolvedSource], *, hard: bool, is_proven: bool
+    ) -> tuple[RenderRecord, bool]:
         sources = await self.evaluate.overridden(sources)
         recipes = self.evaluate.recipes(app, sources)
         last = None if hard else self.renders.recall(app.key)
         kept = await self.evaluate.still_hold(kept_sources(last, sources, recipes), app)
-        # Somebody wants to see these very commits, even where they changed nothing.
-        exact = bool(pinned_revisions(app) or asked_refresh(app))
+        # Somebody wants to see these very commits, even where they changed nothing; and what is
+        # proven is these commits, not the earlier ones with the same files.
+        exact = is_proven or bool(pinned_revisions(app) or asked_refresh(app))
         if last is not None and await self._is_still_good(app, last, kept):
             return at_revisions(last, sources) if exact else last, True
         known = await self._objects(kept)

@@ -11,6 +11,7 @@ from handlers.application.application import REFRESH_ANNOTATION, Application
 from handlers.application.status import ApplicationStatus, Condition, revised
 from handlers.ports import DestinationUnavailableError, RepositoryError
 from handlers.ports.rendering import RenderError, RenderRecord
+from handlers.render.source_proof import UnprovenError
 
 _OWNED = (
     ConditionType.COMPARISON_ERROR,
@@ -90,6 +91,8 @@ def failed(
     )
     if isinstance(error, RepositoryError):
         return fact
+    if isinstance(error, UnprovenError):
+        return replace(fact, unproven=error.unproven)
     return replace(fact, file=error.file, line=error.line)
 
 

@@ -128,7 +128,8 @@ def _skipped(app: Application, comparison: Comparison, answer: SyncSkip) -> tupl
 class FailOnRenderErrorHandler:
     """Fails an operation whose desired state cannot be rendered.
 
-    An operation that was rendered before goes on: it does not need the repository any more.
+    An operation that was rendered before goes on: it does not need the repository any more. But it
+    ends where its commits are not proven (any more): nothing further may be applied of them.
     """
 
     apps: Apps
@@ -137,9 +138,12 @@ class FailOnRenderErrorHandler:
 
     async def __call__(self, fact: RenderFailed) -> Sequence[Event]:
         app = self.apps.get(fact.app)
-        if app is None or app.deleting or app.is_skipped or self._is_rendered(app):
+        if app is None or app.deleting or app.is_skipped:
             return ()
-        final = fact.reason is Reason.INVALID_SPEC
+        unproven = fact.reason is Reason.SOURCE_UNPROVEN
+        if not unproven and self._is_rendered(app):
+            return ()
+        final = unproven or fact.reason is Reason.INVALID_SPEC
         state = failed_to_start(app, fact.message, self.clock.now(), final=final)
         if state is None:
             return ()

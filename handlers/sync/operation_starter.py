@@ -14,7 +14,7 @@ asked again on purpose: between the two anything may have changed, and only this
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -34,6 +34,7 @@ from handlers.comparison.comparison import Comparison
 from handlers.comparison.reader import ComparisonReader
 from handlers.control_plane.governance import Governance
 from handlers.ports import Apps, Clock, RepositoryError, Sources, StatusWrite
+from handlers.ports.rendering import RenderRecord
 from handlers.sync.operation_transitions import (
     begun,
     failed_to_start,
@@ -55,13 +56,15 @@ class OperationStarter:
     apps: Apps
     comparisons: ComparisonReader
     sources: Sources
+    is_proven: Callable[[Application, RenderRecord], bool]
+    """Whether the sources of a render are proven as it is demanded now."""
     governance: Governance
     clock: Clock
 
     async def next(self, app: Application) -> StepRun | Sequence[Event]:
         """Return the run to carry on, or the events that follow where there is nothing to run."""
         comparison = await self.comparisons.read(app)
-        if comparison is None:
+        if comparison is None or not self.is_proven(app, comparison.record):
             return (RefreshApp(app=app.key),)
         state = under_way(app)
         ended = self._ended_retry(app, state, comparison) if state is not None else None

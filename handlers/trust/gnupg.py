@@ -1,7 +1,8 @@
 """GnuPG keys of the ConfigMap `argocd-gpg-keys-cm` (key id -> armoured key), described. Pure.
 
 The format is that of RFC 9580. Only what a list shows is read: the packet of the key itself and
-its first user id. No signature is verified.
+its first user id. Signatures are verified by GnuPG; here they are only brought into the form that
+it is given.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ import msgspec
 from bus.link.kinds import KEY
 from handlers.trust.trusted import Trusted
 
-_BEGIN = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
-_END = "-----END PGP PUBLIC KEY BLOCK-----"
-_PUBLIC_KEY, _USER_ID, _SECRET_KEY = 6, 13, 5
+_KEY_BLOCK, _SIGNATURE_BLOCK = "PUBLIC KEY BLOCK", "SIGNATURE"
+_SIGNATURE, _SECRET_KEY, _PUBLIC_KEY, _USER_ID = 2, 5, 6, 13
 _ALGORITHMS = {1: "rsa", 17: "dsa", 19: "ecdsa", 22: "ed25519", 27: "ed25519", 28: "ed448"}
 _MAIL = re.compile(r"\s*<[^>]*>|\S+@\S+")
 _LONG_ID = 16
@@ -39,25 +39,46 @@ def gnupg_keys(data: Mapping[str, str]) -> Iterator[Trusted]:
         yield _described(key_id, armoured)
 
 
+def sound_keys(data: Mapping[str, str]) -> Iterator[bytes]:
+    """Yield the keys whose entries have no problem, without their armour."""
+    for key_id, armoured in sorted(data.items()):
+        if not _described(key_id, armoured).problem:
+            yield _unarmoured(armoured, _KEY_BLOCK)
+
+
+def detached_signature(armoured: str) -> bytes:
+    """Take the armour off one signature; raises ValueError for anything else, or more than one."""
+    try:
+        raw = _unarmoured(armoured, _SIGNATURE_BLOCK)
+        tags = [tag for tag, _ in _packets(raw)]
+    except (binascii.Error, IndexError) as error:
+        raise ValueError("the signature is cut off or damaged") from error
+    if tags != [_SIGNATURE]:
+        raise ValueError("it is not one signature and nothing else")
+    return raw
+
+
 def public_key(armoured: str) -> GnupgKey:
     """Read a public key; raises ValueError, which quotes nothing of it."""
     try:
-        packets = list(_packets(_unarmoured(armoured)))
+        packets = list(_packets(_unarmoured(armoured, _KEY_BLOCK)))
     except (binascii.Error, IndexError) as error:
         raise ValueError("the key is cut off or damaged") from error
     if not packets or packets[0][0] != _PUBLIC_KEY:
         raise ValueError("it does not begin with a public key")
     if any(tag == _SECRET_KEY for tag, _ in packets):
         raise ValueError("it holds a private key")
+    if sum(tag == _PUBLIC_KEY for tag, _ in packets) > 1:
+        raise ValueError("it holds several keys; give each an entry of its own")
     return _key(packets[0][1], next((body for tag, body in packets if tag == _USER_ID), b""))
 
 
-def _unarmoured(text: str) -> bytes:
+def _unarmoured(text: str, block: str) -> bytes:
     """Decode the armour, without its headers (they end with an empty line) and checksum."""
-    _, begin, rest = text.partition(_BEGIN)
-    inner, end, _ = rest.partition(_END)
+    _, begin, rest = text.partition(f"-----BEGIN PGP {block}-----")
+    inner, end, _ = rest.partition(f"-----END PGP {block}-----")
     if not begin or not end:
-        raise ValueError("no ASCII-armoured public key")
+        raise ValueError(f"no ASCII-armoured PGP {block.lower()}")
     lines = [line.strip() for line in inner.splitlines()[1:]]
     body = lines[lines.index("") + 1 :] if "" in lines else lines
     return base64.b64decode("".join(line for line in body if line[:1] != "="), validate=True)

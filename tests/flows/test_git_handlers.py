@@ -9,9 +9,11 @@ import msgspec
 import pytest
 
 from agent.git.credentials import SECRET_TYPE, Secret
+from agent.git.gnupg import Gnupg
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.git.refs import ResolvedRefs
 from agent.git.repository_secrets import SecretCredentials
+from agent.git.signatures import GitSignatures
 from agent.renderer.renderer import SandboxRenderer
 from agent.sources import SourceReaders
 from agent.store.artifact_store import ArtifactStore
@@ -30,12 +32,15 @@ from bus.route import Retry
 from bus.status import Reason
 from handlers.application.application import Application
 from handlers.application.source_address import SourceKind
+from handlers.application.spec import Source
 from handlers.manifest.manifest_assembly import objects_of
 from handlers.ports import RepositoryAccess
 from handlers.refresh.handler import RefreshHandler
 from handlers.render.chart_dependencies import ChartDependencies
 from handlers.render.evaluator import Evaluator
 from handlers.render.handler import RenderHandler
+from handlers.render.source_proof import SourceProver
+from handlers.trust.signing_trust import signing_trust
 from playground.githost import GitHost, HostedRepository, HostLogin
 from sandbox.client import Sandbox, SandboxLimits
 from tests.ciphers import CIPHER
@@ -63,6 +68,9 @@ class GitHandlers:
     refs: ResolvedRefs
     sandbox: Sandbox
     secrets: list[Secret]
+    prover: SourceProver
+    keys: dict[str, str]
+    """The data of `argocd-gpg-keys-cm`."""
 
     async def refresh(self, repository: HostedRepository, ref: str = "") -> Sequence[Event]:
         handler = RefreshHandler(
@@ -70,6 +78,7 @@ class GitHandlers:
             sources=self.sources,
             renders=self.renders,
             refs=self.refs,
+            is_proven=self.prover.holds,
             clock=self.clock,
         )
         return await handler(
@@ -84,6 +93,7 @@ class GitHandlers:
             apps=self.cluster.apps,
             clusters=OneCluster(OneSession(live=ServedKindsTable())),
             sources=self.sources,
+            prover=self.prover,
             evaluate=Evaluator(
                 renderer=SandboxRenderer(self.sandbox),
                 clusters=OneCluster(OneSession(live=ServedKindsTable())),
@@ -98,6 +108,11 @@ class GitHandlers:
             clock=self.clock,
         )
         return await handler(RefreshApp(app=app, hard=hard))
+
+    def source(self, app: AppKey) -> Source:
+        found = self.cluster.apps.get(app)
+        assert found is not None
+        return found.sources[0]
 
     async def settle(self, repository: HostedRepository, *apps: AppKey) -> None:
         """Everything fetched and rendered once."""
@@ -119,9 +134,11 @@ async def handlers(tmp_path: Path, sandbox_binary: Path) -> AsyncIterator[GitHan
         Mirrors(MirrorSettings(folder=tmp_path / "git"), credentials) as git,
         Sandbox(sandbox_binary, SandboxLimits(workers=1)) as sandbox,
     ):
+        cluster, clock, keys = RenderCluster(), NoonClock(), dict[str, str]()
+        gnupg = Gnupg(tmp_path / "gnupg")
         yield GitHandlers(
-            cluster=RenderCluster(),
-            clock=NoonClock(),
+            cluster=cluster,
+            clock=clock,
             git=git,
             sources=SourceReaders(credentials=credentials, by_kind={SourceKind.GIT: git}),
             artifacts=ArtifactStore.open(tmp_path / "artifacts", cipher=CIPHER),
@@ -129,6 +146,12 @@ async def handlers(tmp_path: Path, sandbox_binary: Path) -> AsyncIterator[GitHan
             refs=ResolvedRefs(),
             sandbox=sandbox,
             secrets=secrets,
+            prover=SourceProver(
+                project=cluster.apps.project,
+                signatures=GitSignatures(git, gnupg, lambda: signing_trust(keys)),
+                clock=clock,
+            ),
+            keys=keys,
         )
 
 

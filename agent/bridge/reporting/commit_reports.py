@@ -23,7 +23,7 @@ from handlers.application.revisions import Revisions
 from handlers.application.source_address import SourceKind
 from handlers.application.spec import Source
 from handlers.ports import RepositoryAccess, RepositoryError
-from handlers.refresh.public_commit import public_commit
+from handlers.report.public_commit import public_commit
 
 _COLLECT_SECONDS = 0.5
 _MISSING_SECONDS = 10.0

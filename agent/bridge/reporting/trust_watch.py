@@ -20,11 +20,10 @@ from agent.store.named_config_map import Data, NamedConfigMap
 from bus.link.kinds import CERTIFICATE, KEY
 from handlers.trust.gnupg import gnupg_keys
 from handlers.trust.hosts import known_hosts, tls_certificates
+from handlers.trust.signing_trust import KEYS
 from handlers.trust.trusted import MOST, Reader, Trusted
 
 log = structlog.get_logger()
-
-KEYS = "argocd-gpg-keys-cm"
 
 
 @dataclass(slots=True, kw_only=True)

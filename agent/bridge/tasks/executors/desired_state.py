@@ -29,6 +29,7 @@ from handlers.ports import Artifacts, RendererBusyError, RepositoryError, Source
 from handlers.ports.rendering import RenderError, RenderRecord
 from handlers.render.evaluator import RENDER_SECONDS, Evaluator, RenderEvaluation
 from handlers.render.render_outcome import message_of
+from handlers.render.source_proof import SourceProver
 from handlers.render.source_resolver import SourceResolver
 
 
@@ -38,6 +39,7 @@ class DesiredState:
     sources: Sources
     artifacts: Artifacts
     renders: RenderStore
+    prover: SourceProver
     evaluate: Evaluator
 
     async def at(self, app: Application, named: Revisions) -> RenderEvaluation:
@@ -50,7 +52,11 @@ class DesiredState:
         if not named and rendered is None:
             text = "its manifests are not rendered. Refresh it, and look at its conditions."
             raise TaskFailedError("not_found", f"{app.key}: {text}")
-        known = rendered is not None and self._is_of_spec(app, rendered.record)
+        known = (
+            rendered is not None
+            and self._is_of_spec(app, rendered.record)
+            and self.prover.holds(app, rendered.record)
+        )
         if rendered is not None and known and _is_at(app, rendered.record, named):
             return rendered
         return await self._render_once(app, named)
@@ -94,6 +100,7 @@ class DesiredState:
         pairs = zip(each, app.sources, strict=False)
         targets = [one or source.target_revision for one, source in pairs]
         sources = await SourceResolver(sources=self.sources).resolve(app, targets)
+        await self.prover.prove(app, sources, targets)
         sources = await self.evaluate.overridden(sources)
         recipes = self.evaluate.recipes(app, sources)
         return await self.evaluate(app, sources, recipes)

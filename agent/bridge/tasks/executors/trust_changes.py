@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 import msgspec
 import orjson
 
-from agent.bridge.reporting.trust_watch import KEYS
 from agent.bridge.tasks.task_context import TaskFailedError
 from agent.git.failures import CERTIFICATES
 from agent.git.ssh_failures import KNOWN_HOSTS
@@ -25,6 +24,7 @@ from bus.link.kinds import CERTIFICATE, KEY
 from handlers.manifest import access
 from handlers.trust.gnupg import public_key
 from handlers.trust.hosts import FIELD, certificates_in, with_lines, without
+from handlers.trust.signing_trust import KEYS
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,253}")
 _TRIES = 5

@@ -111,14 +111,24 @@ def test_a_generated_application_says_that_its_set_is_not_followed() -> None:
     assert "ApplicationSet shops" in found.message
 
 
+def policy(url: str, *, mode: str = "head") -> dict[str, Any]:
+    return {"repos": [{"url": url}], "gpg": {"mode": mode, "keys": ["4AEE18F83AFDEB23"]}}
+
+
+ANY = policy("*")
 PROTECTING: dict[str, dict[str, Any]] = {
-    "signatures": {"signatureKeys": [{"keyID": "4AEE18F83AFDEB23"}]},
+    "signatures": {"signatureKeys": [{"keyID": "4AEE18F8"}]},
     "integrity": {"sourceIntegrity": {"git": {"policies": [{}]}}},
+    "several policies": {"sourceIntegrity": {"git": {"policies": [ANY, ANY]}}},
+    "no pattern": {"sourceIntegrity": {"git": {"policies": [policy("https://{a")]}}},
+    "no repository": {"sourceIntegrity": {"git": {"policies": [policy("!*")]}}},
+    "another mode": {"sourceIntegrity": {"git": {"policies": [policy("*", mode="Head")]}}},
+    "another kind": {"sourceIntegrity": {"helm": {"policies": []}}},
 }
 
 
 @pytest.mark.parametrize("rules", PROTECTING.values(), ids=PROTECTING)
-def test_a_project_whose_protection_cannot_be_held_blocks(rules: dict[str, Any]) -> None:
+def test_a_protection_that_is_not_understood_blocks(rules: dict[str, Any]) -> None:
     (found,) = problems(application(), project(rules))
     assert found.type == ConditionType.INVALID_SPEC_ERROR
 

@@ -3,7 +3,7 @@
 import pytest
 
 from bus.events import Commit
-from handlers.refresh.public_commit import LONGEST_MESSAGE, public_commit
+from handlers.report.public_commit import LONGEST_MESSAGE, public_commit
 
 
 @pytest.mark.parametrize(

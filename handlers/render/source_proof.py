@@ -1,0 +1,159 @@
+"""SourceProver refuses sources whose commits are not signed as the AppProject demands.
+
+It stands between the revision of a source and everything that is made of it: render, preview and
+sync. A render carries the proof that its sources had (`SourceProof`): the digest of what was
+demanded and trusted, and the time until it holds. Where the project, the keys or the clock say
+otherwise later, the render counts no more, and its sources are judged again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from bus.events import Commit, UnprovenCommit
+from bus.identity import digest_of
+from bus.status import Reason
+from handlers.application.application import Application, AppProject
+from handlers.application.desired_source import as_desired
+from handlers.application.source_integrity import IntegrityMode, IntegrityPolicy, policy_of
+from handlers.ports import Clock, RendererBusyError
+from handlers.ports.rendering import RenderError, RenderRecord, SourceProof
+from handlers.ports.signatures import Signatures, TagMovedError
+from handlers.render.source_resolver import ResolvedSource
+from handlers.report.public_commit import public_commit
+from handlers.trust.signature import SignatureCheck, SignatureState
+
+_NAMED = 5
+_SHORT = 10
+_AGAIN = 0.5
+_REMEDIES = {
+    SignatureState.UNSIGNED: "sign it (git commit -S, git tag -s) and push again",
+    SignatureState.KEY_UNKNOWN: "add the public key to the ConfigMap argocd-gpg-keys-cm, if its "
+    "owner may sign, or have it signed by another",
+    SignatureState.GOOD: "add the key to the project, if its owner may sign, or have it signed by "
+    "another",
+    SignatureState.RENAMED: "make and sign a tag of this name",
+}
+_SIGN_ANEW = "have it signed anew, by a key that is valid"
+
+
+class UnprovenError(RenderError):
+    """A commit is not signed as the project demands."""
+
+    def __init__(self, message: str, unproven: UnprovenCommit) -> None:
+        super().__init__(Reason.SOURCE_UNPROVEN, message)
+        self.unproven = unproven
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceProver:
+    project: Callable[[str], AppProject | None]
+    signatures: Signatures
+    clock: Clock
+
+    def demand(self, app: Application) -> str:
+        """The digest of what the project demands of the sources now; empty where of none."""
+        project = self.project(app.spec.project)
+        if project is None or not _has_integrity(project):
+            return ""
+        policies = tuple(policy_of(project, one) for one in as_desired(app).sources)
+        if not any(policies):
+            return ""
+        return digest_of(msgspec.json.encode((policies, self.signatures.trust)))
+
+    def holds(self, app: Application, record: RenderRecord) -> bool:
+        """Whether the sources of a render are proven as it is demanded now."""
+        proof = record.proof
+        in_time = not proof.until or self.clock.now().timestamp() < proof.until
+        return in_time and proof.demand == self.demand(app)
+
+    async def prove(
+        self, app: Application, sources: Sequence[ResolvedSource], targets: Sequence[str]
+    ) -> SourceProof:
+        """Judge each source, resolved of `targets`; raises UnprovenError for the first that fails.
+
+        Also the errors of the check; RendererBusyError too where a tag has moved meanwhile.
+        """
+        demand = self.demand(app)
+        if not demand:
+            return SourceProof()
+        project, until = self.project(app.spec.project), list[float]()
+        for one, target in zip(sources, targets, strict=True):
+            policy = policy_of(project, one.source)
+            if policy is not None:
+                checks = await self._checks(one, target, policy)
+                _judge(app, one, policy, checks, self.signatures.trust_problem)
+                until += [it.until for it in checks if it.until]
+        return SourceProof(demand=demand, until=min(until, default=0.0))
+
+    async def _checks(
+        self, one: ResolvedSource, target: str, policy: IntegrityPolicy
+    ) -> Sequence[SignatureCheck]:
+        try:
+            return await self.signatures.checks(
+                one.access,
+                one.revision,
+                targets=tuple(dict.fromkeys((target, one.source.target_revision))),
+                strict=policy.mode is IntegrityMode.STRICT,
+            )
+        except TagMovedError as error:
+            raise RendererBusyError(str(error), after=_AGAIN) from error
+
+
+def _has_integrity(project: AppProject) -> bool:
+    return bool(project.spec.signature_keys or project.spec.source_integrity is not None)
+
+
+def _judge(
+    app: Application,
+    source: ResolvedSource,
+    policy: IntegrityPolicy,
+    checks: Sequence[SignatureCheck],
+    trust_problem: str,
+) -> None:
+    problems = list(_unproven(policy, checks))
+    if not problems:
+        return
+    place = f"{source.place}: " if source.place else ""
+    named = "; ".join(map(_in_words, problems[:_NAMED]))
+    more = f"; and {len(problems) - _NAMED} more commits" if len(problems) > _NAMED else ""
+    state = next(it.state for it in checks if not _is_proven(policy, it))
+    remedy = trust_problem or _REMEDIES.get(state, _SIGN_ANEW)
+    message = (
+        f"{place}nothing is deployed of {source.access.key}: {named}{more}. The AppProject "
+        f"{app.spec.project!r} demands {policy.expected} ({policy.place}, mode {policy.mode}); "
+        f"{remedy}"
+    )
+    raise UnprovenError(message, problems[0])
+
+
+def _is_proven(policy: IntegrityPolicy, check: SignatureCheck) -> bool:
+    return check.state is SignatureState.GOOD and policy.allows(check.key, check.primary)
+
+
+def _unproven(
+    policy: IntegrityPolicy, checks: Sequence[SignatureCheck]
+) -> Iterator[UnprovenCommit]:
+    for check in checks:
+        if _is_proven(policy, check):
+            continue
+        is_good = check.state is SignatureState.GOOD
+        public = public_commit(Commit(author=check.author))
+        yield UnprovenCommit(
+            commit=check.id,
+            tag=public_commit(Commit(message=check.tag)).message,
+            author=public.author,
+            problem="signed with a key that the project does not name" if is_good else check.state,
+            key=check.key,
+            expected=policy.expected,
+        )
+
+
+def _in_words(one: UnprovenCommit) -> str:
+    what = f"the tag {one.tag!r}" if one.tag else f"the commit {one.commit[:_SHORT]}"
+    by = f" by {one.author}" if one.author else ""
+    key = f" (key {one.key})" if one.key else ""
+    return f"{what}{by} is not proven: {one.problem}{key}"
