@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,16 @@ def run_alone(alone: Alone, options: argparse.Namespace) -> int:
     report = report_of(alone, options.repeat)
     Console().print(table_of(report))
     write(options.json, report)
+    return 0
+
+
+def run_each(measured: Iterable[Alone], options: argparse.Namespace) -> int:
+    """Likewise for several, one after the other; each is shown as soon as it is known."""
+    out, reports = Console(width=120), []
+    for alone in measured:
+        reports.append(report_of(alone, options.repeat))
+        out.print(table_of(reports[-1]))
+    write(options.json, *reports)
     return 0
 
 

@@ -33,10 +33,10 @@ from benchmarks.agent_setup import (
     open_agent_setup,
     open_parts,
 )
-from benchmarks.alone import Alone, parser_of, report_of, write
+from benchmarks.alone import Alone, parser_of, run_each
 from benchmarks.cluster import BenchmarkWatch
 from benchmarks.counters import look, resident_of, seconds_of
-from benchmarks.figures import Figure, table_of
+from benchmarks.figures import Figure
 from benchmarks.floor import each_once
 from benchmarks.pushing import Eyes, push
 from benchmarks.workload import APPLICATIONS, NAMESPACE, Object, application, files, names
@@ -226,21 +226,18 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--applications", type=int, default=60, metavar="N")
     parser.add_argument("--destinations", type=int, nargs="+", default=[1, 3, 10], metavar="D")
     options = parser.parse_args(arguments)
-    log, out = Console(stderr=True), Console(width=120)
-    with watching(log) as watch:
+    with watching(Console(stderr=True)) as watch:
         sandbox = build_sandbox(watch)
-    reports = []
-    for destinations in options.destinations:
-        alone = Alone(
-            benchmark=f"clusters: {destinations}",
+    measured = (
+        Alone(
+            benchmark=f"clusters: {number}",
             work=WORK,
             size=options.applications,
-            measure=partial(clusters, sandbox, options.applications, destinations),
+            measure=partial(clusters, sandbox, options.applications, number),
         )
-        reports.append(report_of(alone, options.repeat))
-        out.print(table_of(reports[-1]))
-    write(options.json, *reports)
-    return 0
+        for number in options.destinations
+    )
+    return run_each(measured, options)
 
 
 if __name__ == "__main__":

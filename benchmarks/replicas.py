@@ -24,10 +24,10 @@ from rich.console import Console
 
 from benchmarks.agent_setup import AgentSetup, BenchmarkParts, create_namespace, open_agent_setup
 from benchmarks.agent_setup import open_parts as open_benchmark_parts
-from benchmarks.alone import Alone, parser_of, report_of, write
+from benchmarks.alone import Alone, parser_of, run_each
 from benchmarks.cluster import BenchmarkWatch
 from benchmarks.counters import look, resident_of, samples, seconds_of
-from benchmarks.figures import Figure, table_of
+from benchmarks.figures import Figure
 from benchmarks.floor import each_once
 from benchmarks.pushing import deliver
 from benchmarks.workload import APPLICATIONS, DESTINATION, application, changed, files, names
@@ -191,21 +191,18 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--applications", type=int, default=300, metavar="N")
     parser.add_argument("--replicas", type=int, nargs="+", default=[1, 2, 4], metavar="R")
     options = parser.parse_args(arguments)
-    log, out = Console(stderr=True), Console(width=120)
-    with watching(log) as watch:
+    with watching(Console(stderr=True)) as watch:
         sandbox = build_sandbox(watch)
-    reports = []
-    for processes in options.replicas:
-        alone = Alone(
-            benchmark=f"replicas: {processes}",
+    measured = (
+        Alone(
+            benchmark=f"replicas: {number}",
             work=WORK,
             size=options.applications,
-            measure=partial(replicas, sandbox, options.applications, processes),
+            measure=partial(replicas, sandbox, options.applications, number),
         )
-        reports.append(report_of(alone, options.repeat))
-        out.print(table_of(reports[-1]))
-    write(options.json, *reports)
-    return 0
+        for number in options.replicas
+    )
+    return run_each(measured, options)
 
 
 if __name__ == "__main__":

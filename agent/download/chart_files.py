@@ -11,9 +11,12 @@ from agent.download.archive import ArchivedFile, ArchiveError, archived_files
 _CHART_FILE = "Chart.yaml"
 
 
-def chart_files(archive: Path, name: str) -> Iterator[ArchivedFile]:
-    """Read a packaged chart; an empty `name` stands for any. Blocking. Raises ArchiveError."""
-    found = False
+def chart_files(archive: Path, chart: str) -> Iterator[ArchivedFile]:
+    """Read a packaged chart; an empty name stands for any. Blocking. Raises ArchiveError.
+
+    Of a name with a path, as registries have them, the last part is the folder.
+    """
+    name, found = chart.rpartition("/")[2], False
     for file in archived_files(archive):
         folder, _, path = file.path.partition("/")
         name = name or folder

@@ -23,7 +23,7 @@ from yarl import URL
 
 from agent.download.failures import DownloadServer
 from agent.download.local_addresses import RemoteResolver, is_local, proxy_hosts
-from agent.git.credential_files import credential_files
+from agent.git.client_tls import tls_context
 from agent.git.credentials import GitCredential
 from agent.git.server_trust import ServerTrust
 from agent.proxies import proxy_of_secret
@@ -41,7 +41,6 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _LONGEST_WAIT = 3600
 _UNAUTHORIZED = 401
 """A challenge of any other server is none of the repository, and is not answered."""
-_ERROR_BYTES = 64 * 1024
 
 
 class DownloadAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,15 +181,12 @@ class Downloader:
         """Blocking: reads certificates. `credential` is empty for a server that is not ours."""
         if url.scheme != "https":
             return True
-        context = ssl.create_default_context(cadata=self.trust.authority(str(url)) or None)
-        if credential.insecure:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        if credential.certificate:
-            texts = {"certificate": credential.certificate, "key": credential.key}
-            with credential_files(texts) as shown:
-                context.load_cert_chain(shown.certificate, shown.key)
-        return context
+        return tls_context(
+            self.trust.authority(str(url)),
+            insecure=credential.insecure,
+            certificate=credential.certificate,
+            key=credential.key,
+        )
 
 
 class OverloadedError(RepositoryError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from agent.git.credentials import CredentialSource, credential_of
 from agent.git.fetch_outcomes import FetchOutcomes
 from agent.git.server_trust import ServerTrust
 from agent.version_range import VersionChoice
-from handlers.ports import RepositoryAccess
+from handlers.ports import RepositoryAccess, RepositoryError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +40,13 @@ class DownloadServices:
         place = f"{repository.kind}:{repository.key}\n{repository.project}\n{identity}"
         return self.disk.folder / self.disk.identities.digest(place)
 
-    def record(
-        self, repository: RepositoryAccess, server: DownloadServer, failure: str = ""
-    ) -> None:
-        """Note how a fetch ended, for the state of the connection."""
-        self.outcomes.record(str(repository.url), server.credential, failure)
+    @contextmanager
+    def recorded(self, repository: RepositoryAccess, server: DownloadServer) -> Iterator[None]:
+        """Note how a fetch ends, for the state of the connection."""
+        url, credential = str(repository.url), server.credential
+        try:
+            yield
+        except RepositoryError as error:
+            self.outcomes.record(url, credential, error.message)
+            raise
+        self.outcomes.record(url, credential)

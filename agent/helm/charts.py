@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 from yarl import URL
 
 from agent.download.archive import ArchiveError
 from agent.download.archive_store import ArchiveStore
+from agent.download.archived_source import ArchivedSource
 from agent.download.chart_files import chart_files
 from agent.download.chosen_version import absent, check_target, chosen_version
 from agent.download.downloader import Downloader, DownloadRequest, open_downloader
@@ -29,13 +31,11 @@ from agent.download.services import DownloadServices
 from agent.helm.archive_address import ArchiveAddress, login_not_sent
 from agent.helm.index import ChartIndexError, ChartVersion
 from agent.helm.index_cache import IndexCache
-from bus.events import Commit
 from bus.identity import Revision
 from bus.status import Reason
 from handlers.ports import CommitTree, RepositoryAccess, RepositoryError
 
 LARGEST_ARCHIVE = 100 * 1024 * 1024
-_NO_TARGET = "spec.source.targetRevision is empty"
 _READERS = 2
 """Threads that parse indexes, so that those of strangers take none of all other work."""
 
@@ -60,7 +60,7 @@ class _Chart(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True)
-class HelmCharts:
+class HelmCharts(ArchivedSource):
     services: DownloadServices
     _indexes: dict[RepositoryAccess, _Index] = field(default_factory=dict)
     _charts: dict[RepositoryAccess, _Chart] = field(default_factory=dict)
@@ -73,12 +73,8 @@ class HelmCharts:
 
     async def fetch(self, repository: RepositoryAccess) -> None:
         server = self.services.server(repository)
-        try:
+        with self.services.recorded(repository, server):
             await self._index(repository, server).turns.run(lambda: self._fetch(repository, server))
-        except RepositoryError as error:
-            self.services.record(repository, server, error.message)
-            raise
-        self.services.record(repository, server)
 
     def looked_at(self, repository: RepositoryAccess) -> datetime | None:
         server = self.services.server(repository)
@@ -118,17 +114,6 @@ class HelmCharts:
                 return await self._downloaded(repository, server, entry)
             except OSError as error:
                 raise server.disk_refused(error) from error
-
-    async def changed_paths(
-        self, _repository: RepositoryAccess, _before: Revision, _after: Revision
-    ) -> frozenset[str] | None:
-        return None
-
-    async def reaches(self, _repository: RepositoryAccess, tip: Revision, wanted: Revision) -> bool:
-        return tip == wanted
-
-    async def commit(self, _repository: RepositoryAccess, _revision: Revision) -> Commit | None:
-        return None
 
     async def _fetch(self, repository: RepositoryAccess, server: DownloadServer) -> None:
         async with self._downloader(repository, server) as downloader:
@@ -189,22 +174,18 @@ class HelmCharts:
             if entry.digest and answer.digest != f"sha256:{entry.digest.removeprefix('sha256:')}":
                 named = f"and the index names {entry.digest[:100]}"
                 raise server.hostile(f"{what} has the digest {answer.digest}, {named}")
-            name = repository.chart.rpartition("/")[2]
             key = entry.digest or entry.url
             try:
                 async with self.services.disk.unpacking:
-                    return await asyncio.to_thread(
-                        chart.store.write, entry.version, key, chart_files(archive, name)
-                    )
+                    files = chart_files(archive, repository.chart)
+                    return await asyncio.to_thread(chart.store.write, entry.version, key, files)
             except ArchiveError as error:
                 raise server.hostile(f"{what} {error}") from error
 
-    @asynccontextmanager
-    async def _downloader(
+    def _downloader(
         self, repository: RepositoryAccess, server: DownloadServer
-    ) -> AsyncIterator[Downloader]:
-        async with open_downloader(server, repository.url.origin, self.services.trust) as opened:
-            yield opened
+    ) -> AbstractAsyncContextManager[Downloader]:
+        return open_downloader(server, repository.url.origin, self.services.trust)
 
     def _index(self, repository: RepositoryAccess, server: DownloadServer) -> IndexCache:
         shared = _of_all_charts(repository)
@@ -225,12 +206,7 @@ class HelmCharts:
 
 def _of_all_charts(repository: RepositoryAccess) -> RepositoryAccess:
     """Drop the chart: the index is one of all."""
-    return RepositoryAccess(
-        url=repository.url,
-        project=repository.project,
-        login=repository.login,
-        kind=repository.kind,
-    )
+    return msgspec.structs.replace(repository, chart="")
 
 
 def _below(repository: RepositoryAccess, name: str) -> URL:

@@ -17,6 +17,7 @@ import msgspec
 
 from agent.download.archive import ArchiveError, archived_files
 from agent.download.archive_store import ArchiveStore
+from agent.download.archived_source import ArchivedSource
 from agent.download.chart_files import chart_files
 from agent.download.chosen_version import absent, check_target, chosen_version
 from agent.download.failures import DownloadServer
@@ -26,7 +27,6 @@ from agent.oci.manifest import ArtifactError, content_layer, is_digest, manifest
 from agent.oci.reference import base_of, name_of, tag_of
 from agent.oci.registry import AbsentError, Registry
 from agent.version_range import is_pin, may_be_range
-from bus.events import Commit
 from bus.identity import Digest, Revision
 from bus.status import Reason
 from handlers.ports import CommitTree, RepositoryAccess, RepositoryError
@@ -56,7 +56,7 @@ class _Repository:
 
 
 @dataclass(slots=True, kw_only=True)
-class OciArtifacts:
+class OciArtifacts(ArchivedSource):
     services: DownloadServices
     _known: dict[RepositoryAccess, _Repository] = field(default_factory=dict)
     _outdated_at: float = -float("inf")
@@ -68,14 +68,11 @@ class OciArtifacts:
     async def fetch(self, repository: RepositoryAccess) -> None:
         server = self.services.server(repository)
         try:
-            known = self._of(server, repository)
-            await known.turns.run(lambda: self._fetch(server, repository, known))
-        except RepositoryError as error:
-            self.services.record(repository, server, error.message)
-            raise
+            with self.services.recorded(repository, server):
+                known = self._of(server, repository)
+                await known.turns.run(lambda: self._fetch(server, repository, known))
         except OSError as error:
             raise server.disk_refused(error) from error
-        self.services.record(repository, server)
 
     def looked_at(self, repository: RepositoryAccess) -> datetime | None:
         known = self._known.get(repository)
@@ -97,17 +94,6 @@ class OciArtifacts:
                 return kept
             except OSError as error:
                 raise server.disk_refused(error) from error
-
-    async def changed_paths(
-        self, _repository: RepositoryAccess, _before: Revision, _after: Revision
-    ) -> frozenset[str] | None:
-        return None
-
-    async def reaches(self, _repository: RepositoryAccess, tip: Revision, wanted: Revision) -> bool:
-        return tip == wanted
-
-    async def commit(self, _repository: RepositoryAccess, _revision: Revision) -> Commit | None:
-        return None
 
     async def _fetch(
         self, server: DownloadServer, repository: RepositoryAccess, known: _Repository
@@ -223,10 +209,10 @@ class OciArtifacts:
         with self.services.disk.scratch() as folder:
             archive = Path(folder) / "layer"
             await known.registry.blob(server, layer.digest, archive, LARGEST_LAYER)
-            name = repository.chart.rpartition("/")[2]
-            files = archived_files(archive, links=True)
             if manifest.is_chart:
-                files = chart_files(archive, name)
+                files = chart_files(archive, repository.chart)
+            else:
+                files = archived_files(archive, links=True)
             try:
                 async with self.services.disk.unpacking:
                     return await asyncio.to_thread(known.store.write, revision, digest, files)

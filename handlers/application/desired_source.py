@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from bus.identity import digest_of
 from bus.status import OperationPhase
 from handlers.application.application import Application
+from handlers.application.revisions import targets_of
 from handlers.application.spec import ApplicationSpec, Source, SyncOperation
 from handlers.application.status import OperationState
 
@@ -68,11 +69,7 @@ def desired_sources(app: Application) -> str:
 
 def desired_revisions(app: Application) -> tuple[str, ...]:
     """The pinned revisions, else the target revisions, one for each source of `as_desired`."""
-    pinned = pinned_revisions(app)
-    named = (*pinned, *("" for _ in app.sources[len(pinned) :]))
-    return tuple(
-        one or source.target_revision for one, source in zip(named, app.sources, strict=False)
-    )
+    return targets_of(pinned_revisions(app), app.sources)
 
 
 def _pinned_sources(app: Application) -> PinnedSources | None:

@@ -16,8 +16,6 @@ from bus.identity import NO_REVISION, Revision
 from handlers.application.spec import Source
 
 _COMMIT_DIGITS = 40
-
-
 _FACT_BYTES = 1024
 """Bytes: twenty commits."""
 
@@ -73,6 +71,17 @@ class Revisions(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return ",".join(self.each)
+
+
+def one_for_each(named: Sequence[str], sources: int) -> tuple[str, ...]:
+    """The revisions that are named, one for each source; empty where none is named for it."""
+    return (*named, *("" for _ in range(sources - len(named))))
+
+
+def targets_of(named: Sequence[str], sources: Sequence[Source]) -> tuple[str, ...]:
+    """What to look for of each source: the revision named for it, else its target revision."""
+    pairs = zip(one_for_each(named, len(sources)), sources, strict=False)
+    return tuple(one or source.target_revision for one, source in pairs)
 
 
 def _short(revision: str) -> str:

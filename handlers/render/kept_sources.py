@@ -6,11 +6,11 @@ comes in between, nothing is evaluated again.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import msgspec
 
-from bus.identity import RepositoryKey
+from bus.identity import RepositoryKey, Revision
 from handlers.manifest.manifest_assembly import ObjectOrigin, Written
 from handlers.ports.rendering import (
     Recipe,
@@ -125,18 +125,21 @@ def moved_together(
         if place not in kept:
             names = recipe.refs if recipe else ()
             read |= {one.access.key, *(refs[name].access.key for name in names)}
-    pairs = zip(record.sources, sources, strict=True)
-    moved = tuple(
-        msgspec.structs.replace(one, revision=source.revision) if source.access.key in read else one
-        for one, source in pairs
+    looks = (
+        source.revision if source.access.key in read else one.revision
+        for one, source in zip(record.sources, sources, strict=True)
     )
-    return msgspec.structs.replace(record, sources=moved)
+    return _with_revisions(record, looks)
 
 
 def at_revisions(record: RenderRecord, sources: Sequence[ResolvedSource]) -> RenderRecord:
-    """The record with the revisions that are looked at now, where its sources are the same."""
-    pairs = list(zip(record.sources, sources, strict=True))
-    if all(one.revision == source.revision for one, source in pairs):
+    """The record with the revisions that are looked at now; itself where its sources are there."""
+    return _with_revisions(record, (one.revision for one in sources))
+
+
+def _with_revisions(record: RenderRecord, revisions: Iterable[Revision]) -> RenderRecord:
+    pairs = list(zip(record.sources, revisions, strict=True))
+    if all(one.revision == revision for one, revision in pairs):
         return record
-    moved = tuple(msgspec.structs.replace(one, revision=source.revision) for one, source in pairs)
+    moved = tuple(msgspec.structs.replace(one, revision=revision) for one, revision in pairs)
     return msgspec.structs.replace(record, sources=moved)

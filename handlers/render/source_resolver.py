@@ -6,7 +6,8 @@ one source alone, however many there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import msgspec
@@ -69,8 +70,7 @@ class SourceResolver:
         fetched = (one for one, _ in pairs) if fetch is None else fetch
         for access in dict.fromkeys(fetched):
             await self._fetch(access)
-        targets = (*revisions, *("" for _ in pairs[len(revisions) :]))
-        found = list(zip(pairs, targets, strict=False))
+        found = list(zip(pairs, revisions, strict=True))
         asked = dict.fromkeys((access, target) for (access, _), target in found)
         known = {one: await self._revision(*one) for one in asked}
         several = bool(app.spec.sources)
@@ -87,29 +87,30 @@ class SourceResolver:
         )
 
     async def _fetch(self, access: RepositoryAccess) -> None:
-        try:
+        with _named_in_errors(access):
             await self.sources.fetch(access)
-        except RepositoryError as error:
-            error.repository = access.key
-            raise
 
     async def _revision(self, access: RepositoryAccess, target: str) -> Revision:
-        try:
+        with _named_in_errors(access):
             return await self.sources.resolve(access, target)
-        except RepositoryError as error:
-            error.repository = access.key
-            raise
 
     async def _resolved(
         self, app: Application, access: RepositoryAccess, revision: Revision, place: str
     ) -> ResolvedSource:
         if app.source is None:
             raise RenderError(Reason.INVALID_SPEC, "spec.source is missing")
-        try:
+        with _named_in_errors(access):
             tree = await self.sources.tree(access, revision)
-        except RepositoryError as error:
-            error.repository = access.key
-            raise
         return ResolvedSource(
             app=app, source=app.source, access=access, revision=revision, tree=tree, place=place
         )
+
+
+@contextmanager
+def _named_in_errors(access: RepositoryAccess) -> Iterator[None]:
+    """Say of which repository an error is."""
+    try:
+        yield
+    except RepositoryError as error:
+        error.repository = access.key
+        raise

@@ -26,8 +26,8 @@ from handlers.application import times
 from handlers.application.application import Application
 from handlers.application.desired_source import are_moved, as_desired, desired_sources
 from handlers.application.operation_problems import operation_problem
-from handlers.application.revisions import Revisions
-from handlers.application.spec import Operation, Source, SyncOperation
+from handlers.application.revisions import Revisions, one_for_each
+from handlers.application.spec import Operation, Source
 from handlers.application.status import OperationState, blocking
 from handlers.application.sync_windows import windows_of
 from handlers.comparison.comparison import Comparison
@@ -165,7 +165,7 @@ class OperationStarter:
         sources = as_desired(app).sources
         if sync is None or len(compared.each) != len(sources):
             return compared
-        named = named_revisions(sync, len(sources))
+        named = one_for_each(sync.revisions or (sync.revision,), len(sources))
         found = [
             await self._resolved(app, source, name) if name else known
             for source, name, known in zip(sources, named, compared.each, strict=True)
@@ -209,12 +209,6 @@ class OperationStarter:
         events = after_failure(app, state)
         await self.apps.write(app, StatusWrite(status=status, clear_operation=True, events=events))
         return events
-
-
-def named_revisions(sync: SyncOperation, sources: int) -> tuple[str, ...]:
-    """The revision that the operation names for each source; empty where it names none."""
-    named = sync.revisions or (sync.revision,)
-    return (*named, *("" for _ in range(sources - len(named))))
 
 
 def _is_of_desired(app: Application, comparison: Comparison) -> bool:

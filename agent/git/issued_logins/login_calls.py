@@ -16,7 +16,7 @@ from email.utils import parsedate_to_datetime
 
 import aiohttp
 
-from agent.git.credential_files import credential_files
+from agent.git.client_tls import tls_context
 from agent.git.server_trust import ServerTrust
 from agent.proxies import proxy_of_secret
 from bus.address import AddressError, Origin
@@ -96,17 +96,12 @@ class LoginCalls:
 
     def _tls(self, url: str, origin: Origin) -> ssl.SSLContext:
         """Blocking: reads certificates."""
-        context = ssl.create_default_context(cadata=self.trust.authority(url) or None)
-        if origin.host != self.access.origin.host:
-            return context
-        if self.access.insecure:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        if self.access.certificate:
-            texts = {"certificate": self.access.certificate, "key": self.access.key}
-            with credential_files(texts) as shown:
-                context.load_cert_chain(shown.certificate, shown.key)
-        return context
+        authority, access = self.trust.authority(url), self.access
+        if origin.host != access.origin.host:
+            return tls_context(authority)
+        return tls_context(
+            authority, insecure=access.insecure, certificate=access.certificate, key=access.key
+        )
 
 
 def _origin_of(url: str) -> Origin:

@@ -21,7 +21,7 @@ from bus.status import Reason
 from handlers.application.application import Application
 from handlers.application.history import deployed_entry
 from handlers.application.operation_problems import revisions_problem
-from handlers.application.revisions import Revisions
+from handlers.application.revisions import Revisions, targets_of
 from handlers.application.status import RevisionHistory
 from handlers.application.validate import problems
 from handlers.manifest.manifest_assembly import objects_of
@@ -96,9 +96,7 @@ class DesiredState:
             raise TaskFailedError("failed", text) from error
 
     async def _evaluated(self, app: Application, named: Revisions) -> RenderEvaluation:
-        each = (*named.each, *("" for _ in app.sources[len(named.each) :]))
-        pairs = zip(each, app.sources, strict=False)
-        targets = [one or source.target_revision for one, source in pairs]
+        targets = targets_of(named.each, app.sources)
         sources = await SourceResolver(sources=self.sources).resolve(app, targets)
         await self.prover.prove(app, sources, targets)
         sources = await self.evaluate.overridden(sources)
