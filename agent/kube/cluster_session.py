@@ -225,14 +225,13 @@ class ClusterSession:
             self._pause = _FIRST_PAUSE
 
     async def _until_next_probe(self) -> None:
-        failed = self.state is SessionState.FAILED
         self._suspicion.clear()
-        if failed:
+        if self.state is SessionState.FAILED:
             await self._back_off()
-            return
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_PROBE_EVERY):
-                await self._suspicion.wait()
+        else:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_PROBE_EVERY):
+                    await self._suspicion.wait()
 
     def _fail(self, why: str) -> None:
         text = f"the cluster {self._name} cannot be used: {why}"
@@ -240,8 +239,7 @@ class ClusterSession:
         self._become(SessionState.FAILED, text)
 
     def _become(self, state: SessionState, message: str) -> None:
-        before = (self.state, self.message)
-        if before == (state, message):
+        if (self.state, self.message) == (state, message):
             return
         if state is not self.state:
             self.since = _CLOCK.now()

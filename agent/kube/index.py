@@ -16,22 +16,11 @@ import msgspec
 from agent.kube.health_overrides import HealthOverrides
 from agent.kube.live_change import LiveChange, is_no_news, is_significant, version_number
 from agent.kube.tracking_in_use import TrackingInUse
+from agent.kube.watch_scope import WatchScope
 from agent.subscribers import Subscribers
 from bus.identity import AppKey, ResourceKey
 from handlers.manifest.tracking import app_identity
 from handlers.ports import LiveObject
-
-
-class WatchScope(msgspec.Struct, frozen=True, kw_only=True):
-    """The extent of one list: a kind, in all namespaces or in one."""
-
-    group: str
-    kind: str
-    namespace: str = ""
-
-    def covers(self, key: ResourceKey) -> bool:
-        return not self.namespace or key.namespace == self.namespace
-
 
 _REMEMBERED = 10_000
 

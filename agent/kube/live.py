@@ -21,14 +21,13 @@ from agent.kube.index import LiveIndex
 from agent.kube.live_change import LiveChange
 from agent.kube.live_extent import LiveExtent
 from agent.kube.namespace_roots import NamespaceRoots
-from agent.kube.script_queue import JudgedIndex
+from agent.kube.relists import Relists
 from agent.kube.watch import WatchState
 from agent.kube.watch_coverage import WatchCoverage
 from agent.kube.watches import Watches
 from agent.subscribers import Subscribers
 from bus.identity import AppKey, ResourceKey
 from bus.status import HealthStatus
-from handlers.application.health_scripts import HealthScripts
 from handlers.manifest.kinds import KindInfo
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError, LiveObject
 
@@ -93,14 +92,9 @@ class LiveCluster:
 
     async def run(self) -> None:
         """Run until cancelled; wait for an API server that is away at the start."""
-        overrides = self.index.overrides
         async with asyncio.TaskGroup() as group:
             self._group = group
-            with (
-                overrides.changes.subscribed(self._on_scripts),
-                overrides.relists.subscribed(self._on_relist),
-                self.index.tracking.changes.subscribed(self._on_tracking),
-            ):
+            with Relists(self._watches, self.index, group).subscribed():
                 while True:
                     await self._look_until_consistent()
                     await self._until_kinds_may_differ()
@@ -203,25 +197,6 @@ class LiveCluster:
             self._watches.follow(
                 self._group, scope, kind, self._look_again if extends_discovery else None
             )
-
-    def _on_scripts(self, before: HealthScripts, after: HealthScripts) -> None:
-        """List the kinds again whose health script has changed, come or gone."""
-        if self._group is None:
-            return
-        for scope in self._watches.scopes():
-            if before.of(scope.group, scope.kind) != after.of(scope.group, scope.kind):
-                self._watches.list_again(self._group, scope)
-
-    def _on_relist(self, index: JudgedIndex, keys: frozenset[ResourceKey]) -> None:
-        """List the kinds of objects again whose health scripts were not run for want of room."""
-        if self._group is not None and index is self.index:
-            for scope in self._watches.scopes():
-                self._watches.list_again(self._group, scope, keys)
-
-    def _on_tracking(self) -> None:
-        if self._group is not None:
-            for scope in self._watches.scopes():
-                self._watches.list_again(self._group, scope)
 
     def _on_state(self, state: WatchState, why: str) -> None:
         if state is WatchState.ABSENT:

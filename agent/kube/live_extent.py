@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from agent.kube.index import WatchScope
+from agent.kube.watch_scope import WatchScope
 from handlers.manifest.exclusions import ResourceFilter
 from handlers.manifest.kinds import KindInfo
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from agent.kube.client import KubeClient
-from agent.kube.index import LiveIndex, WatchScope
+from agent.kube.index import LiveIndex
 from agent.kube.live_extent import LiveExtent, is_watchable
 from agent.kube.watch import WatchState
+from agent.kube.watch_scope import WatchScope
 from agent.kube.watches import Watches
 from bus.identity import ResourceKey
 from handlers.manifest.kinds import CUSTOM_RESOURCE_DEFINITION, KindInfo

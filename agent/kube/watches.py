@@ -14,9 +14,10 @@ import structlog
 
 from agent.kube.client import KubeClient
 from agent.kube.discovery import collection_path
-from agent.kube.index import LiveIndex, WatchScope
+from agent.kube.index import LiveIndex
 from agent.kube.summary import summarise
 from agent.kube.watch import KindWatch, OnState, WatchState, WatchTarget
+from agent.kube.watch_scope import WatchScope
 from bus.identity import ResourceKey
 from handlers.manifest.kinds import KindInfo
 from handlers.ports import LiveObject

@@ -11,8 +11,9 @@ import typer
 from cli import output
 from cli.command import new_group
 from cli.remote import command_runner, find, tables
-from cli.remote.app_live import NamespaceOption, named_object
+from cli.remote.app_live import named_object
 from cli.remote.errors import ServiceError
+from cli.remote.live_options import NamespaceOption
 from cli.remote.options import takes
 from cli.remote.service_client import ServiceClient
 from cli.remote.tables import Columns

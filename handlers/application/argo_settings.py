@@ -48,7 +48,11 @@ from handlers.application.ignore_settings import (
     IGNORE_UPDATES,
     read_ignore_settings,
 )
-from handlers.application.impersonation import ENABLED, ENFORCED, ImpersonationSettings
+from handlers.application.impersonation_settings import (
+    ImpersonationSettings,
+    impersonation_problems,
+    read_impersonation,
+)
 from handlers.application.known_types import KnownTypeRules, read_known_types
 from handlers.application.poll_setting import KEY as POLL
 from handlers.application.poll_setting import read_poll_interval
@@ -142,7 +146,7 @@ def read_settings(
     broken = dict((*ignoring.unreadable, *updates.unreadable, *tracked.unreadable))
     found += (_unreadable(key, why) for key, why in broken.items())
     found += map(_no_health, unreadable_scripts(written))
-    found += _impersonation_problems(written)
+    found += impersonation_problems(written)
     known_types = read_known_types(written)
     found += _left_out(known_types.unreadable, "so its fields are compared as they are spelled")
     found += unsupported_shells(written)
@@ -167,9 +171,7 @@ def read_settings(
         health_scripts=read_scripts(written),
         tracking=tracked.tracking,
         source_namespaces=source_namespaces,
-        impersonation=ImpersonationSettings(
-            enabled=is_true(written.get(ENABLED, "")), enforced=is_true(written.get(ENFORCED, ""))
-        ),
+        impersonation=read_impersonation(written),
         known_types=known_types.rules,
         tools=tools,
         ignores_on_updates=not compares_ignored_updates(written.get(COMPARE_OPTIONS, "")),
@@ -210,19 +212,6 @@ def _no_health(kind: str) -> Unsupported:
         field=f"{kind} in {CUSTOMIZATIONS} of {CONFIG_MAP}",
         consequence="its health is not text, so that our own rule judges the kind",
     )
-
-
-def _impersonation_problems(written: Mapping[str, str]) -> Iterator[Unsupported]:
-    """Hold syncs where nobody can tell whether they are to be made with narrower rights."""
-    for key in (ENABLED, ENFORCED):
-        if written.get(key, "").strip().lower() not in ("", "true", "false"):
-            yield _unreadable(key, "expected true or false")
-    if is_true(written.get(ENFORCED, "")) and not is_true(written.get(ENABLED, "")):
-        yield Unsupported(
-            field=f"{ENFORCED} of {CONFIG_MAP}",
-            consequence=f"it has an effect only together with {ENABLED}",
-            harmful=True,
-        )
 
 
 def _left_out(unreadable: Iterable[tuple[str, str]], effect: str) -> Iterator[Unsupported]:

@@ -20,26 +20,16 @@ import msgspec
 from handlers.application.address_pattern import any_matches, matches
 from handlers.application.application import Application, AppProject
 from handlers.application.destination import DestinationCluster
+from handlers.application.impersonation_settings import ENABLED, ENFORCED, ImpersonationSettings
 from handlers.application.project import destination_permitted
 from handlers.application.spec import Destination
 from handlers.application.unsupported import Unsupported
 
-ENABLED = "application.sync.impersonation.enabled"
-ENFORCED = "application.sync.impersonation.enforced"
 _FIELD = "spec.destinationServiceAccounts"
 _LABEL = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 _NAME = r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?"
 _ACCOUNT = re.compile(rf"(?:(?P<namespace>{_LABEL}):)?(?P<name>{_NAME})")
 _NAMESPACE = re.compile(_LABEL)
-
-
-class ImpersonationSettings(msgspec.Struct, frozen=True, kw_only=True):
-    enabled: bool = False
-    enforced: bool = False
-    """Whether nothing is written where no account is named."""
-
-
-OFF = ImpersonationSettings()
 
 
 class ActingUser(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,7 +21,8 @@ from handlers.application.destination import (
     DestinationError,
     RegisteredCluster,
 )
-from handlers.application.impersonation import OFF, ImpersonationSettings, acting_user
+from handlers.application.impersonation import acting_user
+from handlers.application.impersonation_settings import OFF, ImpersonationSettings
 from handlers.application.policy import duration_problems, retry_strategy
 from handlers.application.project import (
     admits,

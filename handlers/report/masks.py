@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import msgspec
 
 from bus.redaction import HIDDEN
+from handlers.manifest import access
+from handlers.manifest.access import Manifest
 
 _FINGERPRINT = 8
 _SHORTEST = 24
@@ -67,3 +69,9 @@ class Masks:
 
 def _encoded(value: object) -> bytes:
     return msgspec.json.encode(value, enc_hook=str)
+
+
+def identity_of(manifest: Manifest) -> str:
+    """The identity by which masks are keyed: group, kind, namespace, name."""
+    kind = f"{access.group(manifest)}/{access.kind(manifest)}"
+    return f"{kind}/{access.namespace(manifest)}/{access.name(manifest)}"

@@ -22,7 +22,7 @@ from handlers.manifest.access import LAST_APPLIED, Manifest
 from handlers.report import fields
 from handlers.report.fields import LISTS, hidden_arguments, program_of
 from handlers.report.known_secrets import KnownSecrets
-from handlers.report.masks import Masks, Path, Seen
+from handlers.report.masks import Masks, Path, Seen, identity_of
 
 _DEEPEST = 60
 TOO_DEEP = "(too deep)"
@@ -235,12 +235,6 @@ class Redaction:
             return text
         shown = self.value(read) if isinstance(read, dict | list) else read
         return text if shown == read else msgspec.json.encode(shown).decode()
-
-
-def identity_of(manifest: Manifest) -> str:
-    """The identity by which masks are keyed: group, kind, namespace, name."""
-    kind = f"{access.group(manifest)}/{access.kind(manifest)}"
-    return f"{kind}/{access.namespace(manifest)}/{access.name(manifest)}"
 
 
 def _is_foreign_secret(manifest: Manifest) -> bool:

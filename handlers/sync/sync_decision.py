@@ -18,32 +18,10 @@ from handlers.application.policy import AutoSync, auto_sync, retry_strategy
 from handlers.application.revisions import Revisions
 from handlers.application.spec import InitiatedBy, Operation, SyncOperation, SyncResource
 from handlers.application.status import OperationState, SyncResult, blocking
-from handlers.application.sync_windows import SyncWindows
 from handlers.sync import repeated_syncs
 from handlers.sync.operation_transitions import under_way, was_held
 from handlers.sync.repeated_syncs import permits_otherwise
-
-
-class SyncInput(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a comparison on which the decision depends."""
-
-    status: SyncStatus
-    revisions: Revisions
-    desired: int
-    """Objects that Git has."""
-    differing: tuple[ResourceKey, ...] = ()
-    """Changed or missing."""
-    extra: tuple[ResourceKey, ...] = ()
-    """Objects that Git no longer has, and that may be pruned."""
-    denied: frozenset[str] = frozenset()
-    """Why something that Git has may not be applied."""
-    namespace_differs: bool = False
-    """Whether the metadata of the destination's Namespace is yet to be applied."""
-    hooks: frozenset[str] | None = None
-    """Why its hooks may not run, which only a whole sync runs; None where it has no hooks."""
-    held: tuple[str, ...] = ()
-    """Unsupported fields whose neglect could do harm, each with its consequence."""
-    windows: SyncWindows = SyncWindows(project="")
+from handlers.sync.sync_input import SyncInput
 
 
 class SyncSkip(msgspec.Struct, frozen=True, kw_only=True):

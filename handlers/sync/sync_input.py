@@ -4,17 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
+from bus.identity import ResourceKey
+from bus.status import SyncStatus
 from handlers.application.application import Application, AppProject
-from handlers.application.sync_windows import windows_of
+from handlers.application.revisions import Revisions
+from handlers.application.sync_windows import SyncWindows, windows_of
 from handlers.application.unsupported_fields import unsupported
 from handlers.comparison.comparison import ComparedPair, Comparison, PairState
 from handlers.manifest.hooks import phases_of
 from handlers.manifest.options import Consent, sync_options_of
 from handlers.sync.hook_tasks import PHASES
-from handlers.sync.sync_decision import SyncInput
 from handlers.sync.sync_work import options_of, shared_problems
 
 _DIFFERING = (PairState.CHANGED, PairState.MISSING)
+
+
+class SyncInput(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of a comparison on which the decision depends."""
+
+    status: SyncStatus
+    revisions: Revisions
+    desired: int
+    """Objects that Git has."""
+    differing: tuple[ResourceKey, ...] = ()
+    """Changed or missing."""
+    extra: tuple[ResourceKey, ...] = ()
+    """Objects that Git no longer has, and that may be pruned."""
+    denied: frozenset[str] = frozenset()
+    """Why something that Git has may not be applied."""
+    namespace_differs: bool = False
+    """Whether the metadata of the destination's Namespace is yet to be applied."""
+    hooks: frozenset[str] | None = None
+    """Why its hooks may not run, which only a whole sync runs; None where it has no hooks."""
+    held: tuple[str, ...] = ()
+    """Unsupported fields whose neglect could do harm, each with its consequence."""
+    windows: SyncWindows = SyncWindows(project="")
 
 
 def sync_input(app: Application, project: AppProject | None, comparison: Comparison) -> SyncInput:

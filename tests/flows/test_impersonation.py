@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from handlers.application.impersonation import ENABLED
+from handlers.application.impersonation_settings import ENABLED
 from tests.flows.agent_fixture import SERVER, AgentFixture, conditions, config_map, is_synced
 from tests.flows.test_projects import SECRET, limit
 from tests.support import eventually

@@ -110,8 +110,10 @@ class RunningService:
             return answer.status, await answer.json(content_type=None)
 
     async def rows(self, table: Table) -> list[Any]:
+        """Read all rows; records that are counted come in the order of their numbers."""
+        numbered = [table.c.sequence] if "sequence" in table.c else []
         async with self.service.dependencies.engine.connect() as connection:
-            return list((await connection.execute(select(table))).all())
+            return list((await connection.execute(select(table).order_by(*numbered))).all())
 
     async def count(self, table: Table, *conditions: ColumnElement[bool]) -> int:
         """Count rows where the table is large and somebody waits for it."""

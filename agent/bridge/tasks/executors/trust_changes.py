@@ -14,11 +14,12 @@ from urllib.parse import urlsplit
 import msgspec
 import orjson
 
+from agent.bridge.tasks.executors.write_conflicts import repeated_on_conflict
 from agent.bridge.tasks.task_context import TaskFailedError
 from agent.git.failures import CERTIFICATES
 from agent.git.ssh_failures import KNOWN_HOSTS
 from agent.kube.client import KubeClient
-from agent.kube.errors import ConflictError, NotFoundError
+from agent.kube.errors import NotFoundError
 from bus.link import PutArguments
 from bus.link.kinds import CERTIFICATE, KEY
 from handlers.manifest import access
@@ -27,7 +28,6 @@ from handlers.trust.hosts import FIELD, certificates_in, with_lines, without
 from handlers.trust.signing_trust import KEYS
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,253}")
-_TRIES = 5
 
 Data = Mapping[str, str]
 Change = Callable[[Data], Mapping[str, str | None]]
@@ -52,14 +52,7 @@ class TrustWriter:
 
     async def _change(self, name: str, change: Change) -> None:
         """Read, change and write the ConfigMap; repeated if somebody else wrote in between."""
-        for _ in range(_TRIES):
-            try:
-                return await self._change_once(name, change)
-            except ConflictError:
-                continue
-        raise TaskFailedError(
-            "conflict", f"ConfigMap {name} changed {_TRIES} times during the write: try again"
-        )
+        await repeated_on_conflict(f"ConfigMap {name}", lambda: self._change_once(name, change))
 
     async def _change_once(self, name: str, change: Change) -> None:
         path = f"/api/v1/namespaces/{self.namespace}/configmaps"

@@ -1,7 +1,7 @@
 """ObjectWriter: puts and deletes Applications and AppProjects; both are idempotent.
 
-No other custom resources can be written. The service sees masked values; a mask that comes back is
-replaced by the value that it stands for.
+No other custom resources can be written. What a put makes of an object: edited_objects.py. A write
+that meets one of the agent's own is done again on what is there by then.
 
 Each written object is marked in the same request: from then on the policy of the cluster's owner
 governs the objects that it deploys (handlers/control_plane). An Application that already deploys
@@ -19,10 +19,13 @@ from typing import Any
 
 import msgspec
 import orjson
+from msgspec.structs import replace
 
 from agent.bridge.cluster_state import ClusterState
 from agent.bridge.tasks.executors import preconditions
 from agent.bridge.tasks.executors.application_places import ApplicationPlaces
+from agent.bridge.tasks.executors.edited_objects import merged, unmasked
+from agent.bridge.tasks.executors.write_conflicts import repeated_on_conflict
 from agent.bridge.tasks.executors.written_manifest import (
     PLURALS,
     VERSION,
@@ -30,38 +33,21 @@ from agent.bridge.tasks.executors.written_manifest import (
     checked_manifest,
 )
 from agent.bridge.tasks.task_context import TaskContext, TaskFailedError
-from agent.bridge.tasks.task_namespaces import write_target
+from agent.bridge.tasks.task_namespaces import WriteTarget, write_target
 from agent.kube.errors import NotFoundError
 from bus.identity import AppKey, ResourceKey
 from bus.link import DeleteArguments, LinkTask, PutArguments
 from bus.link.kinds import APPLICATION, PROJECT
 from handlers.application.application import (
-    NOT_EDITED,
     RESOURCES_FINALIZER,
     Application,
-    AppProject,
-    AppProjectSpec,
-    read_application,
-    read_project,
 )
 from handlers.application.project import DEFAULT_PROJECT
-from handlers.application.spec import ApplicationSpec
 from handlers.control_plane.governance import Governance, marked, named
 from handlers.manifest import access
 from handlers.ports import DestinationUnknownError
-from handlers.report.hidden_values import RevealedValueError, check_hidden
-from handlers.report.redaction import Redaction, identity_of
-from handlers.report.restored_objects import UnknownMaskError, restored
+from handlers.report.redaction import Redaction
 
-_READERS: Mapping[str, Callable[[bytes], Application | AppProject]] = {
-    APPLICATION.name: read_application,
-    PROJECT.name: read_project,
-}
-_SPECS: Mapping[str, type[msgspec.Struct]] = {
-    APPLICATION.name: ApplicationSpec,
-    PROJECT.name: AppProjectSpec,
-}
-_KEPT = ("labels", "annotations", "finalizers")
 _NAMED = 5
 
 
@@ -78,18 +64,29 @@ class ObjectWriter:
         self.check_objects(access.kind(manifest), namespace, access.name(manifest))
         if access.kind(manifest) == APPLICATION.name:
             self.places.check(namespace, _project_of(manifest))
+        return await repeated_on_conflict(
+            task.subject, lambda: self._put(manifest, task, args, task_context)
+        )
+
+    async def _put(
+        self,
+        manifest: dict[str, Any],
+        task: LinkTask,
+        args: PutArguments,
+        task_context: TaskContext,
+    ) -> object:
         live = await self._live(manifest)
         if live is None:
             return await self._create(manifest, task)
-        if task_context.repeated and self._replaced(manifest, live) == live:
+        if task_context.repeated and merged(manifest, live, self.redaction()) == live:
             return _version_of(live)  # written before the agent was cut off
         if args.create:
             raise TaskFailedError("conflict", f"{task.subject} already exists")
         self.check_known(live)
         if access.kind(live) == APPLICATION.name:
-            self.places.check(namespace, _project_of(live))
+            self.places.check(access.namespace(live), _project_of(live))
         preconditions.check(task, live, self.redaction())
-        whole = orjson.dumps(self._replaced(manifest, live))
+        whole = orjson.dumps(merged(manifest, live, self.redaction()))
         answer = await self.cluster.client.replace(self._path(manifest), whole)
         return _version_of(msgspec.json.decode(answer))
 
@@ -104,24 +101,39 @@ class ObjectWriter:
             self.places.check_followed(target.namespace)
         path = f"{self._collection(target.kind, target.namespace)}/{target.name}"
         try:
-            live = msgspec.json.decode(await self.cluster.client.get(path))
+            live = await self._read(path)
         except NotFoundError:
             if task_context.repeated:
                 return {"deleted": True}
             raise
+        # From here on the task is about this object, and not about a successor of the same name.
+        task = replace(task, precondition={**task.precondition, "uid": access.uid(live)})
+        await repeated_on_conflict(
+            task.subject, lambda: self._release(path, target, task, args, task_context)
+        )
+        await self.cluster.client.delete(path, uid=access.uid(live))
+        return {"deleted": True}
+
+    async def _release(
+        self,
+        path: str,
+        target: WriteTarget,
+        task: LinkTask,
+        args: DeleteArguments,
+        task_context: TaskContext,
+    ) -> None:
+        """Check whether the object may be deleted, and set what its deletion takes along."""
+        live = await self._read(path)
         self.check_known(live)
-        if target.kind == APPLICATION.name:
-            self.places.check(target.namespace, _project_of(live))
         if task_context.repeated:  # the finalizer may be set already
             preconditions.check_identity(task, live)
         else:
             preconditions.check(task, live, self.redaction())
         if target.kind == APPLICATION.name:
+            self.places.check(target.namespace, _project_of(live))
             if args.cascade:
                 self.check_objects(target.kind, target.namespace, target.name)
             await self._cascade(path, live, cascade=args.cascade)
-        await self.cluster.client.delete(path, uid=access.uid(live))
-        return {"deleted": True}
 
     def check_objects(self, kind: str, namespace: str, name: str) -> None:
         """Refuse a write of an Application or project with live objects beyond the policy."""
@@ -158,45 +170,22 @@ class ObjectWriter:
 
     async def _live(self, manifest: Mapping[str, Any]) -> dict[str, Any] | None:
         try:
-            found: dict[str, Any] = msgspec.json.decode(
-                await self.cluster.client.get(self._path(manifest))
-            )
+            return await self._read(self._path(manifest))
         except NotFoundError:
             return None
+
+    async def _read(self, path: str) -> dict[str, Any]:
+        found: dict[str, Any] = msgspec.json.decode(await self.cluster.client.get(path))
         return found
 
     async def _create(self, manifest: dict[str, Any], task: LinkTask) -> object:
         if task.precondition.get("uid"):
             raise TaskFailedError("not_found", f"{task.subject} is gone")
-        body = marked(self._unmasked(manifest, {}))
+        body = marked(unmasked(manifest, {}, self.redaction()))
         answer = await self.cluster.client.create(
             self._collection(access.kind(manifest), access.namespace(manifest)), orjson.dumps(body)
         )
         return _version_of(msgspec.json.decode(answer))
-
-    def _replaced(self, manifest: dict[str, Any], live: dict[str, Any]) -> dict[str, Any]:
-        """The live object with the manifest's spec and metadata; all other fields stay."""
-        body = self._unmasked(manifest, live)
-        args = access.mapping(body, "metadata")
-        metadata = {**live["metadata"], **{key: args[key] for key in _KEPT if key in args}}
-        before = access.mapping(live, "metadata", "annotations")
-        kept = {name: before[name] for name in before.keys() & NOT_EDITED}
-        metadata["annotations"] = {**kept, **access.mapping(metadata, "annotations")}
-        spec = {**_undeclared(access.kind(manifest), live), **body["spec"]}
-        return marked({**live, "metadata": metadata, "spec": spec})
-
-    def _unmasked(self, manifest: dict[str, Any], live: Mapping[str, Any]) -> dict[str, Any]:
-        redaction = self.redaction().within(identity_of(live or manifest))
-        before = {"spec": live.get("spec"), "metadata": live.get("metadata")}
-        try:
-            edited = _edited(manifest)
-            meant = restored(edited, before, redaction)
-            check_hidden(edited, redaction.value(meant))
-        except (UnknownMaskError, RevealedValueError) as error:
-            raise TaskFailedError("invalid", str(error)) from error
-        body: dict[str, Any] = {**manifest, **meant}
-        _READERS[access.kind(manifest)](orjson.dumps(body))
-        return body
 
     async def _cascade(self, path: str, live: Mapping[str, Any], *, cascade: bool) -> None:
         """Set or remove the finalizer, and mark the object so that the policy governs it."""
@@ -226,17 +215,6 @@ def is_custom_resource(kind: str) -> bool:
 
 def _project_of(manifest: Mapping[str, Any]) -> str:
     return access.text(manifest, "spec", "project") or DEFAULT_PROJECT.metadata.name
-
-
-def _undeclared(kind: str, live: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of the spec that the service never sees: they stay as they are."""
-    shown = {field.encode_name for field in msgspec.structs.fields(_SPECS[kind])}
-    spec = access.mapping(live, "spec")
-    return {name: value for name, value in spec.items() if name not in shown}
-
-
-def _edited(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    return {"spec": manifest["spec"], "metadata": manifest["metadata"]}
 
 
 def _version_of(manifest: Mapping[str, Any]) -> object:

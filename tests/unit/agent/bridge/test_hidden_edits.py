@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from agent.bridge.tasks.executors.written_objects import ObjectWriter
+from agent.bridge.tasks.executors.edited_objects import unmasked
 from agent.bridge.tasks.live_objects.changes import edited
 from agent.bridge.tasks.live_objects.task_object import TaskObject
 from agent.bridge.tasks.task_context import TaskFailedError
@@ -92,7 +92,6 @@ def application(name: str, value: str) -> dict[str, Any]:
 def test_a_put_shows_no_hidden_value() -> None:
     live = application("db.password", "correcthorse")
     shown = GATE.manifest(live)["spec"]["source"]["helm"]["parameters"][0]["value"]
-    writer = ObjectWriter(cluster=NONE, governance=NONE, places=NONE, redaction=lambda: GATE)
-    assert writer._unmasked(application("db.password", shown), live) == live
+    assert unmasked(application("db.password", shown), live, GATE) == live
     with pytest.raises(TaskFailedError, match="parameters"):
-        writer._unmasked(application("greeting", shown), live)
+        unmasked(application("greeting", shown), live, GATE)

@@ -13,10 +13,11 @@ import pytest
 from msgspec.structs import replace
 
 from agent.kube.health_overrides import HealthOverrides
-from agent.kube.index import LiveIndex, WatchScope
+from agent.kube.index import LiveIndex
 from agent.kube.live_change import LiveChange
 from agent.kube.script_queue import JudgedIndex, ScriptQueue
 from agent.kube.summary import summarise
+from agent.kube.watch_scope import WatchScope
 from bus.identity import ResourceKey
 from bus.status import HealthStatus
 from handlers.application.health_scripts import read_scripts

@@ -5,8 +5,9 @@ from contextlib import suppress
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.kube.index import LiveIndex, WatchScope
+from agent.kube.index import LiveIndex
 from agent.kube.live_change import LiveChange
+from agent.kube.watch_scope import WatchScope
 from bus.identity import AppKey
 from handlers.ports import ApplyRefusedError, LiveObject
 from tests.unit.agent.kube.object_samples import live

@@ -5,7 +5,8 @@ from typing import Any
 
 import orjson
 
-from agent.kube.index import LiveIndex, WatchScope
+from agent.kube.index import LiveIndex
+from agent.kube.watch_scope import WatchScope
 from agent.kube.watches import IndexSink
 from handlers.manifest.kinds import KindInfo
 from tests.unit.agent.kube.object_samples import config_map, live

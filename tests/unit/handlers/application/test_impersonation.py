@@ -10,14 +10,16 @@ from bus.status import ConditionType
 from handlers.application.argo_settings import read_settings
 from handlers.application.destination import IN_CLUSTER, DestinationCluster, RegisteredCluster
 from handlers.application.impersonation import (
+    THE_AGENT,
+    ActingUser,
+    acting_user,
+    unused_accounts,
+)
+from handlers.application.impersonation_settings import (
     ENABLED,
     ENFORCED,
     OFF,
-    THE_AGENT,
-    ActingUser,
     ImpersonationSettings,
-    acting_user,
-    unused_accounts,
 )
 from handlers.application.validate import problems
 from tests.unit.handlers.application.builders import application, project

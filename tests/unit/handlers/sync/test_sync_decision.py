@@ -11,7 +11,8 @@ from bus.status import Reason, SyncStatus
 from handlers.application.application import Application
 from handlers.application.revisions import Revisions
 from handlers.application.sync_windows import windows_of
-from handlers.sync.sync_decision import SyncInput, SyncSkip, SyncStart, decide, hold
+from handlers.sync.sync_decision import SyncSkip, SyncStart, decide, hold
+from handlers.sync.sync_input import SyncInput
 from tests.unit.handlers.application.builders import REPO, application, project
 
 NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
