@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from agent.configuration import Variable, default_text, variables
+from agent.ingress.webhooks.provider import WebhookProvider
 from agent.ingress.webhooks.providers import PROVIDERS
 from bus.spans.settings import traces
 
@@ -29,11 +30,13 @@ Durations are seconds or Go's spelling (`90`, `3m`, `1h30m`), sizes are bytes or
 _PROVIDERS_HEAD = """\
 ## Webhook providers
 
-A delivery is known by its event header and verified with the secret of its own provider. As long as
-no provider has a secret, all deliveries are believed; from the first secret on, a provider without
-one is refused (`GITOPS_WEBHOOK_UNPROVEN` believes it).
+A delivery is known by its event header, or by its address where that names the provider, as
+`/api/webhook/harbor`, and verified with the secret of its own provider. A `?token=` stands in the
+logs of proxies: it is for senders that can set no header. As long as no provider has a secret, all
+deliveries are believed; from the first secret on, a provider without one is refused
+(`GITOPS_WEBHOOK_UNPROVEN` believes it).
 
-| Provider | Event header | Signature or token | Secret, in `argocd-secret` |
+| Provider | Event header, or address | Signature or token | Secret, in `argocd-secret` |
 |---|---|---|---|
 """
 
@@ -68,10 +71,18 @@ def _row(variable: Variable) -> str:
 
 def _webhook_providers() -> str:
     rows = "\n".join(
-        f"| {it.title} | `{it.event_header}` | `{it.proof_header}` | {_codes(it.secret_keys)} |"
+        f"| {it.title} | {_known_by(it)} | `{it.proof}` | {_codes(it.secret_keys)} |"
         for it in PROVIDERS
     )
     return f"{_PROVIDERS_HEAD}{rows}\n"
+
+
+def _known_by(provider: WebhookProvider) -> str:
+    """Name the header of a provider's deliveries and the values that decide, or its address."""
+    if not provider.event_header:
+        return f"`{provider.path}`"
+    values = "".join(f"<br>`{value}`" for value in sorted(provider.events))
+    return f"`{provider.event_header}`{values}"
 
 
 def _codes(names: Sequence[str]) -> str:

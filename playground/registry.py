@@ -72,9 +72,13 @@ async def _blob(
 
 @asynccontextmanager
 async def oci_registry(
-    binary: Path, folder: Path, files: Path, auth: Mapping[str, Any] | None = None
+    binary: Path,
+    folder: Path,
+    files: Path,
+    auth: Mapping[str, Any] | None = None,
+    notifications: Mapping[str, Any] | None = None,
 ) -> AsyncIterator[OciRegistry]:
-    """Run a registry over `files`; `auth` is the part of its configuration of this name."""
+    """Run a registry over `files`; the other two are parts of its configuration by their names."""
     port = free_port()
     settings = {
         "version": 0.1,
@@ -82,6 +86,7 @@ async def oci_registry(
         "storage": {"filesystem": {"rootdirectory": str(files)}},
         "http": {"addr": f"127.0.0.1:{port}"},
         **({"auth": auth} if auth else {}),
+        **({"notifications": notifications} if notifications else {}),
     }
     configuration = folder / "registry.json"
     await asyncio.to_thread(_write, configuration, json.dumps(settings))

@@ -2,7 +2,7 @@
 
 The public one:
 
-    POST /api/webhook   Argo CD's address for Git hosts
+    POST /api/webhook   Argo CD's address for Git hosts; below it those of senders without headers
 
 On a port of its own, because names of applications and projects stand in it:
 
@@ -33,6 +33,7 @@ from agent.ingress.webhooks.delivery import (
     WebhookDelivery,
     too_large,
 )
+from agent.ingress.webhooks.provider import addressed
 from agent.observe.health import Readiness
 from agent.observe.metrics import CONTENT_TYPE, AgentMetrics
 from bus.http.body import BodyError, BodyProblem, read_body
@@ -101,10 +102,13 @@ class WebhookServer:
         app = web.Application(middlewares=[forwarded(self.trusted_proxies)])
         prepare_refusals(app)
         app.router.add_post("/api/webhook", self.webhook)
+        app.router.add_post("/api/webhook/{provider}", self.webhook)
         return app
 
     async def webhook(self, request: web.Request) -> web.Response:
-        headers = {name.lower(): value for name, value in request.headers.items()}
+        sent = {name.lower(): value for name, value in request.headers.items()}
+        provider = request.match_info.get("provider", "")
+        headers = addressed(sent, provider, request.query.get("token", ""))
         begun = self.take.begin(headers)
         if isinstance(begun, ReceivedDelivery):
             return self._end(request, begun, answer(begun))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Annotated
+from urllib.parse import parse_qs, urlsplit
 
 import typer
 
 from agent.ingress.webhooks.delivery import DeliveryOutcome, ReceivedDelivery, receive
+from agent.ingress.webhooks.provider import addressed
 from agent.ingress.webhooks.providers import PROVIDERS, provider_titles
 from agent.ingress.webhooks.push import Push
 from agent.ingress.webhooks.webhook_secrets import WebhookSecrets
@@ -31,7 +34,11 @@ def webhook() -> None:
 )
 def parse(
     headers: Annotated[
-        list[str], typer.Option(help="File with the headers: `Name: value` lines, or JSON.")
+        list[str],
+        typer.Option(
+            help="File with the headers: `Name: value` lines, or JSON. Its first line may be that"
+            " of the request, whose address names the provider: `POST /api/webhook/quay HTTP/1.1`."
+        ),
     ],
     body: Annotated[list[str], typer.Option(help="File with the body, one for each --headers.")],
     *,
@@ -93,9 +100,11 @@ def read_headers(file: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for number, line in enumerate(content.splitlines(), 1):
         name, colon, value = line.partition(":")
-        if colon:
+        if _is_request_line(line, number):
+            found |= _of_address(line)
+        elif colon:
             found[name.strip().lower()] = value.strip()
-        elif line.strip() and not _is_request_line(line, number):
+        elif line.strip():
             raise InputError(f"{file}, line {number}: expected `Name: value`, found {line[:60]!r}")
     return found
 
@@ -114,6 +123,13 @@ def _json_headers(file: str, content: str) -> dict[str, str]:
 def _is_request_line(line: str, number: int) -> bool:
     """Recognise the line `POST /api/webhook HTTP/1.1` of a recorded request."""
     return number == 1 and line.startswith("POST ")
+
+
+def _of_address(line: str) -> Mapping[str, str]:
+    """Read `POST /api/webhook/quay?token=x HTTP/1.1`: the provider and the token of the address."""
+    target = urlsplit(line.split()[1]) if len(line.split()) > 1 else urlsplit("")
+    name = target.path.removeprefix("/api/webhook").removeprefix("/")
+    return addressed({}, name, parse_qs(target.query).get("token", [""])[0])
 
 
 def _answer(body: str, received: ReceivedDelivery, *, as_json: bool) -> None:

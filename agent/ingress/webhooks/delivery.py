@@ -15,7 +15,7 @@ from enum import StrEnum
 
 import msgspec
 
-from agent.ingress.webhooks.provider import BodyCheck, WebhookProvider
+from agent.ingress.webhooks.provider import BodyCheck, NoPush, WebhookProvider
 from agent.ingress.webhooks.providers import PROVIDERS, provider_titles
 from agent.ingress.webhooks.push import MalformedPayloadError, Push, checked
 from agent.ingress.webhooks.webhook_secrets import (
@@ -122,10 +122,12 @@ def too_large(limit: int) -> ReceivedDelivery:
 
 
 def _unknown_provider() -> ReceivedDelivery:
-    headers = " or ".join(dict.fromkeys(provider.event_header for provider in PROVIDERS))
+    headers = dict.fromkeys(it.event_header for it in PROVIDERS if it.event_header)
+    paths = " or ".join(it.path for it in PROVIDERS if not it.event_header)
     return ReceivedDelivery(
         outcome=DeliveryOutcome.UNKNOWN_PROVIDER,
-        message=f"no {headers} header: only webhooks of {provider_titles()} are understood",
+        message=f"no {' or '.join(headers)} header, and not sent to {paths}: only webhooks of"
+        f" {provider_titles()} are understood",
     )
 
 
@@ -137,16 +139,17 @@ def _unauthorized(provider: WebhookProvider, message: str) -> ReceivedDelivery:
 
 def _read(provider: WebhookProvider, headers: Mapping[str, str], body: bytes) -> ReceivedDelivery:
     try:
-        push = provider.parse(headers, body)
-        push = checked(push) if push is not None else None
+        found = provider.parse(headers, body)
+        push = checked(found) if isinstance(found, Push) else None
     except MalformedPayloadError as e:
         return ReceivedDelivery(
             outcome=DeliveryOutcome.MALFORMED, message=str(e), provider=provider.name
         )
     if push is None:
+        nothing = "nothing to do for this event: only pushes of branches and tags matter"
         return ReceivedDelivery(
             outcome=DeliveryOutcome.IGNORED,
-            message="nothing to do for this event: only pushes of branches and tags matter",
+            message=found.message if isinstance(found, NoPush) else nothing,
             provider=provider.name,
             event=provider.event_of(headers),
         )

@@ -11,7 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agent.ingress.webhooks.provider import BodyCheck, NoBodyCheck, WebhookProvider
+from agent.ingress.webhooks.provider import (
+    TOKEN_HEADER,
+    BodyCheck,
+    NoBodyCheck,
+    WebhookProvider,
+)
 from agent.ingress.webhooks.providers import PROVIDERS
 
 
@@ -75,8 +80,9 @@ def verify_headers(
         )
     header = provider.proof_header
     if header not in headers:
+        what = provider.proof if header == TOKEN_HEADER else f"the header {header}"
         raise UnprovenDeliveryError(
-            f"the header {header} is missing: set the webhook's secret at {provider.title}"
+            f"{what} is missing: set the webhook's secret at {provider.title}"
         )
     check = provider.verify(headers[header], own)
     if check is None:
@@ -86,7 +92,7 @@ def verify_headers(
 
 def mismatch(provider: WebhookProvider) -> str:
     """Say that the proof does not fit the secret."""
-    return f"{provider.proof_header} does not match {key_names(provider)} of argocd-secret"
+    return f"{provider.proof} does not match {key_names(provider)} of argocd-secret"
 
 
 def key_names(provider: WebhookProvider) -> str:

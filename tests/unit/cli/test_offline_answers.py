@@ -268,6 +268,24 @@ def test_webhook_parse_answers_what_a_push_says(gitops: Gitops, tmp_path: Path) 
     ]
 
 
+def test_the_line_of_the_request_names_the_provider_and_its_token(
+    gitops: Gitops, tmp_path: Path
+) -> None:
+    line = "POST /api/webhook/quay?token=hush HTTP/1.1\n"
+    headers = written(tmp_path / "headers", line + "Content-Type: application/json\n")
+    pushed = {"docker_url": "quay.io/octo/web", "updated_tags": ["1.2.0"]}
+    body = written(tmp_path / "body.json", pushed)
+    right, wrong = written(tmp_path / "right", "hush\n"), written(tmp_path / "wrong", "other\n")
+    files = ("webhook", "parse", "--headers", headers, "--body", body, "--json")
+
+    ran = gitops(*files, "--secret", right)
+
+    assert ran.code == 0
+    assert ran.answers[0]["repositories"] == ["oci://quay.io/octo/web"]
+    assert ran.answers[0]["ref"] == "refs/tags/1.2.0"
+    assert gitops(*files, "--secret", wrong).code == 1
+
+
 def test_one_file_of_headers_serves_all_bodies(gitops: Gitops, tmp_path: Path) -> None:
     headers = written(tmp_path / "headers", "X-GitHub-Event: push\n")
     bodies = [written(tmp_path / f"{n}.json", {**PUSH, "ref": f"refs/heads/{n}"}) for n in "ab"]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import aiohttp
 import pytest
 from structlog.testing import capture_logs
+from yarl import URL
 
 from agent.ingress.delivery_intake import DeliveryIntake, warn_of_unproven
 from agent.ingress.pending_asks import SharedPublish
@@ -33,6 +34,8 @@ from tests.spans import KeptSpans
 LIMIT = 10_000
 SECRET = b"hush"
 OF_GITHUB = {"webhook.github.secret": SECRET}
+OTHERS = sum(not OF_GITHUB.keys() & {*it.secret_keys} for it in PROVIDERS)
+"""Providers that have no secret then: that of GitHub is for its registry too."""
 
 
 class OneApplication:
@@ -73,12 +76,17 @@ class IngressFixture:
         take = DeliveryIntake(
             apps=OneApplication(),
             publish=SharedPublish(publish=self.bus.publish),
-            secrets=lambda: WebhookSecrets(values=OF_GITHUB),
+            secrets=lambda: WebhookSecrets(values={**OF_GITHUB, "webhook.quay.secret": b"quay"}),
             spans=Spans(sinks=(self.kept,)),
         )
         self.webhooks = WebhookServer(take=take, metrics=self.metrics, body_limit=LIMIT)
         self.monitoring = MetricsServer(readiness=self.readiness, metrics=self.metrics)
         self.url = self.metrics_url = ""
+
+    @property
+    def address(self) -> tuple[str, int]:
+        url = URL(self.url)
+        return url.host or "", url.port or 0
 
     async def get(self, path: str) -> tuple[int, str]:
         async with aiohttp.ClientSession() as http, http.get(self.metrics_url + path) as response:
@@ -92,9 +100,14 @@ class IngressFixture:
             "Content-Type": "application/json",
             "X-Hub-Signature-256": sign(SECRET, content),
         } | {name.replace("_", "-"): value for name, value in headers.items()}
+        return await self.post("/api/webhook", content, values)
+
+    async def post(
+        self, path: str, content: bytes, headers: Mapping[str, str] | None = None
+    ) -> tuple[int, Any]:
         async with (
             aiohttp.ClientSession() as http,
-            http.post(self.url + "/api/webhook", data=content, headers=values) as response,
+            http.post(self.url + path, data=content, headers=headers) as response,
         ):
             return response.status, await response.json()
 
@@ -192,6 +205,42 @@ async def test_an_unknown_sender_is_told_apart(ingress_fixture: IngressFixture) 
         assert (await response.json())["outcome"] == "unknown_provider"
 
 
+@pytest.mark.parametrize(
+    ("address", "size", "status", "outcome"),
+    [
+        ("/api/webhook/quay?token=quay", 0, 200, "accepted"),
+        ("/api/webhook/quay?token=quay", LIMIT, 413, "too_large"),
+        ("/api/webhook/quay?token=hush", 900_000, 401, "unauthorized"),
+        ("/api/webhook/quay", 0, 401, "unauthorized"),
+        ("/api/webhook/dockerhub?token=quay", 0, 401, "unauthorized"),
+        ("/api/webhook/github?token=quay", 0, 400, "unknown_provider"),
+        ("/api/webhook/%3Aprovider", 0, 400, "unknown_provider"),
+    ],
+)
+async def test_an_address_names_the_sender_and_carries_its_token(
+    ingress_fixture: IngressFixture, address: str, size: int, status: int, outcome: str
+) -> None:
+    pushed = {"docker_url": "git.example/shop", "updated_tags": ["1.0"], "more": "x" * size}
+    code, answer = await ingress_fixture.post(address, json.dumps(pushed).encode())
+    asks = [event for event, _ in ingress_fixture.bus.published]
+    assert (code, answer["outcome"], len(asks)) == (status, outcome, outcome == "accepted")
+
+
+async def test_a_header_does_not_speak_for_the_address(ingress_fixture: IngressFixture) -> None:
+    """The parser of HTTP takes no name with a colon; what it made of one would be another name."""
+    reader, writer = await asyncio.open_connection(*ingress_fixture.address)
+    writer.write(
+        b"POST /api/webhook HTTP/1.1\r\nHost: x\r\n:provider: quay\r\n:token: quay\r\n"
+        b"Content-Length: 2\r\nConnection: close\r\n\r\n{}"
+    )
+    async with asyncio.timeout(30):
+        answer = await reader.read()
+    writer.close()
+    assert b" 400 " in answer.partition(b"\r\n")[0]
+    assert b"accepted" not in answer
+    assert ingress_fixture.bus.published == []
+
+
 async def test_a_chunked_body_without_a_length_is_cut_off_too(
     ingress_fixture: IngressFixture,
 ) -> None:
@@ -263,8 +312,8 @@ async def test_a_trace_that_the_sender_began_is_gone_on_with(
 @pytest.mark.parametrize(
     ("secrets", "levels"),
     [
-        (WebhookSecrets(values=OF_GITHUB), ["info"] * (len(PROVIDERS) - 1)),
-        (WebhookSecrets(values=OF_GITHUB, unproven=True), ["warning"] * (len(PROVIDERS) - 1)),
+        (WebhookSecrets(values=OF_GITHUB), ["info"] * OTHERS),
+        (WebhookSecrets(values=OF_GITHUB, unproven=True), ["warning"] * OTHERS),
         (WebhookSecrets(), ["warning"] * len(PROVIDERS)),
         (WebhookSecrets(values={key: SECRET for it in PROVIDERS for key in it.secret_keys}), []),
     ],
