@@ -15,6 +15,14 @@ COPY sandbox/worker/ ./
 RUN --mount=type=cache,target=/root/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     GOMODCACHE=/root/go/pkg/mod CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /out/gitops-sandbox .
 
+FROM ${GO_IMAGE} AS plugins
+WORKDIR /src
+COPY plugins/go.mod plugins/go.sum ./
+RUN --mount=type=cache,target=/root/go/pkg/mod GOMODCACHE=/root/go/pkg/mod go mod download
+COPY plugins/ ./
+RUN --mount=type=cache,target=/root/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
+    GOMODCACHE=/root/go/pkg/mod CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /out/gitops-plugins .
+
 FROM ${NODE_IMAGE} AS dashboard
 WORKDIR /src/web
 COPY web/package.json web/package-lock.json ./
@@ -93,6 +101,7 @@ RUN apt-get update \
  && install -d -o 10001 -g 10001 /var/lib/gitops
 COPY --from=dependencies /opt/gitops /opt/gitops
 COPY --from=sandbox /out/gitops-sandbox /usr/local/bin/gitops-sandbox
+COPY --from=plugins /out/gitops-plugins /usr/local/bin/gitops-plugins
 COPY --from=wheel /out/opt/gitops /opt/gitops
 ENV PATH=/opt/gitops/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \

@@ -144,6 +144,7 @@ endif
 
 test-sandbox: $(STAMP)
 	@$(STAGE) "testing the sandbox (Go)" 60 --in sandbox/worker -- $(GO) test ./...
+	@$(STAGE) "testing the client of plugins (Go)" 20 --in plugins -- $(GO) test ./...
 
 test-dashboard: web/node_modules/.installed
 	@$(STAGE) "testing the dashboard's parts" 20 --in web -- $(NPM) run --silent test
@@ -171,8 +172,9 @@ lint: $(STAMP) web/node_modules/.installed
 	@$(STAGE) "its types" 90 -- $(BIN)/mypy
 	@$(STAGE) "its directions" 10 -- $(BIN)/lint-imports --no-cache
 	@$(STAGE) "linting Go" 60 --in sandbox/worker -- $(GO) vet ./...
+	@$(STAGE) "linting Go of the client of plugins" 20 --in plugins -- $(GO) vet ./...
 	@$(STAGE) "linting Go of the playground" 30 --in playground/kubelet -- $(GO) vet ./...
-	@test -z "$$(cd sandbox/worker && $(GO) run cmd/gofmt -l . ../../playground/kubelet)" || { echo "run make fmt: gofmt would change files"; exit 1; }
+	@test -z "$$(cd sandbox/worker && $(GO) run cmd/gofmt -l . ../../plugins ../../playground/kubelet ../../playground/pluginserver)" || { echo "run make fmt: gofmt would change files"; exit 1; }
 	@$(STAGE) "linting the workflows" 20 --in tests/tools -- $(GO) tool actionlint -shellcheck= -pyflakes= $(abspath $(wildcard .github/workflows/*.yaml))
 	@$(STAGE) "linting the dashboard" 40 --in web -- $(NPM) run --silent lint
 
@@ -180,6 +182,7 @@ fmt: $(STAMP) web/node_modules/.installed
 	@$(BIN)/ruff check --fix --quiet . || true
 	@$(BIN)/ruff format .
 	@cd sandbox/worker && $(GO) fmt ./...
+	@cd plugins && $(GO) fmt ./...
 	@cd web && $(NPM) run --silent fmt
 
 docs: $(STAMP)

@@ -31,6 +31,8 @@ from agent.kube.clusters import ClusterSessions
 from agent.kube.live import LiveCluster
 from agent.observe.health import Readiness, StoreWatch
 from agent.observe.metrics import AgentMetrics, make_metrics
+from agent.plugins.opened_plugins import opened_plugins
+from agent.plugins.plugin_sidecars import PluginSidecars
 from agent.renderer.jq_paths import SandboxJqPaths
 from agent.renderer.version_choice import SandboxVersions
 from agent.replicas.repository_parts import RepositoryParts
@@ -74,6 +76,7 @@ class AgentDependencies:
     parts_of_repositories: RepositoryParts
     store: StoreWatch
     sandbox: Sandbox
+    plugins: PluginSidecars
     mirrors: Mirrors
     sources: SourceReaders
     client: KubeClient
@@ -160,6 +163,7 @@ class _Opened:
             ),
             store=StoreWatch(usage=bus.usage, metrics=self.metrics),
             sandbox=self.sandbox,
+            plugins=opened_plugins(self.settings),
             mirrors=self.mirrors,
             sources=self._sources(),
             client=connections.client,

@@ -21,6 +21,7 @@ from agent.ingress.poll_timer import PollTimer, Schedule
 from agent.ingress.tracked_applications import TrackedApplications
 from agent.ingress.window_timer import WindowTimer
 from agent.observe.dispatch_observer import DispatchObserver
+from agent.plugins.plugin_watch import PluginWatch
 from agent.startup_replay import publish_unpublished, recall_revisions
 from agent.watch_subscriptions import WatchSubscriptions
 from agent.wiring import build_bridge, build_handlers
@@ -95,6 +96,7 @@ async def run_dispatcher(
             tasks.create_task(object_facts.run(), name="object-facts"),
             tasks.create_task(poll_timer(parts).run(), name="poll-timer"),
             tasks.create_task(window_timer(parts).run(), name="window-timer"),
+            tasks.create_task(plugin_watch(parts, pending).run(), name="plugin-watch"),
             tasks.create_task(parts.store.run(), name="store-usage"),
             tasks.create_task(_stop(dispatcher, stop), name="drain-on-stop"),
         ]
@@ -154,6 +156,15 @@ def poll_timer(parts: AgentDependencies) -> PollTimer:
         schedule=schedule,
         interval=interval,
         part_of=parts.parts_of_repositories.of_poll,
+    )
+
+
+def plugin_watch(parts: AgentDependencies, pending: PendingAsks) -> PluginWatch:
+    return PluginWatch(
+        plugins=parts.plugins,
+        apps=parts.applications.all,
+        put=pending.put,
+        metrics=parts.metrics,
     )
 
 

@@ -12,6 +12,7 @@ from agent.bridge.tasks.executors.desired_state import DesiredState
 from agent.clock import SystemClock
 from agent.dependencies import AgentDependencies
 from agent.observe.counted_sources import CountedSources
+from agent.renderer.plugin_renderer import PluginRenderer
 from agent.renderer.renderer import SandboxRenderer
 from handlers.application.argo_settings import ArgoSettings
 from handlers.command import (
@@ -207,7 +208,7 @@ def _version() -> str:
 def evaluator_of(parts: AgentDependencies) -> Evaluator:
     """Build the evaluator without a cache, for the render handler and for dry runs."""
     return Evaluator(
-        renderer=SandboxRenderer(parts.sandbox),
+        renderer=PluginRenderer(SandboxRenderer(parts.sandbox), parts.plugins),
         clusters=parts.clusters,
         control_namespace=parts.settings.namespace,
         tracking=lambda: parts.argo_settings.now.tracking,
@@ -217,4 +218,5 @@ def evaluator_of(parts: AgentDependencies) -> Evaluator:
             apps=parts.applications,
             clock=SystemClock(),
         ),
+        plugins=parts.plugins,
     )

@@ -110,6 +110,8 @@ class Reason(StrEnum):
     OUTPUT_TOO_LARGE = "OutputTooLarge"
     WORKER_DIED = "WorkerDied"
     EVALUATION_FAILED = "EvaluationFailed"
+    PLUGIN_NOT_FOUND = "PluginNotFound"
+    PLUGIN_FAILED = "PluginFailed"
     CLUSTER_UNREACHABLE = "ClusterUnreachable"
     SOURCE_UNPROVEN = "SourceUnproven"
     # why a sync was not started

@@ -29,6 +29,11 @@ KUBELET_SOURCES = Path(__file__).parent / "kubelet"
 SANDBOX_VARIABLE = "GITOPS_SANDBOX_BINARY"
 SANDBOX_PROGRAM = "gitops-sandbox"
 REGISTRY_PROGRAM = "registry"
+PLUGIN_CLIENT_SOURCES = Path(__file__).parent.parent / "plugins"
+PLUGIN_CLIENT_PROGRAM = "gitops-plugins"
+PLUGIN_CLIENT_VARIABLE = "GITOPS_PLUGINS_BINARY"
+PLUGIN_SERVER_SOURCES = Path(__file__).parent / "pluginserver"
+PLUGIN_SERVER_PROGRAM = "argocd-cmp-server"
 
 
 def build_control_plane(watch: Watcher) -> Path:
@@ -68,8 +73,27 @@ def build_registry(watch: Watcher) -> Path:
     return build.folder / REGISTRY_PROGRAM
 
 
+def build_plugin_client(watch: Watcher) -> Path:
+    """The program that speaks to plugins for the agent; GITOPS_PLUGINS_BINARY overrides."""
+    configured = os.environ.get(PLUGIN_CLIENT_VARIABLE)
+    if configured:
+        return Path(configured)
+    build = plugin_client_build()
+    if not build.folder.is_dir():
+        run_builds((build,), watch)
+    return build.folder / PLUGIN_CLIENT_PROGRAM
+
+
+def build_plugin_server(watch: Watcher) -> Path:
+    """Argo CD's server before a plugin: tests build it, the demo does without."""
+    build = plugin_server_build()
+    if not build.folder.is_dir():
+        run_builds((build,), watch)
+    return build.folder / PLUGIN_SERVER_PROGRAM
+
+
 def missing_builds(
-    *, cluster: bool = True, sandbox: bool = True, registry: bool = False
+    *, cluster: bool = True, sandbox: bool = True, registry: bool = False, plugins: bool = False
 ) -> tuple[Build, ...]:
     """What of the wanted would have to be built now."""
     missing = []
@@ -81,6 +105,8 @@ def missing_builds(
         missing.append(sandbox_build())
     if registry:
         missing.append(registry_build())
+    if plugins:
+        missing += [plugin_client_build(), plugin_server_build()]
     return tuple(build for build in missing if not build.folder.is_dir())
 
 
@@ -117,6 +143,20 @@ def sandbox_build() -> Build:
 def kubelet_build() -> Build:
     step = BuildStep(program="kubelet", seconds=15, module=KUBELET_SOURCES, package=".")
     return Build(folder=_own_folder("kubelet", KUBELET_SOURCES), steps=(step,))
+
+
+def plugin_client_build() -> Build:
+    step = BuildStep(
+        program=PLUGIN_CLIENT_PROGRAM, seconds=25, module=PLUGIN_CLIENT_SOURCES, package="."
+    )
+    return Build(folder=_own_folder("plugins", PLUGIN_CLIENT_SOURCES), steps=(step,))
+
+
+def plugin_server_build() -> Build:
+    step = BuildStep(
+        program=PLUGIN_SERVER_PROGRAM, seconds=130, module=PLUGIN_SERVER_SOURCES, package="."
+    )
+    return Build(folder=_own_folder("pluginserver", PLUGIN_SERVER_SOURCES), steps=(step,))
 
 
 def _own_folder(name: str, module: Path) -> Path:

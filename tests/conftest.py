@@ -20,6 +20,8 @@ from rich.console import Console
 from playground.background import BackgroundLoop
 from playground.build import (
     build_control_plane,
+    build_plugin_client,
+    build_plugin_server,
     build_registry,
     build_sandbox,
     ignore_progress,
@@ -106,6 +108,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         cluster="control_plane_binaries" in fixtures,
         sandbox="sandbox_binary" in fixtures,
         registry="registry_binary" in fixtures,
+        plugins="plugin_server_binary" in fixtures,
     )
     with suppress(BuildError), watching(Console(stderr=True)) as watch:  # the fixture says it again
         run_builds(missing, watch)
@@ -252,6 +255,17 @@ def sandbox_binary() -> Path:
 def registry_binary() -> Path:
     """The OCI registry; building it takes two minutes, once."""
     return build_registry(ignore_progress)
+
+
+@pytest.fixture(scope="session")
+def plugin_client_binary() -> Path:
+    return build_plugin_client(ignore_progress)
+
+
+@pytest.fixture(scope="session")
+def plugin_server_binary() -> Path:
+    """Argo CD's server before a plugin; building it takes two minutes, once."""
+    return build_plugin_server(ignore_progress)
 
 
 @pytest.fixture(scope="session")

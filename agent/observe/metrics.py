@@ -50,6 +50,7 @@ class AgentMetrics:
     facts: Counter
     object_facts_left_out: Counter
     bus_connected: Gauge
+    plugins: Gauge
     acting: Gauge
     store_bytes: Gauge
     store_limit_bytes: Gauge
@@ -117,6 +118,7 @@ _HISTOGRAMS = {
 }
 _GAUGES = {
     "loop_lag": _Row("gitops_loop_lag_seconds", "How late the event loop's timers are."),
+    "plugins": _Row("gitops_plugins", "Config management plugins whose sockets are there."),
     "bus_connected": _Row("gitops_bus_connected", "1 while NATS is connected."),
     "acting": _Row("gitops_acting", "1 while this agent acts, 0 for a standby."),
     "store_bytes": _Row("gitops_store_bytes", "Bytes in a stream of the bus.", ("store",)),

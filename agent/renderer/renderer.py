@@ -22,6 +22,7 @@ from handlers.ports.rendering import (
 )
 from sandbox.client import (
     Evaluation,
+    NoFiles,
     RecipeKey,
     Sandbox,
     SandboxBusyError,
@@ -94,6 +95,20 @@ class SandboxRenderer:
             read_set=questions.read_of(),
             refs={name: questions.read_of(name) for name in recipe.refs},
         )
+
+    async def manifests(self, content: bytes, *, file: str, project: str = "") -> RenderResult:
+        """Read manifests that are there already; raises RenderError, RendererBusyError."""
+        work = Evaluation(
+            op="yaml", params={"file": file}, body=content, files=NoFiles(), project=project
+        )
+        try:
+            answer, body = await self._sandbox.run(work)
+        except SandboxError as error:
+            raise _render_error(error) from error
+        except SandboxBusyError as error:
+            raise RendererBusyError(error.message, after=error.after) from error
+        origins = tuple(RecordedOrigin(one.file, one.document) for one in answer.origins)
+        return RenderResult(objects=tuple(body.splitlines()), origins=origins, read_set={})
 
     async def document(self, content: bytes, *, file: str, project: str = "") -> object:
         """Read the one YAML document of a file; the same content is read once.

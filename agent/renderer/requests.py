@@ -31,6 +31,8 @@ def request_of(
             return "helm", _helm(recipe, charts)
         case SourceType.KUSTOMIZE:
             return "kustomize", _kustomize(recipe)
+        case SourceType.PLUGIN:
+            raise ValueError("the recipe of a plugin is no operation of the sandbox")
         case _:
             assert_never(recipe.type)
 

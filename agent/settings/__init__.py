@@ -27,6 +27,7 @@ from agent.settings.process_settings import (
     LeaseSettings,
     LinkSettings,
     LogSettings,
+    PluginsSettings,
     PollSettings,
     ReplicasSettings,
     SandboxSettings,
@@ -88,6 +89,7 @@ class Settings(BaseSettings):
     webhook: WebhookSettings = WebhookSettings()
     poll: PollSettings = PollSettings()
     sandbox: SandboxSettings = SandboxSettings()
+    plugins: PluginsSettings = PluginsSettings()
     lease: LeaseSettings = LeaseSettings()
     replicas: ReplicasSettings = ReplicasSettings()
     facts: FactsSettings = FactsSettings()

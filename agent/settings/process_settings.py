@@ -113,6 +113,37 @@ class SandboxSettings(SettingsGroup):
     )
 
 
+class PluginsSettings(SettingsGroup):
+    """Config management plugins, in sidecars of the agent."""
+
+    folder: PathHere | None = Field(
+        default=None,
+        description="Folder with the sockets of config management plugins; unset: there are none.",
+    )
+    binary: PathHere | None = Field(
+        default=None, description="The `gitops-plugins` program; unset: found."
+    )
+    parallel: PositiveInt = Field(default=2, description="Most calls of one plugin at once.")
+    deadline: Seconds = Field(default=90.0, description="Longest time for one render by a plugin.")
+    match_deadline: Seconds = Field(
+        default=15.0,
+        description="Longest time in which a plugin says whether it recognises a source.",
+    )
+    repository_bytes: ByteSize = Field(
+        default=ByteSize(256 * MIB), gt=0, description="Most bytes of files that a plugin is sent."
+    )
+    output_bytes: ByteSize = Field(
+        default=ByteSize(32 * MIB),
+        ge=MIB,
+        le=48 * MIB,
+        description="Most bytes that a plugin may answer.",
+    )
+    exclude: Kinds = Field(
+        default=(),
+        description="Paths that no plugin is sent, with commas, `*` for a part: `.git*,docs`.",
+    )
+
+
 class LeaseSettings(SettingsGroup):
     enabled: bool = Field(default=True, description="Only the holder of a Kubernetes Lease acts.")
     name: Name = Field(

@@ -32,6 +32,7 @@ class RenderStore:
         self._files = files
         self._records: dict[AppKey, RenderRecord] = {}
         self._readers: dict[RepositoryKey, PathReaders] = {}
+        self._by_plugins: set[AppKey] = set()
 
     @classmethod
     def open(cls, folder: Path, files: FileWriter | None = None) -> Self:
@@ -66,6 +67,10 @@ class RenderStore:
         known = self._readers.get(repository)
         return known.apps if known else frozenset()
 
+    @property
+    def by_plugins(self) -> AbstractSet[AppKey]:
+        return self._by_plugins
+
     def readers(self, repository: RepositoryKey, paths: Iterable[str]) -> frozenset[AppKey]:
         known = self._readers.get(repository)
         return known.of(paths) if known else frozenset()
@@ -75,12 +80,15 @@ class RenderStore:
         if before is not None:
             self._drop(before)
         self._records[record.app] = record
+        if any(source.plugin for source in record.sources):
+            self._by_plugins.add(record.app)
         for source in record.sources:
             for repository, read_set in source.reads():
                 self._readers.setdefault(repository, PathReaders()).add(record.app, read_set)
 
     def _drop(self, record: RenderRecord) -> None:
         """Take a record out of the index; two of its sources may be of one repository."""
+        self._by_plugins.discard(record.app)
         for source in record.sources:
             for repository, read_set in source.reads():
                 self._readers[repository].remove(record.app, read_set)

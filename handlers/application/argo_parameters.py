@@ -113,7 +113,7 @@ ROWS = (
     ),
     Row(
         key="reposerver.plugin.use.manifest.generate.paths",
-        consequence="plugins do not run in this version",
+        consequence="a plugin gets the whole repository",
         is_set=is_true,
     ),
 )

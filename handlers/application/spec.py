@@ -90,6 +90,25 @@ class DirectorySource(ResourceValue, frozen=True, kw_only=True):
     jsonnet: Jsonnet = Jsonnet()
 
 
+class PluginVariable(ResourceValue, frozen=True, kw_only=True):
+    name: str
+    value: str = ""
+
+
+class PluginParameter(ResourceValue, frozen=True, kw_only=True):
+    name: str = ""
+    string: str | None = None
+    map: dict[str, str] | None = None
+    array: tuple[str, ...] | None = None
+
+
+class PluginSource(ResourceValue, frozen=True, kw_only=True):
+    name: str = ""
+    """`<name>` or `<name>-<version>` of its plugin.yaml; empty: the plugin that recognises it."""
+    env: tuple[PluginVariable, ...] = ()
+    parameters: tuple[PluginParameter, ...] | None = None
+
+
 class Source(ResourceValue, frozen=True, kw_only=True):
     repo_url: str = msgspec.field(name="repoURL")
     path: str = ""
@@ -100,7 +119,7 @@ class Source(ResourceValue, frozen=True, kw_only=True):
     helm: HelmSource | None = None
     kustomize: KustomizeSource | None = None
     directory: DirectorySource | None = None
-    plugin: dict[str, Any] | None = None
+    plugin: PluginSource | None = None
 
     @property
     def renders(self) -> bool:

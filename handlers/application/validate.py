@@ -23,6 +23,7 @@ from handlers.application.destination import (
 )
 from handlers.application.impersonation import acting_user
 from handlers.application.impersonation_settings import OFF, ImpersonationSettings
+from handlers.application.plugin_source import plugin_problems
 from handlers.application.policy import duration_problems, retry_strategy
 from handlers.application.project import (
     admits,
@@ -89,7 +90,7 @@ def _one_source(source: Source) -> Iterator[str]:
     if not source.path and source.renders and not is_chart(source):
         yield "spec.source.path is empty; expected a folder of the repository (`.` is its root)"
     if source.plugin is not None:
-        yield "spec.source.plugin is not supported by this version"
+        yield from plugin_problems(source.plugin)
     yield from _path_problems(source.path)
     kinds = [
         name
@@ -97,6 +98,7 @@ def _one_source(source: Source) -> Iterator[str]:
             ("helm", source.helm),
             ("kustomize", source.kustomize),
             ("directory", source.directory),
+            ("plugin", source.plugin),
         )
         if block is not None
     ]

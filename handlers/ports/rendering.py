@@ -26,6 +26,14 @@ class SourceType(StrEnum):
     DIRECTORY = "Directory"
     HELM = "Helm"
     KUSTOMIZE = "Kustomize"
+    PLUGIN = "Plugin"
+
+
+class PluginRecipe(msgspec.Struct, frozen=True):
+    """The config management plugin of a recipe, with all variables that its commands get."""
+
+    name: str
+    environment: tuple[tuple[str, str], ...]
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +56,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     """`group/version` and `group/version/Kind` of the destination."""
     refs: tuple[str, ...] = ()
     """The refs of other sources whose files it reads, as `$name/path`; sorted."""
+    plugin: PluginRecipe | None = None
+    """Of the type `Plugin` only."""
 
     @property
     def fingerprint(self) -> Digest:
@@ -94,6 +104,8 @@ class SourceRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """The charts that were fetched because its chart depends on them."""
     digest: Digest = NO_DIGEST
     """Its objects before they are put together; kept where there are several sources."""
+    plugin: str = ""
+    """The name of the plugin that rendered it."""
 
     def reads(self) -> Iterator[tuple[RepositoryKey, Mapping[str, str]]]:
         """The read sets, each with the repository that it is of."""
@@ -210,6 +222,11 @@ class Renders(Protocol):
     async def forget(self, app: AppKey) -> None: ...
     def rendered(self, repository: RepositoryKey) -> AbstractSet[AppKey]:
         """Applications whose last good render is of this repository, among others."""
+        ...
+
+    @property
+    def by_plugins(self) -> AbstractSet[AppKey]:
+        """Applications that a plugin renders: it gets all files and the commit's id."""
         ...
 
     def readers(self, repository: RepositoryKey, paths: Iterable[str]) -> frozenset[AppKey]:

@@ -187,6 +187,7 @@ class RefreshHandler:
         repository = look.repository.key
         readers = self.renders.readers(repository, changed)
         settled = self.renders.rendered(repository) - self.apps.in_error - self.apps.naming_commit
+        settled -= self.renders.by_plugins
         return self._present((look.followers - settled) | (look.followers & readers))
 
     async def _failure(

@@ -60,7 +60,8 @@ def outdated(app: Application, record: RenderRecord, now: ResolvedTarget) -> boo
     for source, known in zip(app.sources, record.sources, strict=False):
         if known.repository != now.repository or source.target_revision != now.target:
             continue
-        if known.recipe and known.revision != now.revision and names_revision(source):
+        moved = known.recipe and known.revision != now.revision
+        if moved and (known.plugin or names_revision(source)):
             return True
         if not holds(known.read_set, now.tree):
             return True

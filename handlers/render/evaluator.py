@@ -8,7 +8,8 @@ are put together in the order of the sources.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import msgspec
 from msgspec.structs import replace
@@ -23,6 +24,7 @@ from handlers.manifest.manifest_assembly import Written
 from handlers.manifest.tracking import app_identity
 from handlers.manifest.tracking_method import Tracking
 from handlers.ports import Clusters, Renderer
+from handlers.ports.plugins import NoPlugins, Plugins
 from handlers.ports.rendering import (
     Recipe,
     RefRecord,
@@ -35,7 +37,8 @@ from handlers.render import source_type
 from handlers.render.artifact import ArtifactOwner, assemble, decoded, served_kinds
 from handlers.render.chart_dependencies import ChartDependencies, Charts
 from handlers.render.kept_sources import Recipes, kept_content, refs_of
-from handlers.render.recipes import ClusterVersions, recipe_at
+from handlers.render.plugin_choice import PluginChoice, histories
+from handlers.render.recipes import ClusterVersions, plugin_recipe_at, recipe_at
 from handlers.render.render_outcome import asked_refresh
 from handlers.render.source_overrides import effective_source, unsupported_of_overrides
 from handlers.render.source_resolver import ResolvedSource, with_only
@@ -70,10 +73,28 @@ class Evaluator:
     control_namespace: str
     tracking: Callable[[], Tracking] = Tracking
     tools: Callable[[], ToolSettings] = ToolSettings
+    plugins: Plugins = field(default_factory=NoPlugins)
 
-    async def overridden(self, sources: Sequence[ResolvedSource]) -> tuple[ResolvedSource, ...]:
-        """Merge override files over the sources. Raises RenderError and RendererBusyError."""
-        return tuple([await self._overridden(one) for one in sources])
+    async def effective(
+        self,
+        app: Application,
+        sources: Sequence[ResolvedSource],
+        last: RenderRecord | None,
+        *,
+        hard: bool = False,
+    ) -> tuple[ResolvedSource, ...]:
+        """Merge override files over the sources, and find the plugins that render any.
+
+        Raises RenderError, RendererBusyError and the errors of `Clusters.of`.
+        """
+        overridden = [await self._overridden(one) for one in sources]
+        recipe_with = partial(_plugin_recipe, self._versions(app))
+        choice = PluginChoice(plugins=self.plugins, recipe_with=recipe_with, hard=hard)
+        return await choice.of_each(overridden, histories(app, last))
+
+    def _versions(self, app: Application) -> ClusterVersions:
+        live = self.clusters.of(app.spec.destination).live
+        return ClusterVersions(live.kube_version(), live.api_versions())
 
     async def _overridden(self, one: ResolvedSource) -> ResolvedSource:
         if not one.source.renders:
@@ -105,8 +126,7 @@ class Evaluator:
         also where they are different commits of one repository.
         """
         pinned = any(pinned_revisions(app))
-        live = self.clusters.of(app.spec.destination).live
-        cluster = ClusterVersions(live.kube_version(), live.api_versions())
+        cluster = self._versions(app)
         tools, refs = self.tools(), refs_of(sources)
         found: list[Recipe | None] = []
         for one in sources:
@@ -115,8 +135,12 @@ class Evaluator:
                 continue
             try:
                 _check_refs(one, tuple(refs))
-                recipe = recipe_at(
-                    one.app, one.revision, one.tree, cluster, tools=tools, refs=tuple(refs)
+                recipe = (
+                    _plugin_recipe(cluster, one, one.plugin)
+                    if one.plugin
+                    else recipe_at(
+                        one.app, one.revision, one.tree, cluster, tools=tools, refs=tuple(refs)
+                    )
                 )
                 if not pinned:
                     _check_commits(one, [refs[name] for name in recipe.refs])
@@ -197,6 +221,7 @@ class Evaluator:
             record,
             recipe=recipe.fingerprint,
             source_type=recipe.type,
+            plugin=one.plugin,
             read_set={**result.read_set, **looked},
             refs={
                 name: RefRecord(refs[name].access.key, dict(read))
@@ -225,6 +250,10 @@ class Evaluator:
 
 
 _NAMED = 20
+
+
+def _plugin_recipe(cluster: ClusterVersions, one: ResolvedSource, plugin: str) -> Recipe:
+    return plugin_recipe_at(one.app, one.revision, one.tree, cluster, plugin)
 
 
 def _check_refs(source: ResolvedSource, names: Sequence[str]) -> None:

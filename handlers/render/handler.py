@@ -210,24 +210,25 @@ class RenderHandler:
     async def _made(
         self, app: Application, sources: Sequence[ResolvedSource], *, hard: bool, is_proven: bool
     ) -> tuple[RenderRecord, bool]:
-        sources = await self.evaluate.overridden(sources)
+        known = self.renders.recall(app.key)
+        sources = await self.evaluate.effective(app, sources, known, hard=hard)
         recipes = self.evaluate.recipes(app, sources)
-        last = None if hard else self.renders.recall(app.key)
+        last = None if hard else known
         kept = await self.evaluate.still_hold(kept_sources(last, sources, recipes), app)
         # Somebody wants to see these very commits, even where they changed nothing; and what is
         # proven is these commits, not the earlier ones with the same files.
         exact = is_proven or bool(pinned_revisions(app) or asked_refresh(app))
         if last is not None and await self._is_still_good(app, last, kept):
             return at_revisions(last, sources) if exact else last, True
-        known = await self._objects(kept)
-        made = await self.evaluate(app, sources, recipes, kept=known, hard=hard)
+        ready = await self._objects(kept)
+        made = await self.evaluate(app, sources, recipes, kept=ready, hard=hard)
         for part in made.parts:
             await self.artifacts.put(part)
         digest = await self.artifacts.put(made.content)
         record = replace(made.record, digest=digest)
         if exact:
             return at_revisions(record, sources), False
-        return moved_together(record, sources, recipes, known), False
+        return moved_together(record, sources, recipes, ready), False
 
     async def _is_still_good(
         self, app: Application, last: RenderRecord, kept: Sequence[SourceRecord | None]

@@ -19,13 +19,15 @@ import msgspec
 from msgspec.structs import replace
 
 from bus.identity import Revision
+from bus.redaction import without_user_info
 from bus.status import Reason
 from handlers.application.application import Application
+from handlers.application.plugin_source import plugin_environment
 from handlers.application.source_refs import referenced, used_refs
 from handlers.application.spec import DirectorySource, HelmSource, KustomizeSource, Source
 from handlers.application.tool_settings import JSONNET, ToolSettings
 from handlers.ports import CommitTree
-from handlers.ports.rendering import Recipe, RenderError, SourceType
+from handlers.ports.rendering import PluginRecipe, Recipe, RenderError, SourceType
 from handlers.render import source_type
 
 Environment = Mapping[str, str]
@@ -104,8 +106,24 @@ def recipe_at(
     folder = source_type.folder_of(source, tree)
     environment = build_environment(app, revision, cluster.kube, cluster.api_versions)
     context = RecipeContext(environment, cluster.kube, cluster.api_versions, tuple(refs), tools)
+    if source.plugin is not None:
+        message = "spec.source.plugin: plugins run beside an agent only, so nothing renders it here"
+        raise RenderError(Reason.PLUGIN_NOT_FOUND, message)
     type_ = source_type.detect(source, folder, tree, tools.disabled)
     return recipe_of(type_, app, folder, context)
+
+
+def plugin_recipe_at(
+    app: Application, revision: Revision, tree: CommitTree, cluster: ClusterVersions, plugin: str
+) -> Recipe:
+    """Make the recipe of the only source for the plugin that renders it; raises RenderError."""
+    source = app.source
+    if source is None:
+        raise RenderError(Reason.INVALID_SPEC, "spec.source is missing")
+    folder = source_type.folder_of(source, tree)
+    environment = build_environment(app, revision, cluster.kube, cluster.api_versions)
+    context = RecipeContext(environment, cluster.kube, cluster.api_versions, plugin=plugin)
+    return recipe_of(SourceType.PLUGIN, app, folder, context)
 
 
 class RecipeContext(msgspec.Struct, frozen=True):
@@ -116,6 +134,7 @@ class RecipeContext(msgspec.Struct, frozen=True):
     api_versions: Versions
     refs: tuple[str, ...] = ()
     tools: ToolSettings = NO_TOOL_SETTINGS
+    plugin: str = ""
 
 
 def recipe_of(type_: SourceType, app: Application, folder: str, context: RecipeContext) -> Recipe:
@@ -144,6 +163,18 @@ def recipe_of(type_: SourceType, app: Application, folder: str, context: RecipeC
                 kube_version=helm.kube_version or context.kube_version,
                 api_versions=helm.api_versions or context.api_versions,
             )
+        case SourceType.PLUGIN:
+            return replace(plain, plugin=_plugin(source, context))
+
+
+def _plugin(source: Source, context: RecipeContext) -> PluginRecipe:
+    """The plugin with its variables; a login in the repository's URL is none of its business."""
+    url = without_user_info(source.repo_url)
+    environment = {**context.environment, "ARGOCD_APP_SOURCE_REPO_URL": url}
+    variables = plugin_environment(
+        source.plugin, environment, lambda value: substitute(value, environment)
+    )
+    return PluginRecipe(context.plugin, variables)
 
 
 def _helm(source: HelmSource | None, context: RecipeContext) -> HelmSource:

@@ -17,6 +17,7 @@ import msgspec
 
 from bus.status import Reason
 from handlers.application.patch import patched
+from handlers.application.plugin_source import plugin_problems
 from handlers.application.spec import Source
 from handlers.application.unknown_fields import unknown_fields
 from handlers.application.unsupported_fields import unsupported_of_source
@@ -74,12 +75,14 @@ def _checked(source: Source, patch: Mapping[str, Any], file: str) -> Source:
     except msgspec.ValidationError as error:
         raise _refused(file, str(error)) from error
     blocks = [name for name in _BLOCKS if getattr(merged, name) is not None]
-    if merged.plugin is not None or len(blocks) > 1:
+    if len(blocks) > 1:
         raise _refused(
             file,
-            f"with the spec it has {' and '.join(blocks)}; one of helm, kustomize and "
-            "directory is possible",
+            f"with the spec it has {' and '.join(blocks)}; one of helm, kustomize, "
+            "directory and plugin is possible",
         )
+    for problem in plugin_problems(merged.plugin) if merged.plugin else ():
+        raise _refused(file, problem.removeprefix("spec.source."))
     return merged
 
 

@@ -34,6 +34,8 @@ class ResolvedSource(msgspec.Struct, frozen=True, kw_only=True):
     """Its place among several, as `spec.sources[1]`."""
     unsupported: tuple[str, ...] = ()
     """Sentences about fields of its override files that this version does not act on."""
+    plugin: str = ""
+    """The plugin that renders it; empty for the other tools."""
 
     def located(self, error: RenderError) -> RenderError:
         """The error with the place of the source in front, where there are several."""

@@ -45,6 +45,11 @@ def detect(
     return SourceType.DIRECTORY
 
 
+def has_block(source: Source) -> bool:
+    """Whether the source says itself which of the built-in tools renders it."""
+    return _explicit(source) is not None
+
+
 def override_files(folder: str, identity: str, tree: CommitTree) -> tuple[ResolvedPath, ...]:
     """Find the files that are merged over the source, the weaker one first."""
     found = (_place(path, tree) for path in _override_files(folder, identity))

@@ -1,7 +1,7 @@
 """The bill of materials of an image: every package in it, as CycloneDX 1.6.
 
 Read from what the image holds: dpkg's list, the metadata that pip left, what the Go compiler wrote
-into the sandbox worker; the dashboard is one bundle, so its packages come from its lock file.
+into its programs; the dashboard is one bundle, so its packages come from its lock file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from playground.images.bases import ROOT
 from playground.images.build import MountedImage
 from playground.toolchain import find_go
 
-_WORKER = "usr/local/bin/gitops-sandbox"
+_GO_PROGRAMS = ("usr/local/bin/gitops-sandbox", "usr/local/bin/gitops-plugins")
 
 
 def bill_of_materials(mounted: MountedImage) -> str:
@@ -39,8 +39,9 @@ def bill_of_materials(mounted: MountedImage) -> str:
 def _packages(target: str, files: Path) -> Iterator[PackageURL]:
     yield from _debian(files / "var/lib/dpkg/status")
     yield from _python(files)
-    if (files / _WORKER).is_file():
-        yield from _go(files / _WORKER)
+    for program in _GO_PROGRAMS:
+        if (files / program).is_file():
+            yield from _go(files / program)
     if target == "service":
         yield from _npm(ROOT / "web" / "package-lock.json")
 

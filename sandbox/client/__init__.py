@@ -7,7 +7,7 @@ where files come from is said by its users, see `Evaluation` and `EvaluationFile
 
 from sandbox.client.confinement import Capability, SandboxUnconfinedError
 from sandbox.client.errors import SandboxBusyError, SandboxError, SandboxReason
-from sandbox.client.evaluation import Evaluation, EvaluationFiles, RecipeKey
+from sandbox.client.evaluation import Evaluation, EvaluationFiles, NoFiles, RecipeKey
 from sandbox.client.limits import SandboxLimits
 from sandbox.client.pool import Sandbox
 
@@ -15,6 +15,7 @@ __all__ = [
     "Capability",
     "Evaluation",
     "EvaluationFiles",
+    "NoFiles",
     "RecipeKey",
     "Sandbox",
     "SandboxBusyError",

@@ -99,7 +99,8 @@ class DesiredState:
         targets = targets_of(named.each, app.sources)
         sources = await SourceResolver(sources=self.sources).resolve(app, targets)
         await self.prover.prove(app, sources, targets)
-        sources = await self.evaluate.overridden(sources)
+        last = self.renders.recall(app.key)
+        sources = await self.evaluate.effective(app, sources, last)
         recipes = self.evaluate.recipes(app, sources)
         return await self.evaluate(app, sources, recipes)
 

@@ -33,7 +33,22 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "spec.source.path is empty",
     ),
     "oci": ({"source": {"repoURL": "oci://r.example/x", "path": "."}}, "a tag, a digest or"),
-    "plugin": ({"source": SOURCE | {"plugin": {"name": "x"}}}, "spec.source.plugin"),
+    "name of a plugin": (
+        {"source": SOURCE | {"plugin": {"name": "../x"}}},
+        "spec.source.plugin.name '../x'",
+    ),
+    "plugin and another kind": (
+        {"source": SOURCE | {"plugin": {}, "kustomize": {}}},
+        "kustomize and plugin",
+    ),
+    "variable of a plugin": (
+        {"source": SOURCE | {"plugin": {"env": [{"name": "A=B", "value": "x"}]}}},
+        "'ARGOCD_ENV_A=B' cannot be a variable",
+    ),
+    "large parameter of a plugin": (
+        {"source": SOURCE | {"plugin": {"parameters": [{"name": "a", "string": "x" * 200_000}]}}},
+        "has more than 131072 bytes",
+    ),
     "absolute path": ({"source": {"repoURL": REPO, "path": "/web"}}, "is absolute"),
     "path upwards": ({"source": {"repoURL": REPO, "path": "a/../../b"}}, "leaves the repository"),
     "two kinds": ({"source": SOURCE | {"helm": {}, "directory": {}}}, "helm and directory"),

@@ -90,9 +90,10 @@ def test_images_and_labels_are_substituted() -> None:
 
 
 @pytest.mark.parametrize("type_", list(SourceType))
-def test_only_charts_depend_on_the_cluster(type_: SourceType) -> None:
+def test_only_charts_and_plugins_depend_on_the_cluster(type_: SourceType) -> None:
     before, after = recipe(type_, {}), recipe(type_, {}, kube="v1.37.0")
-    assert (before.fingerprint == after.fingerprint) is (type_ is not SourceType.HELM)
+    depends = type_ in (SourceType.HELM, SourceType.PLUGIN)
+    assert (before.fingerprint != after.fingerprint) is depends
 
 
 def test_a_recipe_does_not_depend_on_the_commit_unless_it_says_so() -> None:

@@ -56,7 +56,8 @@ WRONG: dict[str, tuple[object, str]] = {
     "an unknown field": ({"helm": {"paramters": []}}, "'helm.paramters'"),
     "the commit": ({"helm": {"values": "a: $ARGOCD_APP_REVISION"}}, "in the spec only"),
     "another kind": ({"kustomize": {}}, "helm and kustomize"),
-    "a plugin": ({"helm": None, "plugin": {"name": "x"}}, "plugin"),
+    "a plugin besides": ({"plugin": {"name": "x"}}, "helm and plugin"),
+    "no name of a plugin": ({"helm": None, "plugin": {"name": "a/b"}}, "plugin.name 'a/b'"),
 }
 
 

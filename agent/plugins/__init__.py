@@ -1,0 +1,1 @@
+"""Config management plugins: sidecars of the agent, asked over their sockets."""
