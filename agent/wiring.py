@@ -159,6 +159,7 @@ def build_bridge(parts: AgentDependencies) -> Bridge:
         tasks=_task_sources(parts, cluster),
         components=_component_states(parts),
         policy=parts.policy,
+        settings_changes=parts.argo_settings.changes,
         known_secrets=parts.known_secrets,
         spans=parts.spans,
         version=_version(),

@@ -14,6 +14,7 @@ from functools import partial
 from random import Random
 
 from agent.bridge import startup
+from agent.bridge.connection.announced_policy import AnnouncedPolicy
 from agent.bridge.connection.dialer import Dialer
 from agent.bridge.connection.link_protocol import LinkProtocol
 from agent.bridge.connection.link_session import LinkSession
@@ -44,6 +45,7 @@ from agent.bridge.transport.service_http import (
 from agent.clock import SystemClock
 from agent.settings.process_settings import LinkSettings
 from agent.store.config_maps import PolicyWatch
+from agent.subscribers import Subscribers
 from bus.identity import new_id
 from bus.jetstream import Bus
 from bus.link import PROTOCOL, Hello
@@ -65,6 +67,8 @@ class Bridge:
     tasks: TaskSources
     components: ComponentStates
     policy: PolicyWatch
+    settings_changes: Subscribers[[]]
+    """Of `argocd-cm`."""
     known_secrets: KnownSecrets
     spans: Spans
     version: str
@@ -100,6 +104,11 @@ class _BridgeRun:
         self._salt = keys.salt_bytes
         self._heads = WitnessedHeads(store=enroller.key_store)
         self._policy = parts.policy
+        self._announced = AnnouncedPolicy(
+            policy=parts.policy,
+            settings=parts.tasks.comparisons.settings,
+            settings_changes=parts.settings_changes,
+        )
         self._service_clock = ServiceClock()
         self._outbox = parts.bus.outbox()
         self._finished_operations = FinishedOperations()
@@ -136,6 +145,8 @@ class _BridgeRun:
                 tasks.create_task(task_queue.run(), name="task-queue")
                 tasks.create_task(self._changes.run(), name="state-changes")
                 tasks.create_task(dialer.run(), name="link")
+                shells = self._announced.run(task_queue.shells)
+                tasks.create_task(shells, name="announced policy")
 
     def _dialer(self, http: ServiceHttpClient, task_queue: TaskQueue) -> Dialer:
         def dial(token: str, proof: str) -> AbstractAsyncContextManager[AgentLink]:
@@ -208,7 +219,7 @@ class _BridgeRun:
             cluster_uid=await self._enroller.cluster_uid(),
             running=task_queue.running,
             heads=await self._heads.heads(),
-            allowed=self._policy.now.shown(),
+            allowed=self._announced.shown(),
         )
 
     def _redaction(self) -> Redaction:

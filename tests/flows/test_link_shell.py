@@ -9,7 +9,7 @@ import pytest
 
 from bus.link import TaskPhase, TaskResult
 from tests.flows.agent_fixture import AgentFixture
-from tests.flows.fake_service_link import FakeServiceLink, acting
+from tests.flows.fake_service_link import FakeServiceLink, acting, allow
 from tests.flows.shell_fixture import POD, POD_WITHOUT_SHELL, permit, pods, shell
 from tests.flows.test_exclusions import put_settings
 from tests.support import eventually
@@ -119,6 +119,19 @@ async def test_a_shell_ends_with_its_permission_and_lost_input(
     assert "is no live object of" in deleted.message, deleted
     assert (lost.code, "lost on the way" in lost.message) == ("expired", True)
     assert (revoked.code, "exec.enabled" in revoked.message) == ("not_allowed", True), revoked
+
+
+async def test_a_terminal_is_offered_while_settings_and_limits_both_permit_it(
+    linked_agent: AgentFixture, fake_service: FakeService
+) -> None:
+    await allow(linked_agent, exec="true")
+    async with acting(linked_agent, fake_service):
+        await put_settings(linked_agent, exec_enabled="true")
+        await fake_service.connected(times=2)
+        await put_settings(linked_agent, exec_enabled="false")
+        await fake_service.connected(times=3)
+    offered = [hello.allowed["exec"] for hello in fake_service.hellos]
+    assert offered == [False, True, False]
 
 
 async def test_a_shell_ends_with_its_pod(open_link: FakeServiceLink) -> None:

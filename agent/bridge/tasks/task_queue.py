@@ -77,7 +77,7 @@ class TaskQueue:
         if not _ID.fullmatch(task.id):
             log.warning("task not accepted: expected an id of 1 to 100 letters, digits, _ and -")
             return
-        if task.kind is TaskKind.EXEC and self._shells() >= _STREAM_WORKERS:
+        if task.kind is TaskKind.EXEC and self.shells() >= _STREAM_WORKERS:
             log.warning("task not accepted: too many shells wait", task=task.id)
             return
         queue, size = self._queues[_queue_of(task)], len(msgspec.json.encode(task))
@@ -106,7 +106,7 @@ class TaskQueue:
         if running_task is not None and running_task.task.kind is TaskKind.EXEC:
             running_task.input.put(frame)
 
-    def _shells(self) -> int:
+    def shells(self) -> int:
         """Count the tasks that take input, which is no part of their size."""
         return sum(one.task.kind is TaskKind.EXEC for one in self._running.values())
 
