@@ -52,6 +52,7 @@ from agent.store.signing_keys import SigningKeys
 from agent.watched_state import WatchedState, watched_state
 from bus.jetstream import Bus
 from bus.spans import Spans, SpanSource, open_spans
+from handlers.application.artifact_signers import signers_of
 from handlers.comparison.reader import ComparisonReader
 from handlers.control_plane.governance import Governance
 from handlers.render.source_proof import SourceProver
@@ -193,7 +194,12 @@ class _Opened:
             outcomes=self.mirrors.outcomes,
             versions=SandboxVersions(self.sandbox),
         )
-        return source_readers(self.mirrors, services)
+        applications = self.watched.applications
+        return source_readers(
+            self.mirrors,
+            services,
+            lambda address, project: signers_of(applications.project(project), address),
+        )
 
     def _prover(self) -> SourceProver:
         gnupg = Gnupg(self.settings.state_dir / "gnupg")

@@ -6,7 +6,7 @@ credential reads a repository is found here, the same for all kinds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -20,6 +20,7 @@ from bus.events import Commit
 from bus.identity import Revision
 from bus.repository_url import RepositoryUrlError, UrlLogin, login_of
 from bus.status import Reason
+from handlers.application.artifact_signers import Signers
 from handlers.application.source_address import OCI_SCHEME, SourceAddress, SourceKind
 from handlers.application.spec import Source
 from handlers.ports import CommitTree, RepositoryAccess, RepositoryError, SourceReader
@@ -29,10 +30,21 @@ class OutdatedReader(SourceReader, Protocol):
     def outdate(self) -> None: ...
 
 
-def source_readers(mirrors: Mirrors, services: DownloadServices) -> SourceReaders:
+SignersOf = Callable[[SourceAddress, str], Signers]
+"""Who has to have signed what a project reads at an address."""
+
+
+def _nobody_asked(_address: SourceAddress, _project: str) -> Signers:
+    return ()
+
+
+def source_readers(
+    mirrors: Mirrors, services: DownloadServices, signers: SignersOf = _nobody_asked
+) -> SourceReaders:
     """Build the reader of every kind of source."""
     return SourceReaders(
         credentials=services.credentials,
+        signers=signers,
         by_kind={
             SourceKind.GIT: mirrors,
             SourceKind.HELM: HelmCharts(services=services),
@@ -45,6 +57,7 @@ def source_readers(mirrors: Mirrors, services: DownloadServices) -> SourceReader
 class SourceReaders:
     credentials: CredentialSource
     by_kind: Mapping[SourceKind, OutdatedReader]
+    signers: SignersOf = _nobody_asked
 
     def outdate(self) -> None:
         """Look at each server before the next answer: another replica may have seen newer."""
@@ -71,6 +84,7 @@ class SourceReaders:
             login=None if credential else login,
             kind=_reader_kind(address, credential),
             chart=address.chart,
+            signers=self.signers(address, project),
         )
 
     def url_named(self, name: str, project: str) -> str:

@@ -36,14 +36,21 @@ class OciRegistry:
         tag: str,
         layers: Sequence[tuple[str, bytes]],
         config: tuple[str, bytes] = (CHART_CONFIG, b"{}"),
+        annotations: Mapping[str, str] = {},
     ) -> str:
-        """Push an artifact of layers, each with its media type; returns the manifest's digest."""
+        """Push an artifact of layers, each with its media type; returns the manifest's digest.
+
+        `annotations` are those of each layer.
+        """
         async with aiohttp.ClientSession(f"http://{self.address}") as session:
             manifest = {
                 "schemaVersion": 2,
                 "mediaType": MANIFEST,
                 "config": await _blob(session, name, *config),
-                "layers": [await _blob(session, name, *layer) for layer in layers],
+                "layers": [
+                    {**await _blob(session, name, *layer), "annotations": annotations}
+                    for layer in layers
+                ],
             }
             headers = {"Content-Type": MANIFEST}
             body = json.dumps(manifest).encode()

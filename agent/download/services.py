@@ -7,12 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from agent.download.disk import DownloadDisk
 from agent.download.failures import DownloadServer
 from agent.git.credentials import CredentialSource, credential_of
 from agent.git.fetch_outcomes import FetchOutcomes
 from agent.git.server_trust import ServerTrust
 from agent.version_range import VersionChoice
+from bus.identity import digest_of
 from handlers.ports import RepositoryAccess, RepositoryError
 
 
@@ -34,10 +37,13 @@ class DownloadServices:
         """Name the folder of what this login reads of a repository; the name hides the login.
 
         What is kept belongs to the login that fetched it: where a Secret's login is withdrawn,
-        changed, or given to another project, nobody else is served what it has opened.
+        changed, or given to another project, nobody else is served what it has opened. What has to
+        be signed by others is kept apart too, so that no folder has two writers.
         """
         identity = self.disk.identities.of(server.credential)
         place = f"{repository.kind}:{repository.key}\n{repository.project}\n{identity}"
+        if repository.signers:
+            place += f"\n{digest_of(msgspec.json.encode(repository.signers))}"
         return self.disk.folder / self.disk.identities.digest(place)
 
     @contextmanager

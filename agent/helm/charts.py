@@ -101,6 +101,10 @@ class HelmCharts(ArchivedSource):
 
     async def tree(self, repository: RepositoryAccess, revision: Revision) -> CommitTree:
         server = self.services.server(repository)
+        if repository.signers:
+            cause = "the AppProject demands a signature by cosign, which only registries have"
+            remedy = "Publish the chart in a registry, or correct the AppProject's annotation"
+            raise server.error(Reason.SOURCE_UNPROVEN, cause, remedy)
         chart = self._chart(repository, server)
         async with chart.lock:
             entry = await self._entry(repository, server, revision)
@@ -205,8 +209,8 @@ class HelmCharts(ArchivedSource):
 
 
 def _of_all_charts(repository: RepositoryAccess) -> RepositoryAccess:
-    """Drop the chart: the index is one of all."""
-    return msgspec.structs.replace(repository, chart="")
+    """Drop the chart, and who has to have signed it: the index is one of all."""
+    return msgspec.structs.replace(repository, chart="", signers=())
 
 
 def _below(repository: RepositoryAccess, name: str) -> URL:

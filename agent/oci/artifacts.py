@@ -26,6 +26,7 @@ from agent.download.services import DownloadServices
 from agent.oci.manifest import ArtifactError, content_layer, is_digest, manifest_of
 from agent.oci.reference import base_of, name_of, tag_of
 from agent.oci.registry import AbsentError, Registry
+from agent.oci.signatures import prove
 from agent.version_range import is_pin, may_be_range
 from bus.identity import Digest, Revision
 from bus.status import Reason
@@ -53,6 +54,8 @@ class _Repository:
     turns: FetchTurns = field(default_factory=FetchTurns)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     targets: dict[str, Resolved] = field(default_factory=dict)
+    proven: set[str] = field(default_factory=set)
+    """Digests with the signatures that are demanded."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -89,7 +92,7 @@ class OciArtifacts(ArchivedSource):
                 return await self._tree(server, repository, known, revision)
             except AbsentError:
                 kept = await asyncio.to_thread(known.store.read, revision, "")
-                if kept is None:
+                if kept is None or repository.signers:
                     raise absent(server, revision, ()) from None
                 return kept
             except OSError as error:
@@ -183,14 +186,25 @@ class OciArtifacts(ArchivedSource):
         if resolved is not None:
             reference = resolved.manifest
         if is_digest(reference):
+            await self._prove(server, repository, known, reference)
             kept = await asyncio.to_thread(known.store.read, revision, reference)
             if kept is not None:
                 return kept
         digest, content = await known.registry.manifest(server, reference)
+        await self._prove(server, repository, known, digest)
         kept = await asyncio.to_thread(known.store.read, revision, digest)
         if kept is not None:
             return kept
         return await self._unpacked(server, repository, known, revision, digest, content)
+
+    async def _prove(
+        self, server: DownloadServer, repository: RepositoryAccess, known: _Repository, digest: str
+    ) -> None:
+        """Raise RepositoryError where the project demands a signature that is not there."""
+        if not repository.signers or digest in known.proven:
+            return
+        await prove(known.registry, server, Digest(digest), repository.signers)
+        known.proven.add(digest)
 
     async def _unpacked(
         self,

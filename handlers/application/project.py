@@ -59,18 +59,18 @@ def source_permitted(project: AppProject, source: Source) -> bool:
         rule.startswith("!") and any_denied(form, place.identities, "/")
         for rule in rules
         for place in places
-        for form in _forms(rule, place)
+        for form in address_forms(rule, place)
     ):
         return False
     return any(
         rule == _ANY or any_matches(form, address.url.identities, "/")
         for rule in rules
-        for form in _forms(rule, address.url)
+        for form in address_forms(rule, address.url)
     )
 
 
-def _forms(rule: str, url: RepositoryUrl) -> Iterable[str]:
-    """Read a rule without a scheme as one of a registry too, where the source is in one."""
+def address_forms(rule: str, url: RepositoryUrl) -> Iterable[str]:
+    """List the forms of a rule: one without a scheme is one of a registry too, where that is."""
     yield rule
     if url.origin.scheme == OCI_SCHEME and "://" not in rule:
         denial = "!" if rule.startswith("!") else ""

@@ -15,6 +15,7 @@ from bus.redaction import without_user_info
 from bus.repository_url import RepositoryUrlError
 from bus.status import ConditionType
 from handlers.application.application import Application, AppProject
+from handlers.application.artifact_signers import ARTIFACT_SIGNERS, signers_problem
 from handlers.application.denials import not_admitted
 from handlers.application.destination import (
     DestinationCluster,
@@ -139,6 +140,11 @@ def _project_problems(
         return
     if not admits(project, app.key.namespace):
         yield not_admitted(project, app)
+    if problem := signers_problem(project):
+        yield (
+            f"the AppProject {name!r} demands signed artifacts, but its annotation "
+            f"{ARTIFACT_SIGNERS} cannot be understood: {problem}"
+        )
     cluster = registered.cluster if registered else None
     yield from integrity_problems(project, app.sources[:MAX_SOURCES])
     yield from _source_denials(app, project)

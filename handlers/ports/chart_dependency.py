@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from bus.identity import RepositoryKey, Revision
+from bus.identity import NO_DIGEST, Digest, RepositoryKey, Revision
 
 _WHOLE_VERSION = re.compile(r"v?\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
 _PART_OF_VERSION = re.compile(r"v?\d+(?:\.\d+)?(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
@@ -45,3 +45,5 @@ class DependencyRecord(msgspec.Struct, frozen=True):
     project: str
     """The project of the login; empty for one of all projects."""
     revision: Revision
+    signers: Digest = NO_DIGEST
+    """The digest of whose signatures were demanded; empty where none were."""

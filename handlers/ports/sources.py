@@ -16,6 +16,7 @@ import msgspec
 from bus.events import Commit
 from bus.identity import RepositoryKey, Revision
 from bus.repository_url import RepositoryUrl, UrlLogin
+from handlers.application.artifact_signers import Signers
 from handlers.application.source_address import SourceKind, key_of
 from handlers.application.spec import Source
 
@@ -50,6 +51,8 @@ class RepositoryAccess(msgspec.Struct, frozen=True):
     kind: SourceKind = SourceKind.GIT
     chart: str = ""
     """Of a Helm repository."""
+    signers: Signers = ()
+    """Who has to have signed what is read of it, as the Application's project demands."""
 
     @property
     def key(self) -> RepositoryKey:

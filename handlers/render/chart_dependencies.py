@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import msgspec
 
 from bus.address import AddressError, split_address
-from bus.identity import Revision
+from bus.identity import NO_DIGEST, Revision, digest_of
 from bus.redaction import without_user_info
 from bus.repository_url import RepositoryUrlError
 from bus.status import Reason
@@ -91,8 +91,7 @@ class ChartDependencies:
             tree = await self.sources.tree(access, revision)
         except RepositoryError as error:
             raise _unreadable(wanted, error) from error
-        record = DependencyRecord(wanted, access.key, access.project, revision)
-        return DependencyChart(record, tree)
+        return DependencyChart(_record(wanted, access, revision), tree)
 
     async def hold(
         self, records: Sequence[DependencyRecord], project: str, *, look: bool = False
@@ -106,11 +105,10 @@ class ChartDependencies:
     async def _holds(self, record: DependencyRecord, project: str, *, look: bool) -> bool:
         try:
             access = self._access(record.wanted, project)
-            if (access.key, access.project) != (record.repository, record.project):
-                return False
-            if record.wanted.is_exact:
-                return True
-            return await self._version(access, record.wanted, look=look) == record.revision
+            revision = record.revision
+            if not record.wanted.is_exact:
+                revision = await self._version(access, record.wanted, look=look)
+            return _record(record.wanted, access, revision) == record
         except (RenderError, RepositoryError):
             return False  # the render meets the same error, and says it
 
@@ -169,6 +167,13 @@ class ChartDependencies:
     def _is_older(self, access: RepositoryAccess, seconds: float) -> bool:
         looked_at = self.sources.looked_at(access)
         return looked_at is None or (self.clock.now() - looked_at).total_seconds() >= seconds
+
+
+def _record(
+    wanted: ChartDependency, access: RepositoryAccess, revision: Revision
+) -> DependencyRecord:
+    signers = digest_of(msgspec.json.encode(access.signers)) if access.signers else NO_DIGEST
+    return DependencyRecord(wanted, access.key, access.project, revision, signers)
 
 
 def _source_at(url: str, chart: str) -> Source:

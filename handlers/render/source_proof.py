@@ -17,6 +17,7 @@ from bus.events import Commit, UnprovenCommit
 from bus.identity import digest_of
 from bus.status import Reason
 from handlers.application.application import Application, AppProject
+from handlers.application.artifact_signers import ARTIFACT_SIGNERS
 from handlers.application.desired_source import as_desired
 from handlers.application.source_integrity import IntegrityMode, IntegrityPolicy, policy_of
 from handlers.ports import Clock, RendererBusyError
@@ -57,12 +58,13 @@ class SourceProver:
     def demand(self, app: Application) -> str:
         """The digest of what the project demands of the sources now; empty where of none."""
         project = self.project(app.spec.project)
-        if project is None or not _has_integrity(project):
+        signers = project.metadata.annotations.get(ARTIFACT_SIGNERS, "") if project else ""
+        if project is None or not (signers or _has_integrity(project)):
             return ""
         policies = tuple(policy_of(project, one) for one in as_desired(app).sources)
         if not any(policies):
-            return ""
-        return digest_of(msgspec.json.encode((policies, self.signatures.trust)))
+            return digest_of(signers.encode()) if signers else ""
+        return digest_of(msgspec.json.encode((policies, self.signatures.trust, signers)))
 
     def holds(self, app: Application, record: RenderRecord) -> bool:
         """Whether the sources of a render are proven as it is demanded now."""

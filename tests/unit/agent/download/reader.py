@@ -20,6 +20,7 @@ from agent.git.repository_secrets import SecretCredentials
 from agent.git.server_trust import MachineTrust
 from agent.renderer.version_choice import SandboxVersions
 from agent.sources import SourceReaders, source_readers
+from handlers.application.artifact_signers import Signers
 from handlers.application.spec import Source
 from handlers.ports import CommitTree, RepositoryAccess
 from sandbox.client import Sandbox
@@ -58,7 +59,8 @@ class SourceReading:
         self.secrets.append(Secret(namespace="argocd", name="helm", labels=labels, data=fields))
 
 
-def source_reading(folder: Path, sandbox: Sandbox) -> SourceReading:
+def source_reading(folder: Path, sandbox: Sandbox, signers: Signers = ()) -> SourceReading:
+    """Build the readers; `signers` have to have signed whatever is read."""
     secrets: list[Secret] = []
     credentials = SecretCredentials(lambda: secrets)
     trust, outcomes = PrivateTrust(), FetchOutcomes(SystemClock())
@@ -70,7 +72,7 @@ def source_reading(folder: Path, sandbox: Sandbox) -> SourceReading:
         versions=SandboxVersions(sandbox),
     )
     mirrors = Mirrors(MirrorSettings(folder=folder / "mirrors"), credentials)
-    sources = source_readers(mirrors, services)
+    sources = source_readers(mirrors, services, lambda _address, _project: signers)
     return SourceReading(sources=sources, outcomes=outcomes, trust=trust, secrets=secrets)
 
 

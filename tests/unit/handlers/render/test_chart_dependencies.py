@@ -133,6 +133,21 @@ async def test_a_login_that_is_missing_is_named(charts: DependentCharts, host: C
     assert "Store user name and password" in refusal.message
 
 
+class WrongDigests(ChartHost):
+    """Its index names other digests than those of its archives."""
+
+    def index(self) -> str:
+        return super().index().replace("digest: ", "digest: 0")
+
+
+async def test_an_archive_of_another_digest_is_refused(charts: DependentCharts) -> None:
+    async with WrongDigests() as host:
+        host.publish("db", "1.0.0")
+        refusal = await charts.refusal(("db", "1.0.0", host.url))
+    assert "and the index names 0" in refusal.message
+    assert "'db' 1.0.0" in refusal.message
+
+
 async def test_dependencies_of_dependencies_are_read_and_a_circle_of_them_ends(
     opened: DependentCharts, host: ChartHost
 ) -> None:
