@@ -55,7 +55,7 @@ def build_handlers(parts: AgentDependencies) -> Handlers:
         step=_step(parts, sources, clock),
         assess=AssessHandler(apps=apps, clusters=clusters, clock=clock),
         fail_on_render_error=FailOnRenderErrorHandler(
-            apps=apps, renders=parts.renders, clock=clock
+            apps=apps, renders=parts.renders, is_proven=parts.prover.holds, clock=clock
         ),
         delete=_delete(parts, clock),
         sync_command=SyncCommandHandler(apps=apps),

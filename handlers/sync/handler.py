@@ -8,7 +8,8 @@ an operation whose desired state cannot be rendered. The decisions are `sync_dec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -34,6 +35,7 @@ from handlers.ports import (
     StatusWrite,
     UnavailableError,
 )
+from handlers.ports.rendering import RenderRecord
 from handlers.sync.observed_status import observed
 from handlers.sync.operation import sync_result
 from handlers.sync.operation_transitions import failed_to_start, under_way
@@ -43,6 +45,7 @@ from handlers.sync.sync_input import sync_input
 
 _AWAY = 5.0
 _AGAIN = 0.5
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +137,8 @@ class FailOnRenderErrorHandler:
 
     apps: Apps
     renders: Renders
+    is_proven: Callable[[Application, RenderRecord], bool]
+    """Whether the sources of a render are proven as it is demanded now."""
     clock: Clock
 
     async def __call__(self, fact: RenderFailed) -> Sequence[Event]:
@@ -141,7 +146,7 @@ class FailOnRenderErrorHandler:
         if app is None or app.deleting or app.is_skipped:
             return ()
         unproven = fact.reason is Reason.SOURCE_UNPROVEN
-        if not unproven and self._is_rendered(app):
+        if _names_another(app, fact) or self._is_rendered(app):
             return ()
         final = unproven or fact.reason is Reason.INVALID_SPEC
         state = failed_to_start(app, fact.message, self.clock.now(), final=final)
@@ -160,4 +165,12 @@ class FailOnRenderErrorHandler:
         state, record = under_way(app), self.renders.recall(app.key)
         if state is None or record is None:
             return False
-        return Revisions.of(sync_result(state)) == record.revisions
+        return Revisions.of(sync_result(state)) == record.revisions and self.is_proven(app, record)
+
+
+def _names_another(app: Application, fact: RenderFailed) -> bool:
+    """Whether the requested operation names another commit than the one that failed before it."""
+    if app.operation is None or app.operation.sync is None or under_way(app) is not None:
+        return False
+    named = app.operation.sync.revision
+    return bool(_COMMIT.fullmatch(named) and fact.revision and fact.revision != named)
