@@ -34,6 +34,8 @@ log = structlog.get_logger()
 
 RENEW_SECONDS = 10.0
 _LEASE = timedelta(seconds=40)
+_PATIENCE = timedelta(minutes=10)
+"""After the end of the lease: of an agent that answers and does not end the shell."""
 _SWEEP_SECONDS = 5.0
 _AT_ONCE = 100
 _LOST = "the replica of the service that carried it was lost"
@@ -55,6 +57,13 @@ class OpenShell(msgspec.Struct, frozen=True, kw_only=True):
     output: int = 0
     input: int = 0
     begun_at: datetime
+
+
+class AbandonedShell(OpenShell, frozen=True, kw_only=True):
+    """A shell whose lease has ended."""
+
+    is_hopeless: bool
+    """Whether its agent has been asked for so long that no answer is expected."""
 
 
 class ShellResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,14 +137,17 @@ async def _abandoned(tasks: TaskStore) -> list[str]:
 
 async def _end_abandoned(tasks: TaskStore, task_id: str, clock: Callable[[], datetime]) -> None:
     """Ask the agent to end the shell; record the end where it has."""
-    late = (open_shells.c.task_id == task_id) & (open_shells.c.kept_until < func.now())
+    kept_until = open_shells.c.kept_until
+    hopeless = (kept_until < func.now() - _PATIENCE).label("is_hopeless")
+    late = (open_shells.c.task_id == task_id) & (kept_until < func.now())
+    query = select(open_shells, hopeless).where(late)
     async with tasks.engine.begin() as connection:
-        shell = await find_row(connection, select(open_shells).where(late), OpenShell)
+        shell = await find_row(connection, query, AbandonedShell)
         if shell is None:
             return
         await audit_book.turn(connection, shell.account_id)
         phase = await tasks.cancel(connection, task_id)
-    if phase is not None and not phase.final:
+    if phase is not None and not (phase.final or shell.is_hopeless):
         return
     result = _result(task_id, await tasks.look(task_id))
     async with tasks.engine.begin() as connection:
@@ -152,7 +164,8 @@ def _result(task_id: str, ended: TaskEnd | None) -> ShellResult:
     code = body.get("exitCode")
     if ended.phase is TaskPhase.SUCCEEDED and isinstance(code, int):
         return msgspec.structs.replace(found, exit_code=code)
-    return msgspec.structs.replace(found, reason=f"{_LOST}: {ended.message or ended.phase}")
+    how = (ended.message or ended.phase) if ended.phase.final else "the agent does not end it"
+    return msgspec.structs.replace(found, reason=f"{_LOST}: {how}")
 
 
 def _entry(shell: OpenShell, action: str, now: datetime, **more: str | int | None) -> AuditEntry:

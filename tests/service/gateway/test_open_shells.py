@@ -59,11 +59,12 @@ async def begun(running_service: RunningService) -> str:
     return task
 
 
-async def sweep(running_service: RunningService, *, late: bool = True) -> None:
+async def sweep(running_service: RunningService, late: float = 1.0) -> None:
+    """Sweep so many seconds after the end of the lease."""
     dependencies = running_service.service.dependencies
     if late:
         async with dependencies.engine.begin() as connection:
-            past = func.now() - timedelta(seconds=1)
+            past = func.now() - timedelta(seconds=late)
             await connection.execute(update(open_shells).values(kept_until=past))
     await sweep_shells(dependencies.tasks, now)
 
@@ -91,7 +92,7 @@ async def test_a_shell_that_is_renewed_is_left_alone(
     running_service: RunningService, identity: AgentIdentity
 ) -> None:
     await begun(running_service)
-    await sweep(running_service, late=False)
+    await sweep(running_service, late=0)
     assert await ends(running_service) == []
     assert len(await running_service.rows(open_shells)) == 1
 
@@ -122,6 +123,21 @@ async def test_an_abandoned_shell_is_recorded_when_its_agent_has_ended_it(
     await sweep(running_service)
     ended = await eventually(lambda: ends(running_service), what="the record of the end")
     assert [it["exitCode"] for it in ended] == [4]
+
+
+async def test_an_agent_that_does_not_end_a_shell_is_given_up(
+    running_service: RunningService, identity: AgentIdentity
+) -> None:
+    outbox = FakeOutbox()
+    async with connect(identity) as link:
+        await link.hello(identity, outbox.epoch)
+        await begun(running_service)
+        await link.until(Offer)
+        await sweep(running_service, late=590)
+        assert await ends(running_service) == []
+        await sweep(running_service, late=601)
+    (ended,) = await ends(running_service)
+    assert "the agent does not end it" in ended["reason"]
 
 
 async def test_the_end_is_recorded_where_the_agent_was_removed(
