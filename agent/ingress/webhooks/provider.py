@@ -99,8 +99,9 @@ def header_token(value: str, secrets: Sequence[bytes]) -> BodyCheck | None:
 
 
 def bearer_token(value: str, secrets: Sequence[bytes]) -> BodyCheck | None:
-    """Verify by the secret itself, alone or as a bearer's token."""
-    return header_token(value.removeprefix("Bearer "), secrets)
+    """Verify by the secret itself, as it is or as a bearer's token."""
+    bearer = header_token(value.removeprefix("Bearer "), secrets)
+    return header_token(value, secrets) or bearer
 
 
 def addressed(headers: Mapping[str, str], name: str = "", token: str = "") -> Mapping[str, str]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agent.ingress.webhooks.delivery import DeliveryOutcome, ReceivedDelivery, receive
 from agent.ingress.webhooks.provider import addressed
@@ -312,10 +313,39 @@ def test_a_delivery_that_names_no_provider_or_an_unknown_one_is_refused() -> Non
         assert received.outcome is DeliveryOutcome.UNKNOWN_PROVIDER
 
 
+@pytest.mark.parametrize(
+    ("secret", "value", "outcome"),
+    [
+        ("s3", "s3", DeliveryOutcome.ACCEPTED),
+        ("s3", "Bearer s3", DeliveryOutcome.ACCEPTED),
+        ("Bearer s3", "Bearer s3", DeliveryOutcome.ACCEPTED),
+        ("Basic a2lt", "Basic a2lt", DeliveryOutcome.ACCEPTED),
+        ("s3", "Bearer Bearer s3", DeliveryOutcome.UNAUTHORIZED),
+        ("Bearer s3", "s3", DeliveryOutcome.UNAUTHORIZED),
+        ("s3", "bearer s3", DeliveryOutcome.UNAUTHORIZED),
+    ],
+)
+def test_the_header_is_the_secret_as_argo_cd_has_it_or_as_a_bearers_token(
+    secret: str, value: str, outcome: DeliveryOutcome
+) -> None:
+    secrets = WebhookSecrets(values={"webhook.harbor.secret": secret.encode()})
+    body = json.dumps(SENDERS[1].payload).encode()
+    assert receive({"authorization": value}, body, secrets).outcome is outcome
+
+
 def test_a_token_is_asked_for_in_words_of_the_address() -> None:
     received = receive(addressed({}, "quay"), b"{}", SECRETS)
     assert received.outcome is DeliveryOutcome.UNAUTHORIZED
     assert "?token=" in received.message
+
+
+@pytest.mark.parametrize("number", [0, 2, 3, 4, 8, 9, 10])
+def test_a_delivery_that_is_sent_again_is_known_and_another_tag_is_not(number: int) -> None:
+    first, again = SENDERS[number].send().push, SENDERS[number].send().push
+    assert first is not None
+    assert again is not None
+    assert first.identity == again.identity != ""
+    assert replace(first, ref="refs/tags/other").identity != first.identity
 
 
 def test_a_subscription_is_not_confirmed_but_says_how() -> None:
