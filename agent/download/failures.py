@@ -11,7 +11,17 @@ from handlers.ports import RepositoryError
 
 _CHECK_LOGIN = "Check user name and password of the Secret, and its rights"
 _NO_LOGIN = "Store user name and password in a Secret of the repository"
+_ISSUED = (
+    "Logins that a host issues (useAzureWorkloadIdentity, a GitHub App, an account of a cloud) are "
+    "for Git repositories only: store user name and password in a Secret of the repository"
+)
 _TRIED_AGAIN = "it is tried again"
+
+
+def _login_remedy(credential: GitCredential | None) -> str:
+    if credential is not None and credential.issuer is not None:
+        return _ISSUED
+    return _NO_LOGIN if credential is None or credential.anonymous else _CHECK_LOGIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +42,7 @@ class DownloadServer:
         """Say what an HTTP status means to whom it concerns."""
         cause = f"{what} was answered with HTTP {status}"
         if status in (401, 403):
-            anonymous = self.credential is None or self.credential.anonymous
-            remedy = _NO_LOGIN if anonymous else _CHECK_LOGIN
-            return self.error(Reason.CREDENTIALS_REFUSED, cause, remedy)
+            return self.error(Reason.CREDENTIALS_REFUSED, cause, _login_remedy(self.credential))
         if status == 404:
             remedy = "Check the URL and the name, and that these credentials may read it"
         else:

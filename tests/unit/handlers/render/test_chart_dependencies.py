@@ -133,6 +133,15 @@ async def test_a_login_that_is_missing_is_named(charts: DependentCharts, host: C
     assert "Store user name and password" in refusal.message
 
 
+async def test_a_login_that_hosts_issue_for_git_opens_no_charts(
+    charts: DependentCharts, host: ChartHost
+) -> None:
+    charts.reader.secret(host.url, useAzureWorkloadIdentity="true")
+    refusal = await charts.refusal(("db", "1.0.0", host.url))
+    assert refusal.reason is Reason.CREDENTIALS_REFUSED
+    assert "are for Git repositories only: store user name" in refusal.message
+
+
 class WrongDigests(ChartHost):
     """Its index names other digests than those of its archives."""
 
