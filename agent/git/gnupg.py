@@ -10,21 +10,31 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
+import structlog
 
-from agent.git.limited_process import LimitedRun, run_limited
+from agent.git.limited_process import MOST_OUTPUT, LimitedRun, run_limited
 from bus.status import Reason
+from handlers.ports import RendererBusyError
 from handlers.ports.rendering import RenderError
-from handlers.trust.gnupg import detached_signature
+from handlers.trust.gnupg import detached_signature, key_id
 from handlers.trust.gnupg_status import UNREADABLE, GnupgVerdict, expiry_times, verdict
-from handlers.trust.signing_trust import SigningTrust
+from handlers.trust.signing_trust import KEYS, SigningTrust
+
+log = structlog.get_logger()
 
 PROGRAM = "gpg"
+_INSTALL = "install GnuPG (Debian's package gpg) on the agent"
+_LATER = "it is tried again"
 _SECONDS = 20.0
+_AGAIN = 0.5
+_KEYRING = "keys.gpg"
+_MOST_LISTED = 8 * 1024 * 1024
+_MOST_LISTINGS = 200
 _LONGEST_SIGNATURE = 32 * 1024
 _OPTIONS = (
     "--batch",
@@ -55,7 +65,10 @@ class Gnupg:
         self._at_once = asyncio.Semaphore(2)
 
     async def check(self, payload: bytes, signature: bytes, trust: SigningTrust) -> GnupgVerdict:
-        """Check a detached signature; raises RenderError where `gpg` cannot be run."""
+        """Check a detached signature; raises RenderError where `gpg` cannot be run.
+
+        RendererBusyError where other keys became the trusted ones meanwhile.
+        """
         if len(signature) > _LONGEST_SIGNATURE:
             return UNREADABLE
         try:
@@ -67,6 +80,8 @@ class Gnupg:
             run = await self._run(
                 keyring.home, "--verify", f"/dev/fd/{file}", "-", content=payload, files=(file,)
             )
+        if self._keyrings.get(trust.fingerprint) is not keyring:
+            raise RendererBusyError("the keys that are trusted have changed", after=_AGAIN)
         found = verdict(run.output, run.code)
         times = [one for one in (found.expires, keyring.expiry.get(found.key, 0.0)) if one]
         return GnupgVerdict(found.state, found.key, found.primary, min(times, default=0.0))
@@ -75,11 +90,42 @@ class Gnupg:
         async with self._making:
             known = self._keyrings.get(trust.fingerprint)
             if known is None:
+                self._keyrings = {}
                 home = await asyncio.to_thread(self._make, trust)
-                listed = await self._run(home, "--with-colons", "--fixed-list-mode", "--list-keys")
-                known = Keyring(home, expiry_times(listed.output))
+                known = Keyring(home, await self._expiry(home, trust.keys))
                 self._keyrings = {trust.fingerprint: known}
             return known
+
+    async def _expiry(self, home: Path, keys: Sequence[bytes]) -> dict[str, float]:
+        """Leave out of the keyring what GnuPG cannot read: it would read no key at all.
+
+        They are looked for by halves.
+        """
+        readable, waiting, listings = list[bytes](), [tuple(keys)] if keys else [], 0
+        while waiting:
+            part = waiting.pop()
+            listings += 1
+            if listings > _MOST_LISTINGS:
+                raise _not_checked(f"{PROGRAM} reads too few keys of {KEYS}", "remove the others")
+            if (await self._listed(home, part)).code == 0:
+                readable += part
+            elif len(part) == 1:
+                log.warning(
+                    "GnuPG cannot read a trusted key: it proves nothing", key=key_id(part[0])
+                )
+            else:
+                middle = len(part) // 2
+                waiting += [part[middle:], part[:middle]]
+        return expiry_times((await self._listed(home, readable)).output)
+
+    async def _listed(self, home: Path, keys: Sequence[bytes]) -> LimitedRun:
+        """List keys, which become the keyring."""
+        try:
+            await asyncio.to_thread((home / _KEYRING).write_bytes, b"".join(keys))
+        except OSError as error:
+            raise _not_written(home, error) from error
+        listing = ("--with-colons", "--fixed-list-mode", "--list-keys")
+        return await self._run(home, *listing, most_output=_MOST_LISTED)
 
     def _make(self, trust: SigningTrust) -> Path:
         """Blocking. One home at a time: what a former process or keyring left is removed."""
@@ -87,36 +133,46 @@ class Gnupg:
         home = self._folder / trust.fingerprint.replace(":", "-")
         try:
             home.mkdir(parents=True, mode=0o700)
-            (home / "keys.gpg").write_bytes(trust.keyring)
         except OSError as error:
-            raise _not_checked(f"the folder {home} cannot be written: {error.strerror}") from error
+            raise _not_written(home, error) from error
         return home
 
     async def _run(
-        self, home: Path, *arguments: str, content: bytes = b"", files: tuple[int, ...] = ()
+        self,
+        home: Path,
+        *arguments: str,
+        content: bytes = b"",
+        files: tuple[int, ...] = (),
+        most_output: int = MOST_OUTPUT,
     ) -> LimitedRun:
         command = (
             PROGRAM,
             *_OPTIONS,
             f"--homedir={home}",
-            f"--keyring={home / 'keys.gpg'}",
+            f"--keyring={home / _KEYRING}",
             "--status-fd=1",
             *arguments,
         )
         environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
         try:
             async with self._at_once:
-                return await run_limited(
+                run = await run_limited(
                     command,
                     environment=environment,
                     content=content,
                     deadline=_SECONDS,
                     files=files,
+                    most_output=most_output,
                 )
         except TimeoutError as error:
-            raise _not_checked(f"{PROGRAM} came to no end within {_SECONDS:g} s") from error
+            why = f"{PROGRAM} came to no end within {_SECONDS:g} s"
+            raise _not_checked(why, _LATER) from error
         except OSError as error:
-            raise _not_checked(f"the program {PROGRAM} cannot be run: {error.strerror}") from error
+            why = f"the program {PROGRAM} cannot be run: {error.strerror}"
+            raise _not_checked(why, _INSTALL) from error
+        if run.code < 0:  # it says nothing about the signature
+            raise _not_checked(f"{PROGRAM} was ended by the signal {-run.code}", _LATER)
+        return run
 
 
 @contextmanager
@@ -131,6 +187,11 @@ def _open(content: bytes) -> Iterator[int]:
         os.close(file)
 
 
-def _not_checked(why: str) -> RenderError:
-    text = f"signatures cannot be checked: {why}; install GnuPG (Debian's package gpg) on the agent"
+def _not_written(home: Path, error: OSError) -> RenderError:
+    why = f"the folder {home} cannot be written: {error.strerror}"
+    return _not_checked(why, "give the agent's state folder room and rights")
+
+
+def _not_checked(why: str, remedy: str) -> RenderError:
+    text = f"signatures cannot be checked: {why}; {remedy}"
     return RenderError(Reason.SOURCE_UNPROVEN, text)

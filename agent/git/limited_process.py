@@ -17,7 +17,7 @@ from contextlib import suppress
 
 import msgspec
 
-_MOST_OUTPUT = 256 * 1024
+MOST_OUTPUT = 256 * 1024
 _CPU_SECONDS = 10
 _MEMORY = 512 * 1024 * 1024
 _FILE_BYTES = 16 * 1024 * 1024
@@ -42,6 +42,7 @@ async def run_limited(
     content: bytes = b"",
     deadline: float,
     files: Sequence[int] = (),
+    most_output: int = MOST_OUTPUT,
 ) -> LimitedRun:
     """Run a program; raises OSError where there is none, and TimeoutError when it is killed."""
     process = await asyncio.create_subprocess_exec(
@@ -57,7 +58,9 @@ async def run_limited(
         _limit(process.pid)
         async with asyncio.timeout(deadline), asyncio.TaskGroup() as tasks:
             tasks.create_task(_write(process, content), name="input of a limited process")
-            output = tasks.create_task(_read(process), name="output of a limited process")
+            output = tasks.create_task(
+                _read(process, most_output), name="output of a limited process"
+            )
             code = await process.wait()
     finally:
         with suppress(ProcessLookupError):
@@ -82,8 +85,8 @@ async def _write(process: Process, content: bytes) -> None:
     process.stdin.close()
 
 
-async def _read(process: Process) -> str:
-    kept = b""
-    while process.stdout is not None and (chunk := await process.stdout.read(_MOST_OUTPUT)):
-        kept += chunk[: _MOST_OUTPUT - len(kept)]
+async def _read(process: Process, most: int) -> str:
+    kept = bytearray()
+    while process.stdout is not None and (chunk := await process.stdout.read(MOST_OUTPUT)):
+        kept += chunk[: most - len(kept)]
     return kept.decode(errors="replace")

@@ -73,6 +73,11 @@ def public_key(armoured: str) -> GnupgKey:
     return _key(packets[0][1], next((body for tag, body in packets if tag == _USER_ID), b""))
 
 
+def key_id(raw: bytes) -> str:
+    """Return the id of a key that was read before."""
+    return _key(next(body for _, body in _packets(raw)), b"").key_id
+
+
 def _unarmoured(text: str, block: str) -> bytes:
     """Decode the armour, without its headers (they end with an empty line) and checksum."""
     _, begin, rest = text.partition(f"-----BEGIN PGP {block}-----")

@@ -17,19 +17,19 @@ KEYS = "argocd-gpg-keys-cm"
 
 
 class SigningTrust(msgspec.Struct, frozen=True):
-    keyring: bytes = b""
-    """The public keys in the form of RFC 9580, one after the other."""
+    keys: tuple[bytes, ...] = ()
+    """The public keys in the form of RFC 9580."""
     problem: str = ""
     """Why the keys are not known."""
 
     @property
     def fingerprint(self) -> str:
-        return digest_of(self.keyring)
+        return digest_of(b"".join(self.keys))
 
 
 def signing_trust(data: Mapping[str, str] | None) -> SigningTrust:
     """Read the ConfigMap; one that does not exist trusts nobody."""
-    return SigningTrust(b"".join(sound_keys(data or {})))
+    return SigningTrust(tuple(sound_keys(data or {})))
 
 
 def unreadable_trust(why: str) -> SigningTrust:

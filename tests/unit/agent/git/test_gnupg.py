@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import os
 from pathlib import Path
 
@@ -9,7 +11,10 @@ import pytest
 
 from agent.git.gnupg import Gnupg
 from bus.status import Reason
+from handlers.ports import RendererBusyError
 from handlers.ports.rendering import RenderError
+from handlers.trust.gnupg import public_key
+from handlers.trust.gnupg_status import GnupgVerdict
 from handlers.trust.signature import SignatureState
 from handlers.trust.signing_trust import SigningTrust, signing_trust
 from tests.signers import LONG_AGO, Signers
@@ -107,3 +112,51 @@ async def test_a_missing_program_is_named_with_its_package(
     with pytest.raises(RenderError, match="install GnuPG") as caught:
         await Gnupg(tmp_path / "gnupg").check(CONTENT, signature, signing_trust(signers.listed))
     assert caught.value.reason is Reason.SOURCE_UNPROVEN
+
+
+async def test_keys_that_change_meanwhile_make_no_key_unknown(
+    signers: Signers, tmp_path: Path
+) -> None:
+    gnupg, signature = Gnupg(tmp_path / "gnupg"), signers.sign(CONTENT, signers.good)
+    one, other = dict(signers.listed), {signers.good.id: signers.good.armoured}
+    trusts = [signing_trust(data) for data in (one, other) * 4]
+    found = await asyncio.gather(
+        *(gnupg.check(CONTENT, signature, trust) for trust in trusts), return_exceptions=True
+    )
+    verdicts = [it for it in found if isinstance(it, GnupgVerdict)]
+    assert {it.state for it in verdicts} == {SignatureState.GOOD}
+    rest = [it for it in found if not isinstance(it, GnupgVerdict)]
+    assert all(isinstance(it, RendererBusyError) for it in rest)
+
+
+async def test_a_key_that_gnupg_cannot_read_takes_no_other_key_along(
+    signers: Signers, tmp_path: Path
+) -> None:
+    unread = _armoured(b"\x06\0\0\0\x01\x1b\0\0\0\x20" + b"x" * 32)
+    data = {**signers.listed, public_key(unread).key_id: unread}
+    trust = signing_trust(data)
+    assert len(trust.keys) == len(data)
+    signature = signers.sign(CONTENT, signers.good)
+    found = await Gnupg(tmp_path / "gnupg").check(CONTENT, signature, trust)
+    assert found.state is SignatureState.GOOD
+
+
+async def test_a_program_that_is_killed_says_nothing_about_a_signature(
+    signers: Signers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signature, trust = signers.sign(CONTENT, signers.good), signing_trust(signers.listed)
+    gnupg, program = Gnupg(tmp_path / "gnupg"), tmp_path / "bin" / "gpg"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nkill -9 $$\n")
+    program.chmod(0o755)
+    with monkeypatch.context() as patched:
+        patched.setitem(os.environ, "PATH", str(program.parent))
+        with pytest.raises(RenderError, match="ended by the signal 9"):
+            await gnupg.check(CONTENT, signature, trust)
+    assert (await gnupg.check(CONTENT, signature, trust)).state is SignatureState.GOOD
+
+
+def _armoured(body: bytes) -> str:
+    raw = bytes((0xC6, len(body))) + body
+    block = "PGP PUBLIC KEY BLOCK-----"
+    return f"-----BEGIN {block}\n\n{base64.b64encode(raw).decode()}\n-----END {block}\n"
