@@ -166,12 +166,13 @@ class Gnupg:
                 )
         except TimeoutError as error:
             why = f"{PROGRAM} came to no end within {_SECONDS:g} s"
-            raise _not_checked(why, _LATER) from error
+            raise _not_checked(why, _LATER, Reason.DEADLINE_EXCEEDED) from error
         except OSError as error:
             why = f"the program {PROGRAM} cannot be run: {error.strerror}"
             raise _not_checked(why, _INSTALL) from error
         if run.code < 0:  # it says nothing about the signature
-            raise _not_checked(f"{PROGRAM} was ended by the signal {-run.code}", _LATER)
+            why = f"{PROGRAM} was ended by the signal {-run.code}"
+            raise _not_checked(why, _LATER, Reason.WORKER_DIED)
         return run
 
 
@@ -192,6 +193,5 @@ def _not_written(home: Path, error: OSError) -> RenderError:
     return _not_checked(why, "give the agent's state folder room and rights")
 
 
-def _not_checked(why: str, remedy: str) -> RenderError:
-    text = f"signatures cannot be checked: {why}; {remedy}"
-    return RenderError(Reason.SOURCE_UNPROVEN, text)
+def _not_checked(why: str, remedy: str, reason: Reason = Reason.SOURCE_UNPROVEN) -> RenderError:
+    return RenderError(reason, f"signatures cannot be checked: {why}; {remedy}")

@@ -7,6 +7,7 @@ once; a range is resolved again when somebody asks for a refresh, and by the pol
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -40,6 +41,10 @@ _NAMES = ("@", "alias:")
 _MOST_CHARTS = 100
 _LOOK_EVERY = 60.0
 """Seconds for which a look at the versions of a range serves everybody."""
+_SECONDS = 120.0
+"""Limit of reading all charts of one render: what it lacks is said before the handler is cut."""
+_LOOK_SECONDS = 30.0
+"""Limit of asking whether the same charts would be read."""
 _LOOK_AGAIN = 5.0
 """Seconds for which a version that was not there is not looked for again."""
 
@@ -56,6 +61,8 @@ class ChartDependencies:
     sources: Sources
     apps: ApplicationLookup
     clock: Clock
+    seconds: float = _SECONDS
+    look_seconds: float = _LOOK_SECONDS
 
     async def completed(
         self,
@@ -69,6 +76,7 @@ class ChartDependencies:
         Each try names those that are missing so far, and one of them may depend on others.
         """
         found = dict[ChartDependency, DependencyChart]()
+        until = asyncio.get_running_loop().time() + self.seconds
         while True:
             try:
                 result = await render({wanted: chart.tree for wanted, chart in found.items()})
@@ -77,7 +85,11 @@ class ChartDependencies:
                 if not missing or len(found) + len(missing) > _MOST_CHARTS:
                     raise
                 for wanted in missing:
-                    found[wanted] = await self.read(wanted, project, look=look)
+                    try:
+                        async with asyncio.timeout_at(until):
+                            found[wanted] = await self.read(wanted, project, look=look)
+                    except TimeoutError as late:
+                        raise _late(wanted, self.seconds) from late
             else:
                 return result, tuple(chart.record for chart in found.values())
 
@@ -97,9 +109,13 @@ class ChartDependencies:
         self, records: Sequence[DependencyRecord], project: str, *, look: bool = False
     ) -> bool:
         """Whether the same charts would be read now; `look` asks their servers in any case."""
-        for one in records:
-            if not await self._holds(one, project, look=look):
-                return False
+        try:
+            async with asyncio.timeout(self.look_seconds):
+                for one in records:
+                    if not await self._holds(one, project, look=look):
+                        return False
+        except TimeoutError:
+            return False  # the render meets the same slow server, and says it
         return True
 
     async def _holds(self, record: DependencyRecord, project: str, *, look: bool) -> bool:
@@ -190,6 +206,15 @@ def _source_at(url: str, chart: str) -> Source:
 def _shown(wanted: ChartDependency) -> str:
     where = without_user_info(wanted.repository)[:200]
     return f"{wanted.name[:100]!r} {wanted.version[:100]} of {where!r}"
+
+
+def _late(wanted: ChartDependency, seconds: float) -> RenderError:
+    return RenderError(
+        Reason.REPOSITORY_UNREACHABLE,
+        f"the dependency {_shown(wanted)}: the charts of this render were not read within "
+        f"{seconds:g} s; what is here by now is kept, and the rest is tried again. Look at the "
+        "server, or vendor the charts in charts/",
+    )
 
 
 def _unreadable(wanted: ChartDependency, error: RepositoryError) -> RenderError:

@@ -63,10 +63,12 @@ class OperationStarter:
 
     async def next(self, app: Application) -> StepRun | Sequence[Event]:
         """Return the run to carry on, or the events that follow where there is nothing to run."""
-        comparison = await self.comparisons.read(app)
-        if comparison is None or not self.is_proven(app, comparison.record):
+        comparison, state = await self.comparisons.read(app), under_way(app)
+        if comparison is None:
             return (RefreshApp(app=app.key),)
-        state = under_way(app)
+        is_ending = state is not None and state.phase == OperationPhase.TERMINATING
+        if not is_ending and not self.is_proven(app, comparison.record):
+            return (RefreshApp(app=app.key),)
         ended = self._ended_retry(app, state, comparison) if state is not None else None
         if state is not None and ended is None:
             return self._resume(app, state, comparison)

@@ -8,7 +8,7 @@ import pytest
 
 from bus.events import TerminateOperation
 from bus.identity import AppKey
-from tests.flows.agent_fixture import AgentFixture, config_map, is_synced
+from tests.flows.agent_fixture import AgentFixture, conditions, config_map, is_synced
 from tests.flows.agent_process import agent_process
 from tests.flows.test_kill_hops import dying
 
@@ -225,6 +225,39 @@ async def test_a_hook_that_never_ends_is_terminated_and_one_that_vanishes_fails(
     assert phase(app)[0] == "Failed"
     assert "endless is missing, it might have been deleted" in phase(app)[1]
     assert hooks(app) == {("PreSync", "endless"): "Error"}
+
+
+async def test_an_operation_is_terminated_also_where_its_commits_are_not_proven(
+    agent: AgentFixture,
+) -> None:
+    agent.commit(
+        {
+            "web/a.yaml": config_map("a"),
+            "web/b.yaml": job("endless", label=ENDLESS, hook="PreSync"),
+        }
+    )
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    await agent.until(waits_for("batch/Job/endless"), app="web")
+    policy = {"repos": [{"url": "*"}], "gpg": {"mode": "head", "keys": ["A" * 40]}}
+    project = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "AppProject",
+        "metadata": {"name": "default", "namespace": agent.namespace},
+        "spec": {
+            "sourceRepos": ["*"],
+            "destinations": [{"server": "*", "namespace": "*"}],
+            "sourceIntegrity": {"git": {"policies": [policy, policy]}},
+        },
+    }
+    path = f"/apis/argoproj.io/v1alpha1/namespaces/{agent.namespace}/appprojects/default"
+    await agent.api.apply(path, project)
+    await agent.until(lambda app: "InvalidSpecError" in conditions(app), app="web")
+
+    await agent.publish(
+        TerminateOperation(app=AppKey(agent.namespace, "web"), id="t1", actor="anna")
+    )
+    app = await agent.until(ended, app="web")
+    assert phase(app) == ("Failed", "Operation terminated")
 
 
 async def test_a_retry_runs_all_hooks_again_under_the_same_generated_name(

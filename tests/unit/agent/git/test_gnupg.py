@@ -151,8 +151,9 @@ async def test_a_program_that_is_killed_says_nothing_about_a_signature(
     program.chmod(0o755)
     with monkeypatch.context() as patched:
         patched.setitem(os.environ, "PATH", str(program.parent))
-        with pytest.raises(RenderError, match="ended by the signal 9"):
+        with pytest.raises(RenderError, match="ended by the signal 9") as caught:
             await gnupg.check(CONTENT, signature, trust)
+        assert caught.value.reason is Reason.WORKER_DIED
     assert (await gnupg.check(CONTENT, signature, trust)).state is SignatureState.GOOD
 
 

@@ -81,6 +81,7 @@ class DependentCharts:
     reader: SourceReading
     projects: ProjectLookup = field(default_factory=ProjectLookup)
     clock: BeginClock = field(default_factory=BeginClock)
+    seconds: float = 120.0
 
     @property
     def dependencies(self) -> ChartDependencies:
@@ -88,6 +89,8 @@ class DependentCharts:
             sources=self.reader.sources,
             apps=cast("ApplicationLookup", self.projects),
             clock=self.clock,
+            seconds=self.seconds,
+            look_seconds=self.seconds,
         )
 
     async def rendered(

@@ -1,5 +1,6 @@
 """Charts that others depend on, read from a real Helm repository and rendered in the sandbox."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -205,6 +206,26 @@ async def test_what_was_read_is_read_again_where_it_is_not_permitted_any_more(
     opened.reader.secrets.clear()
     opened.reader.secret(host.url, project="shop")
     assert not await opened.dependencies.hold(records, "shop")
+
+
+async def test_a_server_that_never_answers_is_named_in_time(charts: DependentCharts) -> None:
+    waiting = asyncio.Event()
+
+    async def ignore(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await waiting.wait()
+        writer.close()
+
+    server = await asyncio.start_server(ignore, "127.0.0.1", 0)
+    try:
+        charts.seconds = 0.2
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        refusal = await charts.refusal(("db", "1.0.0", url))
+    finally:
+        waiting.set()
+        server.close()
+    assert refusal.reason is Reason.REPOSITORY_UNREACHABLE
+    assert url in refusal.message
+    assert "not read within" in refusal.message
 
 
 async def test_without_a_reader_the_chart_says_what_it_lacks(charts: DependentCharts) -> None:
