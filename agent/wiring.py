@@ -131,6 +131,7 @@ def _delete(parts: AgentDependencies, clock: SystemClock) -> DeleteHandler:
         artifacts=parts.artifacts,
         governance=parts.governance,
         conditions=conditions,
+        is_proven=parts.prover.holds,
         settings=settings,
     )
     return DeleteHandler(

@@ -90,8 +90,8 @@ class Gnupg:
         async with self._making:
             known = self._keyrings.get(trust.fingerprint)
             if known is None:
-                self._keyrings = {}
-                home = await asyncio.to_thread(self._make, trust)
+                kept = [one.home for one in self._keyrings.values()]
+                home = await asyncio.to_thread(self._make, trust, kept)
                 known = Keyring(home, await self._expiry(home, trust.keys))
                 self._keyrings = {trust.fingerprint: known}
             return known
@@ -127,9 +127,11 @@ class Gnupg:
         listing = ("--with-colons", "--fixed-list-mode", "--list-keys")
         return await self._run(home, *listing, most_output=_MOST_LISTED)
 
-    def _make(self, trust: SigningTrust) -> Path:
-        """Blocking. One home at a time: what a former process or keyring left is removed."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+    def _make(self, trust: SigningTrust, kept: Sequence[Path]) -> Path:
+        """Blocking. Of former keyrings the last one stays, which a check may still be using."""
+        for former in self._folder.glob("*"):
+            if former not in kept:
+                shutil.rmtree(former, ignore_errors=True)
         home = self._folder / trust.fingerprint.replace(":", "-")
         try:
             home.mkdir(parents=True, mode=0o700)

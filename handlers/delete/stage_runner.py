@@ -47,6 +47,7 @@ from handlers.ports import (
     Renders,
     StatusWrite,
 )
+from handlers.ports.rendering import RenderRecord
 from handlers.sync.hook_cleaner import HookCleaner
 from handlers.sync.operation_results import in_words
 from handlers.sync.sync_work import options_of
@@ -63,6 +64,8 @@ class StageRunner:
     artifacts: Artifacts
     governance: Governance
     conditions: DeletionConditions
+    is_proven: Callable[[Application, RenderRecord], bool]
+    """Whether the sources of a render are proven as it is demanded now."""
     settings: Callable[[], ArgoSettings] = ArgoSettings
 
     async def run(self, app: Application, stage: DeletionStage) -> Application | None:
@@ -123,7 +126,7 @@ class StageRunner:
     async def _hooks(self, app: Application, stage: DeletionStage) -> tuple[Manifest, ...]:
         record = self.renders.recall(app.key)
         content = await self.artifacts.get(record.digest) if record is not None else None
-        if record is None or content is None:
+        if record is None or content is None or not self.is_proven(app, record):
             raise await self._not_rendered(app, stage)
         session = self._session(app)
         is_excluded = exclusion(self.settings().resources, session.cluster.server)
