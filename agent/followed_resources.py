@@ -52,7 +52,7 @@ class FollowedResources:
         for listed in self._listed.values():
             await listed.wait()
         await self.parts.git_trust.known()
-        await self.parts.signing_keys.config_map.known.wait()
+        await self.parts.signing_keys.known()
         await self.parts.argo_settings.known()
         await self._elsewhere.settled.wait()
         await self.parts.live.index.overrides.drained(_SCRIPTS_SECONDS)
@@ -63,7 +63,7 @@ class FollowedResources:
         parts, namespace = self.parts, self.parts.settings.namespace
         yield from self._stores(namespace)
         of_argo = (*parts.git_trust.config_maps, *parts.argo_settings.config_maps)
-        own = (parts.policy.config_map, parts.signing_keys.config_map)
+        own = (parts.policy.config_map, *parts.signing_keys.config_maps)
         for config_map in (*own, *of_argo):
             yield f"watch ConfigMap {config_map.name}", config_map.watch(parts.client, namespace)
         yield "live state", self._follow_objects(parts.live.run())

@@ -168,6 +168,23 @@ class SignedRepository:
         self.repository.announce(before)
         return made
 
+    def commit_by_ssh(self, changes: Mapping[str, str | None], key: Path) -> str:
+        """Push a commit that is signed with a key of SSH."""
+        git, branch = self._opened(), self.repository.branch
+        before = self.repository.references()
+        made = gitstore.commit(self.repository.folder, changes, branch, "change")
+        signature = subprocess.run(
+            ("ssh-keygen", "-q", "-Y", "sign", "-f", key, "-n", "git"),
+            input=git.odb.read(made)[1],
+            capture_output=True,
+            check=True,
+            timeout=_SECONDS,
+        ).stdout
+        made = sign_commit(git, made, signature)
+        git.references.create(f"refs/heads/{branch}", made, force=True)
+        self.repository.announce(before)
+        return made
+
     def merge(self, other: str, key: SigningKey | None) -> str:
         """Push a merge of another commit that has the other's files."""
         git, before = self._opened(), self.repository.references()

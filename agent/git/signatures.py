@@ -22,11 +22,16 @@ from bus.identity import Revision
 from handlers.ports import RendererBusyError, RepositoryAccess
 from handlers.ports.signatures import TagMovedError
 from handlers.trust.signature import SignatureCheck, SignatureState
-from handlers.trust.signed_object import BEGIN_PGP, SignedObject
+from handlers.trust.signed_object import BEGIN_SSH, SignedObject
 from handlers.trust.signing_trust import SigningTrust
+from handlers.trust.ssh_check import checked_ssh
 
 _KEPT = 100_000
-_KEPT_HISTORIES = 64
+_KEPT_HISTORIES = 8
+_MOST_BAD = 20
+"""Signatures that are not good, after which no other one is looked at."""
+_MAY_CHANGE = (SignatureState.UNREADABLE, SignatureState.KEY_EXPIRED)
+"""A clock that is behind, or a program that was killed, may be the cause: never remembered."""
 _BUDGET = 30.0
 """Seconds of one call; what is checked by then is remembered, and the rest comes next."""
 _AGAIN = 0.5
@@ -69,6 +74,8 @@ class GitSignatures:
         began = time.monotonic()
         for number, commit in enumerate(commits):
             found.append(await self._check(repository, commit, trust))
+            if sum(one.state is not SignatureState.GOOD for one in found) >= _MOST_BAD:
+                break
             if time.monotonic() - began > _BUDGET:
                 text = f"signatures are checked: {number + 1} of {len(commits)} commits so far"
                 raise RendererBusyError(text, after=_AGAIN)
@@ -113,7 +120,10 @@ class GitSignatures:
         if known is not None and not 0 < known.until <= time.time():
             return known
         signed = await self._mirrors.look(repository, partial(read_signed, oid=oid))
-        checked = self._checked[key] = await self._verdict(oid, signed, trust, tag)
+        checked = await self._verdict(oid, signed, trust, tag)
+        if checked.state in _MAY_CHANGE:
+            return checked
+        self._checked[key] = checked
         if len(self._checked) > _KEPT:
             self._checked.popitem(last=False)
         return checked
@@ -127,10 +137,12 @@ class GitSignatures:
         )
         if not signed.signature:
             return replace(about, state=SignatureState.UNSIGNED)
-        if signed.ambiguous or not signed.signature.startswith(BEGIN_PGP):
+        if signed.ambiguous:
             return about
         if tag and signed.tag != name:
             return replace(about, state=SignatureState.RENAMED)
+        if signed.signature.startswith(BEGIN_SSH):
+            return checked_ssh(about, signed, trust.signers, time.time())
         found = await self._gnupg.check(signed.payload, signed.signature, trust)
         until = found.expires if found.state is SignatureState.GOOD else 0.0
         return replace(about, state=found.state, key=found.key, primary=found.primary, until=until)

@@ -20,8 +20,10 @@ from bus.events.requests import AssessApp, CompareApp
 from bus.identity import AppKey
 from bus.status import ConditionType, OperationPhase
 from handlers.application.application import SKIP_RECONCILE, Application, AppProject
+from handlers.application.artifact_signers import ARTIFACT_SIGNERS
 from handlers.application.deletion_approval import approval
 from handlers.application.ignore_rules import NO_RULES, IgnoreRules
+from handlers.application.source_integrity import ALLOWED_SIGNERS
 from handlers.application.status import of_type
 from handlers.comparison.ignored_fields import IgnoredFields, pointed
 from handlers.comparison.object_diff import same_after_dry_run
@@ -92,7 +94,10 @@ def _is_unchanged(before: Application | AppProject, after: Application | AppProj
 
 
 def _acted_on(one: Application | AppProject) -> tuple[object, ...]:
-    annotations = (one.metadata.annotations.get(name) for name in _ACTED_ON)
+    annotations = (
+        one.metadata.annotations.get(name)
+        for name in (*_ACTED_ON, ALLOWED_SIGNERS, ARTIFACT_SIGNERS)
+    )
     # The labels of a project choose which projects are global for it.
     labels = one.metadata.labels if isinstance(one, AppProject) else {}
     return (one.spec, one.unknown_fields, labels, *annotations)

@@ -55,8 +55,9 @@ def _problems(project: AppProject, known: set[str]) -> Iterator[str]:
     integrity = integrity_of(project)
     yield from integrity.problems
     for policy in integrity.policies:
-        for key in policy.keys:
-            # What a project names may be a subkey, which a list of keys does not show.
-            if policy.mode is not IntegrityMode.NONE and not policy.allows(*known):
-                yield f"{policy.place} names no key that is in {KEYS}, as {key}; or it is a subkey"
-                break
+        if policy.mode is IntegrityMode.NONE or policy.signers or not policy.keys:
+            continue
+        # What a project names may be a subkey, which a list of keys does not show.
+        if not policy.allows(*known):
+            key = policy.keys[0]
+            yield f"{policy.place} names no key that is in {KEYS}, as {key}; or it is a subkey"

@@ -4,6 +4,10 @@
 older field, is one policy of the mode `head` for all repositories; it counts only where there is no
 `git` part. Sources of other kinds have no commits and are never asked, as in Argo CD.
 
+SSH keys have no field in Argo CD's projects: the annotation `plumbline.dev/allowed-signers` names
+the principals whose SSH signatures count beside the keys of every policy. Without a policy it is
+one of the mode `head` for all repositories.
+
 A policy that is not understood is a problem, never a weaker policy: the protection that somebody
 wrote down must not be lost by a spelling mistake.
 """
@@ -16,17 +20,21 @@ from enum import StrEnum
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from bus.repository_url import RepositoryUrlError
 from handlers.application.address_pattern import any_denied, any_matches, is_wellformed
 from handlers.application.application import AppProject
 from handlers.application.source_address import SourceAddress, SourceKind
 from handlers.application.spec import Source
+from handlers.trust.signature import SignatureCheck, SignatureState
 
 _GIT = "spec.sourceIntegrity.git"
 _KEYS = "spec.signatureKeys"
 _KEY = re.compile(r"[0-9A-F]{16}|[0-9A-F]{40}")
 _NAMED = 5
+ALLOWED_SIGNERS = "plumbline.dev/allowed-signers"
+"""Annotation of an AppProject: principals of `gitops-allowed-signers`, with commas."""
 
 
 class IntegrityMode(StrEnum):
@@ -44,15 +52,17 @@ class IntegrityPolicy(msgspec.Struct, frozen=True, kw_only=True):
     repositories: tuple[str, ...] = ("*",)
     keys: tuple[str, ...] = ()
     """Ids (16 hexadecimal digits) and fingerprints (40) of GnuPG keys, upper case."""
+    signers: tuple[str, ...] = ()
+    """Principals whose SSH keys count too."""
 
     @property
     def expected(self) -> str:
         """Whose signature proves a commit, in words."""
-        named = ", ".join(self.keys[:_NAMED])
-        more = f" and {len(self.keys) - _NAMED} more" if len(self.keys) > _NAMED else ""
-        if not self.keys:
-            return "a signature, and names no key that may make it"
-        return f"a signature by {'the key' if len(self.keys) == 1 else 'a key of'} {named}{more}"
+        found = (*(f"the key {one}" for one in self.keys), *self.signers)
+        more = f" or {len(found) - _NAMED} others" if len(found) > _NAMED else ""
+        if not found:
+            return "a signature, and names nobody who may make it"
+        return f"a signature by {' or '.join(found[:_NAMED])}{more}"
 
     def concerns(self, source: Source) -> bool:
         """Whether the policy is for the source's repository.
@@ -66,6 +76,13 @@ class IntegrityPolicy(msgspec.Struct, frozen=True, kw_only=True):
             return False
         excluded = (one.removeprefix("!") for one in rules if one.startswith("!"))
         return not any(any_matches(one, names) for one in excluded)
+
+    def proves(self, check: SignatureCheck) -> bool:
+        """Whether a signature is good, and made by one who may sign for the project."""
+        if check.state is not SignatureState.GOOD:
+            return False
+        known = any(line.is_of(one) for line in check.principals for one in self.signers)
+        return known if check.principals else self.allows(check.key, check.primary)
 
     def allows(self, *fingerprints: str) -> bool:
         """Whether one of the keys of a signature, subkey or primary key, is among the policy's."""
@@ -108,15 +125,27 @@ class _Integrity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def integrity_of(project: AppProject) -> SourceIntegrity:
     """Read the policies of a project."""
     spec = project.spec
-    if spec.source_integrity is None and not spec.signature_keys:
+    if not has_integrity(project):
         return SourceIntegrity()
     try:
         found = msgspec.convert(spec.source_integrity or {}, _Integrity)
     except msgspec.ValidationError as error:
         return SourceIntegrity(problems=(f"spec.sourceIntegrity: {error}",))
     policies = _of_git(found.git) if found.git is not None else _of_keys(spec.signature_keys)
-    read = tuple(policies)
+    signers = _signers(project)
+    read = tuple(replace(one, signers=signers) for one in policies)
+    if signers and spec.source_integrity is None and not read:
+        place = f"the annotation {ALLOWED_SIGNERS}"
+        read = (IntegrityPolicy(place=place, mode=IntegrityMode.HEAD, signers=signers),)
     return SourceIntegrity(read, tuple(problem for one in read for problem in _problems(one)))
+
+
+def has_integrity(project: AppProject) -> bool:
+    """Whether the project says anything about signatures."""
+    spec = project.spec
+    return bool(spec.signature_keys or spec.source_integrity is not None) or (
+        ALLOWED_SIGNERS in project.metadata.annotations
+    )
 
 
 def integrity_problems(project: AppProject, sources: tuple[Source, ...]) -> Iterator[str]:
@@ -142,6 +171,11 @@ def policy_of(project: AppProject | None, source: Source) -> IntegrityPolicy | N
         one for one in integrity_of(project).of(source) if one.mode is not IntegrityMode.NONE
     )
     return next(demanding, None)
+
+
+def _signers(project: AppProject) -> tuple[str, ...]:
+    written = project.metadata.annotations.get(ALLOWED_SIGNERS, "")
+    return tuple(one for part in written.split(",") if (one := part.strip()))
 
 
 def _of_git(git: _Git) -> Iterator[IntegrityPolicy]:

@@ -19,7 +19,12 @@ from bus.status import Reason
 from handlers.application.application import Application, AppProject
 from handlers.application.artifact_signers import ARTIFACT_SIGNERS
 from handlers.application.desired_source import as_desired
-from handlers.application.source_integrity import IntegrityMode, IntegrityPolicy, policy_of
+from handlers.application.source_integrity import (
+    IntegrityMode,
+    IntegrityPolicy,
+    has_integrity,
+    policy_of,
+)
 from handlers.ports import Clock, RendererBusyError
 from handlers.ports.rendering import RenderError, RenderRecord, SourceProof
 from handlers.ports.signatures import Signatures, TagMovedError
@@ -32,10 +37,10 @@ _SHORT = 10
 _AGAIN = 0.5
 _REMEDIES = {
     SignatureState.UNSIGNED: "sign it (git commit -S, git tag -s) and push again",
-    SignatureState.KEY_UNKNOWN: "add the public key to the ConfigMap argocd-gpg-keys-cm, if its "
-    "owner may sign, or have it signed by another",
-    SignatureState.GOOD: "add the key to the project, if its owner may sign, or have it signed by "
-    "another",
+    SignatureState.KEY_UNKNOWN: "add the public key to the ConfigMap argocd-gpg-keys-cm (of "
+    "SSH: gitops-allowed-signers), if its owner may sign, or have it signed by another",
+    SignatureState.GOOD: "add the key to the project (of SSH: the principal, in the annotation "
+    "plumbline.dev/allowed-signers), if its owner may sign, or have it signed by another",
     SignatureState.RENAMED: "make and sign a tag of this name",
 }
 _SIGN_ANEW = "have it signed anew, by a key that is valid"
@@ -59,7 +64,7 @@ class SourceProver:
         """The digest of what the project demands of the sources now; empty where of none."""
         project = self.project(app.spec.project)
         signers = project.metadata.annotations.get(ARTIFACT_SIGNERS, "") if project else ""
-        if project is None or not (signers or _has_integrity(project)):
+        if project is None or not (signers or has_integrity(project)):
             return ""
         policies = tuple(policy_of(project, one) for one in as_desired(app).sources)
         if not any(policies):
@@ -105,10 +110,6 @@ class SourceProver:
             raise RendererBusyError(str(error), after=_AGAIN) from error
 
 
-def _has_integrity(project: AppProject) -> bool:
-    return bool(project.spec.signature_keys or project.spec.source_integrity is not None)
-
-
 def _judge(
     app: Application,
     source: ResolvedSource,
@@ -122,7 +123,7 @@ def _judge(
     place = f"{source.place}: " if source.place else ""
     named = "; ".join(map(_in_words, problems[:_NAMED]))
     more = f"; and {len(problems) - _NAMED} more commits" if len(problems) > _NAMED else ""
-    state = next(it.state for it in checks if not _is_proven(policy, it))
+    state = next(it.state for it in checks if not policy.proves(it))
     remedy = trust_problem or _REMEDIES.get(state, _SIGN_ANEW)
     message = (
         f"{place}nothing is deployed of {source.access.key}: {named}{more}. The AppProject "
@@ -132,15 +133,11 @@ def _judge(
     raise UnprovenError(message, problems[0])
 
 
-def _is_proven(policy: IntegrityPolicy, check: SignatureCheck) -> bool:
-    return check.state is SignatureState.GOOD and policy.allows(check.key, check.primary)
-
-
 def _unproven(
     policy: IntegrityPolicy, checks: Sequence[SignatureCheck]
 ) -> Iterator[UnprovenCommit]:
     for check in checks:
-        if _is_proven(policy, check):
+        if policy.proves(check):
             continue
         is_good = check.state is SignatureState.GOOD
         public = public_commit(Commit(author=check.author))

@@ -6,6 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
+from handlers.trust.allowed_signers import AllowedSigner
+
 
 class SignatureState(StrEnum):
     """What became of the check of one signature, in words."""
@@ -35,5 +37,7 @@ class SignatureCheck(msgspec.Struct, frozen=True, kw_only=True):
     """Fingerprint of the key that signed, or its id where no more is known; upper case."""
     primary: str = ""
     """Fingerprint of the primary key, where a subkey signed."""
+    principals: tuple[AllowedSigner, ...] = ()
+    """The lines of allowed signers that have the key of a good SSH signature."""
     until: float = 0.0
     """When a good signature or its key expires, in seconds of the epoch; 0 for never."""

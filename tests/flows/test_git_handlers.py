@@ -71,6 +71,8 @@ class GitHandlers:
     prover: SourceProver
     keys: dict[str, str]
     """The data of `argocd-gpg-keys-cm`."""
+    signers: dict[str, str]
+    """The data of `gitops-allowed-signers`."""
 
     async def refresh(self, repository: HostedRepository, ref: str = "") -> Sequence[Event]:
         handler = RefreshHandler(
@@ -134,7 +136,8 @@ async def handlers(tmp_path: Path, sandbox_binary: Path) -> AsyncIterator[GitHan
         Mirrors(MirrorSettings(folder=tmp_path / "git"), credentials) as git,
         Sandbox(sandbox_binary, SandboxLimits(workers=1)) as sandbox,
     ):
-        cluster, clock, keys = RenderCluster(), NoonClock(), dict[str, str]()
+        cluster, clock = RenderCluster(), NoonClock()
+        keys, signers = dict[str, str](), dict[str, str]()
         gnupg = Gnupg(tmp_path / "gnupg")
         yield GitHandlers(
             cluster=cluster,
@@ -148,10 +151,11 @@ async def handlers(tmp_path: Path, sandbox_binary: Path) -> AsyncIterator[GitHan
             secrets=secrets,
             prover=SourceProver(
                 project=cluster.apps.project,
-                signatures=GitSignatures(git, gnupg, lambda: signing_trust(keys)),
+                signatures=GitSignatures(git, gnupg, lambda: signing_trust(keys, signers)),
                 clock=clock,
             ),
             keys=keys,
+            signers=signers,
         )
 
 

@@ -5,7 +5,10 @@ Git host, mirrors, GnuPG and the sandbox are real; the handlers are called by ha
 
 from __future__ import annotations
 
+import asyncio
+import subprocess
 import uuid
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,6 +17,7 @@ import pytest
 from bus.events import ManifestsRendered, RefreshApp, RenderFailed
 from bus.identity import AppKey
 from bus.status import Reason
+from handlers.application.source_integrity import ALLOWED_SIGNERS
 from playground.githost import GitHost
 from tests.flows.test_git_handlers import GitHandlers, handlers
 from tests.signers import SignedRepository, Signers, SigningKey
@@ -41,9 +45,10 @@ class SignedSources:
         policy = {"repos": [{"url": "*"}], "gpg": gpg}
         self.project({"sourceIntegrity": {"git": {"policies": [policy]}}})
 
-    def project(self, spec: dict[str, Any]) -> None:
+    def project(self, spec: dict[str, Any], annotations: dict[str, str] | None = None) -> None:
+        metadata = {"name": "default", "namespace": "argocd", "annotations": annotations or {}}
         body = {
-            "metadata": {"name": "default", "namespace": "argocd"},
+            "metadata": metadata,
             "spec": {
                 "sourceRepos": ["*"],
                 "destinations": [{"server": "*", "namespace": "*"}],
@@ -284,6 +289,25 @@ async def test_a_render_counts_until_its_signature_expires(sources: SignedSource
     sources.handlers.clock.pass_by(100 * 366 * 86_400.0)
     asked = await sources.handlers.refresh(sources.repository.repository)
     assert asked == (RefreshApp(app=sources.app),)
+
+
+async def test_a_commit_may_be_signed_with_a_key_of_ssh(
+    sources: SignedSources, tmp_path: Path
+) -> None:
+    key = tmp_path / "ada"
+    make = ("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", key)
+    await asyncio.to_thread(subprocess.run, make, check=True, timeout=60)
+    public = key.with_suffix(".pub").read_text().strip()
+    sources.handlers.signers["allowed_signers"] = f"ada@example.org {public}"
+    sources.project({}, {ALLOWED_SIGNERS: "ada@example.org"})
+    commit = sources.repository.commit_by_ssh(file("a"), key)
+    sources.follow()
+    assert await sources.rendered() == commit
+    sources.project({}, {ALLOWED_SIGNERS: "eve@example.org"})
+    fact = await sources.refused()
+    assert fact.unproven is not None
+    assert fact.unproven.key.startswith("SHA256:")
+    assert "eve@example.org" in fact.unproven.expected
 
 
 async def test_each_source_is_judged(sources: SignedSources, git_host: GitHost) -> None:

@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from handlers.application.application import AppProject
-from handlers.application.source_integrity import IntegrityMode, integrity_of, policy_of
+from handlers.application.source_integrity import (
+    ALLOWED_SIGNERS,
+    IntegrityMode,
+    integrity_of,
+    policy_of,
+)
 from handlers.application.spec import Source
+from handlers.trust.allowed_signers import AllowedSigner
+from handlers.trust.signature import SignatureCheck, SignatureState
 from tests.unit.handlers.application.builders import project
 
 KEY, FINGERPRINT = "D56C4FCA57A46444", "0" * 24 + "D56C4FCA57A46444"
@@ -90,3 +98,29 @@ def test_a_key_is_named_by_id_or_fingerprint(
     found = policy_of(demanding(policy("*", keys=(key,))), Source(repo_url=URL))
     assert found is not None
     assert found.allows(*signed) is is_allowed
+
+
+def noted(limited: AppProject, principals: str) -> AppProject:
+    metadata = replace(limited.metadata, annotations={ALLOWED_SIGNERS: principals})
+    return replace(limited, metadata=metadata)
+
+
+def signed_by_ssh(*principals: str) -> SignatureCheck:
+    line = AllowedSigner(principals=principals, key=b"key")
+    return SignatureCheck(id="1", state=SignatureState.GOOD, key="SHA256:x", principals=(line,))
+
+
+def test_principals_of_the_annotation_may_sign_too() -> None:
+    found = policy_of(
+        noted(demanding(policy("*")), "ada@example.org, bob@example.org"), Source(repo_url=URL)
+    )
+    assert found is not None
+    assert found.proves(signed_by_ssh("*@example.org"))
+    assert not found.proves(signed_by_ssh("eve@example.org"))
+    assert "the key D56C4FCA57A46444 or ada@example.org" in found.expected
+
+
+def test_the_annotation_alone_demands_the_head_of_all_repositories() -> None:
+    found = policy_of(noted(project(), "ada@example.org"), Source(repo_url=URL))
+    assert found is not None
+    assert (found.mode, found.signers) == (IntegrityMode.HEAD, ("ada@example.org",))
