@@ -17,9 +17,9 @@ RUN --mount=type=cache,target=/root/go/pkg/mod --mount=type=cache,target=/root/.
 
 FROM ${GO_IMAGE} AS plugins
 WORKDIR /src
-COPY plugins/go.mod plugins/go.sum ./
+COPY sandbox/plugins/go.mod sandbox/plugins/go.sum ./
 RUN --mount=type=cache,target=/root/go/pkg/mod GOMODCACHE=/root/go/pkg/mod go mod download
-COPY plugins/ ./
+COPY sandbox/plugins/ ./
 RUN --mount=type=cache,target=/root/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     GOMODCACHE=/root/go/pkg/mod CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /out/gitops-plugins .
 

@@ -1,7 +1,7 @@
 """PluginClient asks a plugin one question through the program `gitops-plugins`, a process a call.
 
-gRPC is that program's (plugins/). A plugin that hangs or answers without an end costs this process,
-which has a deadline and a largest answer of its own and is killed with the call.
+gRPC is that program's (sandbox/plugins). A plugin that hangs or answers without an end costs this
+process, which has a deadline and a largest answer of its own and is killed with the call.
 """
 
 from __future__ import annotations

@@ -8,12 +8,14 @@ MEBIBYTE = 1 << 20
 
 
 class PluginLimits(msgspec.Struct, frozen=True, kw_only=True):
-    parallel: int = 2
+    parallel: int = 4
     """Most calls of one plugin at once; the next ones come back later."""
     deadline: float = 90.0
     """Seconds of one render."""
     match_deadline: float = 15.0
     """Seconds in which a plugin says whether it recognises a source."""
+    check_deadline: float = 5.0
+    """Seconds in which a plugin says how it is configured."""
     patience: float = 2.0
     """Seconds that a call waits for its turn before it comes back later."""
     repository_bytes: int = 256 * MEBIBYTE

@@ -1,18 +1,15 @@
 """PluginSidecars asks the plugins beside the agent; it is the port Plugins, and renders by them.
 
-Each plugin has a few turns at once. A call that gets none soon comes back later, so that a plugin
-that hangs holds up its own Applications and no others. What was not done in time is remembered for
-its recipe, and not tried again before somebody asks for a hard refresh or some time has passed.
+What was not done in time is remembered for its recipe, and not tried again before somebody asks for
+a hard refresh or some time has passed.
 """
 
 from __future__ import annotations
 
-import asyncio
 import re
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -26,10 +23,11 @@ from agent.plugins.plugin_client import (
 )
 from agent.plugins.plugin_limits import PluginLimits
 from agent.plugins.plugin_sockets import PluginSocket, plugin_sockets
+from agent.plugins.plugin_turns import PluginTurns
 from agent.plugins.repository_archive import packed
 from bus.identity import Digest
 from bus.status import Reason
-from handlers.ports import CommitTree, RendererBusyError
+from handlers.ports import CommitTree
 from handlers.ports.plugins import PluginMatch
 from handlers.ports.rendering import PluginRecipe, Recipe, RenderError
 
@@ -45,6 +43,15 @@ class _Asked(NamedTuple):
 
     socket: str
     recipe: Digest
+    call: str = "match"
+
+
+class _Question(NamedTuple):
+    socket: PluginSocket
+    recipe: Recipe
+    tree: CommitTree
+    project: str
+    hard: bool
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,7 +62,8 @@ class PluginSidecars:
     scratch: Path
     limits: PluginLimits = field(default_factory=PluginLimits)
     now: Callable[[], float] = time.monotonic
-    _turns: dict[str, asyncio.Semaphore] = field(default_factory=dict)
+    _turns: PluginTurns = field(default_factory=PluginTurns)
+    _configurations: dict[str, tuple[str, PluginAnswer]] = field(default_factory=dict)
     _matches: OrderedDict[_Asked, PluginMatch] = field(default_factory=OrderedDict)
     _overruns: OrderedDict[_Asked, float] = field(default_factory=OrderedDict)
     _failing: dict[str, tuple[float, RenderError]] = field(default_factory=dict)
@@ -71,7 +79,7 @@ class PluginSidecars:
         recipe: Recipe,
         tree: CommitTree,
         *,
-        project: str = "",  # noqa: ARG002  plugins take turns by plugin
+        project: str = "",
         hard: bool = False,
     ) -> PluginMatch:
         """Ask the recipe's plugin whether it recognises the files; see the port."""
@@ -79,55 +87,66 @@ class PluginSidecars:
         asked = _Asked(socket.identity, recipe.fingerprint)
         if not hard and (known := self._matches.get(asked)) is not None:
             return known
-        if not hard and (error := self._recent_failure(socket)) is not None:
-            raise error
-        try:
-            found = await self._matched(socket, recipe, tree)
-        except RenderError as error:
-            self._failing[socket.identity] = (self.now() + self.limits.failing_seconds, error)
-            raise
-        self._failing.pop(socket.identity, None)
+        found = await self._matched(_Question(socket, recipe, tree, project, hard))
         _remember(self._matches, asked, found)
         return found
 
-    async def generate(self, recipe: Recipe, tree: CommitTree, *, hard: bool = False) -> bytes:
+    async def generate(
+        self, recipe: Recipe, tree: CommitTree, *, project: str = "", hard: bool = False
+    ) -> bytes:
         """Return the manifests as YAML; raises RenderError, RepositoryError, RendererBusyError."""
         socket = self._socket(_plugin(recipe))
-        asked = _Asked(socket.identity, recipe.fingerprint)
-        if not hard and self._overruns.get(asked, 0.0) > self.now():
-            raise self._error(socket, PluginFault("DeadlineExceeded", ""))
-        try:
-            _, manifests = await self._with_files("generate", socket, recipe, tree)
-        except RenderError as error:
-            if error.reason is Reason.DEADLINE_EXCEEDED:
-                _remember(self._overruns, asked, self.now() + self.limits.overrun_seconds)
-            raise
-        return manifests
+        question = _Question(socket, recipe, tree, project, hard)
+        return (await self._with_files("generate", question))[1]
 
     async def announcements(
-        self, recipe: Recipe, tree: CommitTree
+        self, recipe: Recipe, tree: CommitTree, *, project: str = ""
     ) -> tuple[PluginAnnouncement, ...]:
         """Return the parameters that the recipe's plugin takes; raises as `generate`."""
         socket = self._socket(_plugin(recipe))
-        answer, _ = await self._with_files("announce", socket, recipe, tree)
-        return answer.parameters
+        question = _Question(socket, recipe, tree, project, hard=True)
+        return (await self._with_files("announce", question))[0].parameters
 
     async def configuration(self, socket: PluginSocket) -> PluginAnswer:
-        """Ask how a plugin is configured; raises RenderError, RendererBusyError."""
-        async with self._turn(socket):
-            call = PluginCall(
-                call="check",
-                socket=socket,
-                seconds=self.limits.match_deadline,
-                answer_bytes=1 << 16,
-            )
-            answer, _ = await self.client.ask(call)
+        """Ask how a plugin is configured, which costs it nothing; raises RenderError."""
+        call = PluginCall(
+            call="check",
+            socket=socket,
+            seconds=self.limits.check_deadline,
+            answer_bytes=1 << 16,
+        )
+        answer, _ = await self.client.ask(call)
         if answer.error:
-            raise self._error(socket, answer.error)
+            raise self._error(socket, answer.error, self.limits.check_deadline)
         return answer
 
-    async def _matched(self, socket: PluginSocket, recipe: Recipe, tree: CommitTree) -> PluginMatch:
-        configuration = await self.configuration(socket)
+    async def _known_configuration(self, socket: PluginSocket, *, hard: bool) -> PluginAnswer:
+        """The configuration of this start of the plugin; raises RenderError.
+
+        A plugin that does not even answer this is not asked again for a while: else each
+        Application would wait for it in turn. What its commands make of files is no such failure.
+        """
+        if (known := self._configurations.get(socket.name)) and known[0] == socket.identity:
+            return known[1]
+        until, failure = self._failing.get(socket.identity, (0.0, None))
+        if failure is not None and until > self.now() and not hard:
+            raise RenderError(failure.reason, failure.message)
+        try:
+            found = await self.configuration(socket)
+        except RenderError as error:
+            until = self.now() + self.limits.failing_seconds
+            self._failing = {socket.identity: (until, error), **self._recently_failing()}
+            raise
+        self._configurations[socket.name] = (socket.identity, found)
+        return found
+
+    def _recently_failing(self) -> dict[str, tuple[float, RenderError]]:
+        now = self.now()
+        return {one: entry for one, entry in self._failing.items() if entry[0] > now}
+
+    async def _matched(self, question: _Question) -> PluginMatch:
+        socket = question.socket
+        configuration = await self._known_configuration(socket, hard=question.hard)
         if configuration.git_login:
             raise RenderError(
                 Reason.PLUGIN_FAILED,
@@ -137,42 +156,41 @@ class PluginSidecars:
             )
         if not configuration.discovers:
             return PluginMatch.UNCONFIGURED
-        answer, _ = await self._with_files("match", socket, recipe, tree)
+        answer, _ = await self._with_files("match", question)
         return PluginMatch.MATCHES if answer.supported else PluginMatch.DIFFERS
 
-    async def _with_files(
-        self, call: str, socket: PluginSocket, recipe: Recipe, tree: CommitTree
-    ) -> tuple[PluginAnswer, bytes]:
-        limits = self.limits
-        async with self._turn(socket), packed(tree, limits, self.scratch) as archive:
-            asked = PluginCall(
-                call=call,
-                socket=socket,
-                seconds=limits.match_deadline if call == "match" else limits.deadline,
-                answer_bytes=limits.output_bytes,
-                path=recipe.path,
-                environment=_plugin(recipe).environment,
-                archive=archive,
-            )
-            answer, manifests = await self.client.ask(asked)
-        if answer.error:
-            raise self._error(socket, answer.error)
-        return answer, manifests
-
-    @asynccontextmanager
-    async def _turn(self, socket: PluginSocket) -> AsyncIterator[None]:
-        """Wait a little for a turn at the plugin; raises RendererBusyError."""
-        turns = self._turns.setdefault(socket.name, asyncio.Semaphore(self.limits.parallel))
+    async def _with_files(self, call: str, question: _Question) -> tuple[PluginAnswer, bytes]:
+        """Ask with the files; what was not done in time is refused at once for a while."""
+        socket, recipe, limits = question.socket, question.recipe, self.limits
+        asked = _Asked(socket.identity, recipe.fingerprint, call)
+        seconds = limits.match_deadline if call == "match" else limits.deadline
+        if not question.hard and self._overruns.get(asked, 0.0) > self.now():
+            raise self._error(socket, PluginFault("DeadlineExceeded", ""), seconds)
         try:
-            async with asyncio.timeout(self.limits.patience):
-                await turns.acquire()
-        except TimeoutError as error:
-            message = f"the plugin {socket.name!r} has too much to do"
-            raise RendererBusyError(message, after=self.limits.patience) from error
-        try:
-            yield
-        finally:
-            turns.release()
+            async with (
+                self._turns.taken(socket.name, question.project, limits),
+                packed(question.tree, limits, self.scratch) as archive,
+            ):
+                asking = PluginCall(
+                    call=call,
+                    socket=socket,
+                    seconds=seconds,
+                    answer_bytes=limits.output_bytes,
+                    path=recipe.path,
+                    environment=_plugin(recipe).environment,
+                    archive=archive,
+                )
+                answer, manifests = await self.client.ask(asking)
+        except OSError as error:
+            message = f"the files for the plugin {socket.name!r} cannot be written"
+            raise RenderError(Reason.DISK_FULL, f"{message}: {error.strerror}") from error
+        if answer.error is None:
+            return answer, manifests
+        if answer.error.code in ("DeadlineExceeded", "Unavailable"):
+            self._configurations.pop(socket.name, None)  # perhaps it answers nothing any more
+        if answer.error.code == "DeadlineExceeded":
+            _remember(self._overruns, asked, self.now() + limits.overrun_seconds)
+        raise self._error(socket, answer.error, seconds)
 
     def _socket(self, plugin: PluginRecipe) -> PluginSocket:
         for one in self.sockets():
@@ -183,18 +201,15 @@ class PluginSidecars:
             f"the socket of the plugin {plugin.name!r} is gone; look at the agent's sidecar",
         )
 
-    def _recent_failure(self, socket: PluginSocket) -> RenderError | None:
-        until, error = self._failing.get(socket.identity, (0.0, None))
-        return error if until > self.now() else None
-
-    def _error(self, socket: PluginSocket, fault: PluginFault) -> RenderError:
+    def _error(self, socket: PluginSocket, fault: PluginFault, seconds: float) -> RenderError:
         match fault.code:
             case "DeadlineExceeded":
                 return RenderError(
                     Reason.DEADLINE_EXCEEDED,
-                    f"the plugin {socket.name!r} was not done in time (GITOPS_PLUGINS_DEADLINE,"
-                    f" {self.limits.deadline:g} s); look at the log of its container, make it"
-                    " quicker or raise the limit, and refresh hard to try again",
+                    f"the plugin {socket.name!r} was not done within {seconds:g} s; look at the"
+                    " log of its container, make it quicker or raise the limit"
+                    " (GITOPS_PLUGINS_DEADLINE, GITOPS_PLUGINS_MATCH_DEADLINE), and refresh hard"
+                    " to try again",
                 )
             case "ResourceExhausted":
                 return RenderError(

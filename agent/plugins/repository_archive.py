@@ -23,7 +23,7 @@ import msgspec
 
 from agent.plugins.plugin_limits import PluginLimits
 from bus.status import Reason
-from handlers.ports import CommitTree, EntryKind, TreeEntry
+from handlers.ports import CommitTree, EntryKind, RepositoryError, TreeEntry
 from handlers.ports.rendering import RenderError
 from handlers.render.read_set import EscapedPathError, locate
 
@@ -146,7 +146,11 @@ def _content(tree: CommitTree, path: str, entry: TreeEntry) -> bytes:
         except EscapedPathError as error:
             text = f"{error}; a plugin is sent no repository with such a link"
             raise RenderError(Reason.OUTSIDE_REPOSITORY, text, file=error.path) from error
-    return tree.read(entry.oid)
+    try:
+        return tree.read(entry.oid)
+    except RepositoryError as error:
+        text = f"{path}: {error.message}; leave it out with GITOPS_PLUGINS_EXCLUDE"
+        raise RenderError(error.reason, text, file=path) from error
 
 
 def _is_excluded(path: str, limits: PluginLimits) -> bool:

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 
 from agent.plugins.plugin_sidecars import PluginSidecars
 from agent.renderer.renderer import SandboxRenderer
-from bus.status import Reason
 from handlers.ports import CommitTree, RepositoryError
 from handlers.ports.chart_dependency import ChartDependency
 from handlers.ports.rendering import Recipe, RenderError, RenderResult
@@ -40,10 +39,7 @@ class PluginRenderer:
             )
         name = recipe.plugin.name
         try:
-            manifests = await self._plugins.generate(recipe, tree, hard=hard)
-        except OSError as error:
-            message = f"the files for the plugin {name!r} cannot be written: {error.strerror}"
-            raise RenderError(Reason.DISK_FULL, message) from error
+            manifests = await self._plugins.generate(recipe, tree, project=project, hard=hard)
         except RepositoryError as error:
             raise RenderError(error.reason, error.message) from error
         return await self._sandbox.manifests(

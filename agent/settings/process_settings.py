@@ -123,7 +123,9 @@ class PluginsSettings(SettingsGroup):
     binary: PathHere | None = Field(
         default=None, description="The `gitops-plugins` program; unset: found."
     )
-    parallel: PositiveInt = Field(default=2, description="Most calls of one plugin at once.")
+    parallel: PositiveInt = Field(
+        default=4, description="Most calls of one plugin at once; one project has not all of them."
+    )
     deadline: Seconds = Field(default=90.0, description="Longest time for one render by a plugin.")
     match_deadline: Seconds = Field(
         default=15.0,

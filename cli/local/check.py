@@ -56,7 +56,7 @@ async def _all(settings: Settings) -> Sequence[Finding]:
     async with asyncio.TaskGroup() as tasks:
         singles = [
             tasks.create_task(probe(settings), name=f"check-{probe.__name__}")
-            for probe in (probes.disk, probes.sandbox, probes.nats, probes.redis)
+            for probe in (probes.disk, probes.sandbox, probes.plugins, probes.nats, probes.redis)
         ]
         at_cluster = tasks.create_task(cluster(settings), name="check-cluster")
     return [*(task.result() for task in singles), *at_cluster.result()]

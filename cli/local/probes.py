@@ -24,11 +24,13 @@ from agent.child_process import ChildNotReadyError
 from agent.embedded_nats import nats_binary
 from agent.kube.client import kube_client
 from agent.kube.connection_config import KubeConfigError, connect
+from agent.plugins.opened_plugins import opened_plugins
 from agent.settings import Settings
 from bus.carrier import CarrierError
 from bus.jetstream import Bus, BusSettings
 from bus.logins import BusLogin
 from bus.redaction import without_user_info
+from handlers.ports.rendering import RenderError
 from sandbox.client.binary import SandboxMissingError, sandbox_binary
 from sandbox.client.confinement import SandboxUnconfinedError, missing
 from sandbox.client.errors import SandboxError
@@ -91,6 +93,28 @@ async def sandbox(settings: Settings) -> Finding:
     accepted = "".join(f"; missing and accepted: {one} ({one.loss})" for one in lost)
     found = f"answers; confined by {confined or 'nothing'}{accepted}"
     return Finding(part="sandbox", ok=True, found=found)
+
+
+async def plugins(settings: Settings) -> Finding:
+    """Ask each config management plugin how it is configured."""
+    folder = settings.plugins.folder
+    if folder is None:
+        return Finding(part="plugins", ok=True, found="not configured")
+    sidecars = opened_plugins(settings)
+    found, failed = [], []
+    for one in sidecars.sockets():
+        try:
+            answer = await sidecars.configuration(one)
+        except RenderError as e:
+            failed.append(e.message)
+            continue
+        how = "recognises sources" if answer.discovers else "by name only"
+        refused = "; provideGitCreds is refused" if answer.git_login else ""
+        found.append(f"{one.name} ({how}{refused})")
+    text = "; ".join((", ".join(found) or f"no plugin answers in {folder}", *failed))
+    remedy = "Look at the sidecars of the agent, and see docs/plugins.md."
+    ok = bool(found) and not failed
+    return Finding(part="plugins", ok=ok, found=text, remedy="" if ok else remedy)
 
 
 async def nats(settings: Settings) -> Finding:

@@ -323,3 +323,32 @@ async def test_the_agent_may_open_shells_only_where_the_values_say_so(
     rules = [rule for role in roles for rule in role["rules"]]
     shells = [rule["verbs"] for rule in rules if "pods/exec" in rule["resources"]]
     assert shells == ([["get", "create"]] if variant == "shells" else [])
+
+
+async def test_plugins_get_their_volumes_and_no_token_of_the_agent(sandbox: Sandbox) -> None:
+    mounts = [{"name": "plugins", "mountPath": "/home/argocd/cmp-server/plugins"}]
+    sidecar = {"name": "cue", "image": "registry.example/cue:1", "volumeMounts": mounts}
+    bare = {"name": "bare", "image": "registry.example/bare:1"}
+    values = {
+        "plugins": {
+            "sidecars": [sidecar, bare],
+            "volumes": [{"name": "cue-config", "configMap": {"name": "cue-plugin"}}],
+        }
+    }
+    made = await render.chart(sandbox, values, render.NAMESPACE)
+    pod = the("Deployment", made, "-agent")["spec"]["template"]["spec"]
+    agent, cue, other = pod["containers"]
+    folder = {"name": "GITOPS_PLUGINS_FOLDER", "value": "/home/argocd/cmp-server/plugins"}
+    assert folder in agent["env"]
+    assert mounts[0] in agent["volumeMounts"]
+    (init,) = pod["initContainers"]
+    no_token = {
+        "name": "no-token",
+        "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount",
+        "readOnly": True,
+    }
+    assert cue == {**sidecar, "volumeMounts": [*mounts, no_token]}
+    assert other == {**bare, "volumeMounts": [no_token]}
+    assert no_token in init["volumeMounts"]
+    names = {one["name"] for one in pod["volumes"]}
+    assert names >= {"plugins", "var-files", "cmp-tmp", "no-token", "cue-config", "state", "tmp"}

@@ -11,10 +11,13 @@ from agent.plugins.plugin_client import PluginAnnouncement, PluginClient
 from agent.plugins.plugin_limits import PluginLimits
 from agent.plugins.plugin_sidecars import PluginSidecars
 from agent.plugins.plugin_sockets import plugin_sockets
+from agent.settings import Settings
 from bus.status import Reason
+from cli.local import probes
 from handlers.ports import RendererBusyError
 from handlers.ports.plugins import PluginMatch
 from handlers.ports.rendering import PluginRecipe, Recipe, RenderError, SourceType
+from playground.plugin_sidecar import PluginSidecar
 from tests.support import eventually
 from tests.unit.agent.renderer.written_tree import TreeLink, WrittenTree
 
@@ -100,9 +103,6 @@ class TestLimits:
     @pytest.fixture
     def limits(self) -> PluginLimits:
         return PluginLimits(
-            parallel=1,
-            deadline=2,
-            patience=0.2,
             output_bytes=1 << 16,
             repository_bytes=1 << 20,
             exclude=("docs", "*/*.bin"),
@@ -111,27 +111,13 @@ class TestLimits:
     async def test_a_render_that_hangs_ends_and_is_not_tried_again(
         self, plugins: PluginSidecars, tmp_path: Path
     ) -> None:
-        count = tmp_path / "count"
-        tree = script(f"echo x >> {count}; sleep 100")
+        plugins.limits = PluginLimits(deadline=1)
+        tree = script("sleep 100")
         assert (await failure(plugins, tree)).reason is Reason.DEADLINE_EXCEEDED
+        plugins.client = PluginClient(tmp_path / "missing")
         assert (await failure(plugins, tree)).reason is Reason.DEADLINE_EXCEEDED
-        assert count.read_text() == "x\n"
-        with pytest.raises(RenderError):
+        with pytest.raises(RenderError, match="cannot be started"):
             await plugins.generate(recipe(), tree, hard=True)
-        assert count.read_text() == "x\nx\n"
-
-    async def test_while_it_hangs_others_come_back_later(
-        self, plugins: PluginSidecars, tmp_path: Path
-    ) -> None:
-        begun = tmp_path / "begun"
-        hanging = asyncio.create_task(
-            plugins.generate(recipe(), script(f"touch {begun}; sleep 100"))
-        )
-        await eventually(begun.exists)
-        with pytest.raises(RendererBusyError):
-            await plugins.generate(recipe(), script("true"))
-        with pytest.raises(RenderError):
-            await hanging
 
     async def test_too_much_output_is_refused(self, plugins: PluginSidecars) -> None:
         error = await failure(
@@ -177,6 +163,91 @@ async def test_a_cancelled_render_leaves_no_turn_and_no_process(
     assert documents(made) == [{"kind": "Made"}]
 
 
+async def test_one_project_never_has_all_turns(plugins: PluginSidecars, tmp_path: Path) -> None:
+    plugins.limits = PluginLimits(parallel=2, patience=0.2)
+    begun = tmp_path / "begun"
+    tree = script(f"touch {begun}; sleep 100")
+    hanging = asyncio.create_task(plugins.generate(recipe(), tree, project="a"))
+    await eventually(begun.exists)
+    with pytest.raises(RendererBusyError):
+        await plugins.generate(recipe(), script("true"), project="a")
+    assert await plugins.generate(recipe(), script("true"), project="b") == b""
+    hanging.cancel()
+    await asyncio.wait([hanging])
+
+
+async def test_a_discovery_that_fails_on_one_source_is_no_failure_of_others(
+    sidecar: PluginSidecar, plugins: PluginSidecars, tmp_path: Path
+) -> None:
+    searching = PluginSidecar(
+        binary=sidecar.binary,
+        folder=tmp_path / "searching",
+        sockets=sidecar.sockets,
+        name="searching",
+        spec={
+            "generate": {"command": ["true"]},
+            "discover": {"find": {"command": ["sh", "find.sh"]}},
+        },
+    )
+    async with searching.running():
+        with pytest.raises(RenderError, match="not mine"):
+            await plugins.match(
+                recipe("searching"), WrittenTree({"app/find.sh": "echo not mine >&2; exit 1"})
+            )
+        found = await plugins.match(
+            recipe("searching", x="1"), WrittenTree({"app/find.sh": "echo yes"})
+        )
+        assert found is PluginMatch.MATCHES
+
+
+async def test_a_server_that_answers_nothing_is_not_asked_by_each_application(
+    plugin_client_binary: Path, tmp_path: Path
+) -> None:
+    asked = 0
+
+    async def count(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        asked += 1
+        writer.close()
+
+    now = 0.0
+    plugins = PluginSidecars(
+        folder=tmp_path,
+        client=PluginClient(plugin_client_binary),
+        scratch=tmp_path,
+        limits=PluginLimits(check_deadline=1),
+        now=lambda: now,
+    )
+    server = await asyncio.start_unix_server(count, tmp_path / "broken.sock")
+    async with server:
+        for number in range(3):
+            with pytest.raises(RenderError, match="'broken'"):
+                await plugins.match(recipe("broken", x=str(number)), script("true"))
+        before = asked
+        with pytest.raises(RenderError, match="'broken'"):
+            await plugins.match(recipe("broken", x="4"), script("true"))
+        assert asked == before
+        now = 31.0
+        with pytest.raises(RenderError, match="'broken'"):
+            await plugins.match(recipe("broken", x="5"), script("true"))
+        assert asked > before
+
+
+async def test_a_plugin_that_wants_the_credential_of_a_repository_is_refused(
+    sidecar: PluginSidecar, plugins: PluginSidecars, tmp_path: Path
+) -> None:
+    greedy = PluginSidecar(
+        binary=sidecar.binary,
+        folder=tmp_path / "greedy",
+        sockets=sidecar.sockets,
+        name="greedy",
+        spec={"generate": {"command": ["env"]}, "provideGitCreds": True},
+    )
+    async with greedy.running():
+        with pytest.raises(RenderError, match="provideGitCreds"):
+            await plugins.match(recipe("greedy"), script("true"))
+
+
 async def test_a_plugin_that_is_gone_is_named(plugins: PluginSidecars) -> None:
     with pytest.raises(RenderError) as caught:
         await plugins.generate(recipe("other"), script("true"))
@@ -208,3 +279,22 @@ def test_only_sockets_with_the_name_of_a_plugin_are_plugins(tmp_path: Path) -> N
     bound("cue-v1.sock")
     (again,) = plugin_sockets(tmp_path)
     assert again.identity != found.identity
+
+
+async def test_the_check_names_each_plugin_and_whether_it_answers(
+    sidecar: PluginSidecar, plugin_client_binary: Path, tmp_path: Path
+) -> None:
+    def settings(folder: Path | None) -> Settings:
+        return Settings(plugins={"folder": folder, "binary": plugin_client_binary})
+
+    found = await probes.plugins(settings(sidecar.sockets))
+    assert (found.ok, found.found) == (True, "scripts-v1 (recognises sources)")
+    assert (await probes.plugins(settings(None))).found == "not configured"
+    nothing = await probes.plugins(settings(tmp_path))
+    assert (nothing.ok, nothing.found) == (False, f"no plugin answers in {tmp_path}")
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind(str(tmp_path / "dead.sock"))
+    dead = await probes.plugins(settings(tmp_path))
+    assert not dead.ok
+    assert "the plugin 'dead' does not answer at its socket" in dead.found
+    assert "docs/plugins.md" in dead.remedy

@@ -143,3 +143,13 @@ def test_sources_that_came_or_went_are_unsettled() -> None:
     assert unsettled(app, fewer, RepositoryKey.of(REPO))
     turned = replace(known, sources=known.sources[::-1])
     assert unsettled(app, turned, RepositoryKey.of(REPO))
+
+
+def test_each_commit_renders_what_a_plugin_rendered() -> None:
+    made = record()
+    source = replace(made.sources[0], plugin="cue", source_type=SourceType.PLUGIN)
+    by_plugin = replace(made, sources=(source,))
+    assert not outdated(application(), made, NOW_AT)
+    assert outdated(application(), by_plugin, NOW_AT)
+    here = replace(by_plugin, sources=(replace(source, revision=COMMIT),))
+    assert not outdated(application(), here, NOW_AT)

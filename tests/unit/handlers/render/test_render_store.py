@@ -95,3 +95,15 @@ async def test_a_record_of_the_version_before_is_rendered_once_more(tmp_path: Pa
     (tmp_path / f"{WEB.token}.json").write_bytes(msgspec.json.encode(before))
     assert RenderStore.open(tmp_path).recall(WEB) is None
     assert not list(tmp_path.iterdir())
+
+
+async def test_applications_of_plugins_are_known_until_another_tool_renders_them(
+    tmp_path: Path,
+) -> None:
+    by_plugin = record("a")
+    source = replace(by_plugin.sources[0], plugin="cue", source_type=SourceType.PLUGIN)
+    await RenderStore.open(tmp_path).remember(replace(by_plugin, sources=(source,)))
+    store = RenderStore.open(tmp_path)
+    assert store.by_plugins == {WEB}
+    await store.remember(record("a"))
+    assert store.by_plugins == set()
