@@ -29,6 +29,7 @@ from handlers.refresh.handler import RefreshHandler
 from handlers.render.chart_dependencies import ChartDependencies
 from handlers.render.evaluator import Evaluator
 from handlers.render.handler import RenderHandler
+from handlers.render.render_maker import RenderMaker
 from handlers.routes import Handlers
 from handlers.sync.applier import Applier
 from handlers.sync.handler import DecideHandler, FailOnRenderErrorHandler
@@ -82,9 +83,12 @@ def _render(parts: AgentDependencies, sources: CountedSources, clock: SystemCloc
         apps=parts.applications,
         clusters=parts.clusters,
         sources=sources,
-        prover=parts.prover,
-        evaluate=evaluator_of(parts),
-        artifacts=parts.artifacts,
+        make=RenderMaker(
+            prover=parts.prover,
+            evaluate=evaluator_of(parts),
+            artifacts=parts.artifacts,
+            renders=parts.renders,
+        ),
         renders=parts.renders,
         check_rules=parts.comparisons.check_rules,
         clock=clock,

@@ -15,10 +15,8 @@ import msgspec
 from msgspec.structs import replace
 
 from bus.identity import digest_of
-from bus.status import Reason
 from handlers.application.application import Application
 from handlers.application.desired_source import pinned_revisions
-from handlers.application.source_refs import unknown_refs
 from handlers.application.tool_settings import ToolSettings
 from handlers.manifest.manifest_assembly import Written
 from handlers.manifest.tracking import app_identity
@@ -38,9 +36,10 @@ from handlers.render.artifact import ArtifactOwner, assemble, decoded, served_ki
 from handlers.render.chart_dependencies import ChartDependencies, Charts
 from handlers.render.kept_sources import Recipes, kept_content, refs_of
 from handlers.render.plugin_choice import PluginChoice, histories
-from handlers.render.recipes import ClusterVersions, plugin_recipe_at, recipe_at
+from handlers.render.recipes import ClusterVersions
 from handlers.render.render_outcome import asked_refresh
 from handlers.render.source_overrides import effective_source, unsupported_of_overrides
+from handlers.render.source_recipes import plugin_recipe, source_recipes
 from handlers.render.source_resolver import ResolvedSource, with_only
 
 RENDER_SECONDS = 180.0
@@ -88,7 +87,7 @@ class Evaluator:
         Raises RenderError, RendererBusyError and the errors of `Clusters.of`.
         """
         overridden = [await self._overridden(one) for one in sources]
-        recipe_with = partial(_plugin_recipe, self._versions(app))
+        recipe_with = partial(plugin_recipe, self._versions(app))
         choice = PluginChoice(plugins=self.plugins, recipe_with=recipe_with, hard=hard)
         return await choice.of_each(overridden, histories(app, last))
 
@@ -125,29 +124,9 @@ class Evaluator:
         The revisions of an operation were deployed before, or are named by a person: they hold,
         also where they are different commits of one repository.
         """
-        pinned = any(pinned_revisions(app))
-        cluster = self._versions(app)
-        tools, refs = self.tools(), refs_of(sources)
-        found: list[Recipe | None] = []
-        for one in sources:
-            if not one.source.renders:
-                found.append(None)
-                continue
-            try:
-                _check_refs(one, tuple(refs))
-                recipe = (
-                    _plugin_recipe(cluster, one, one.plugin)
-                    if one.plugin
-                    else recipe_at(
-                        one.app, one.revision, one.tree, cluster, tools=tools, refs=tuple(refs)
-                    )
-                )
-                if not pinned:
-                    _check_commits(one, [refs[name] for name in recipe.refs])
-            except RenderError as error:
-                raise one.located(error) from error
-            found.append(recipe)
-        return found
+        return source_recipes(
+            sources, self._versions(app), self.tools(), one_commit=not any(pinned_revisions(app))
+        )
 
     async def __call__(
         self,
@@ -250,25 +229,3 @@ class Evaluator:
 
 
 _NAMED = 20
-
-
-def _plugin_recipe(cluster: ClusterVersions, one: ResolvedSource, plugin: str) -> Recipe:
-    return plugin_recipe_at(one.app, one.revision, one.tree, cluster, plugin)
-
-
-def _check_refs(source: ResolvedSource, names: Sequence[str]) -> None:
-    """Refuse refs that no source has; those of the spec are refused before, by `validate`."""
-    for problem in unknown_refs(source.source.helm, names) if source.place else ():
-        raise RenderError(Reason.INVALID_SPEC, problem)
-
-
-def _check_commits(source: ResolvedSource, refs: Sequence[ResolvedSource]) -> None:
-    """Refuse a ref of the source's own repository at another commit, as Argo CD does."""
-    for one in refs:
-        if one.access.key == source.access.key and one.revision != source.revision:
-            message = (
-                f"the ref {one.source.ref!r} is of the same repository {one.access.key}, at "
-                f"{one.revision[:7]} instead of {source.revision[:7]}; give both sources the same "
-                "targetRevision"
-            )
-            raise RenderError(Reason.INVALID_SPEC, message)

@@ -7,7 +7,7 @@ objects as they are, and stands in a condition of the Application.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -24,7 +24,6 @@ from handlers.application.desired_source import (
     as_desired,
     desired_revisions,
     desired_sources,
-    pinned_revisions,
     pinned_source,
 )
 from handlers.application.failure_wait import wait
@@ -33,7 +32,6 @@ from handlers.application.validate import problems
 from handlers.comparison.ignored_fields_reader import IgnoreRuleError
 from handlers.ports import (
     Apps,
-    Artifacts,
     Clock,
     Clusters,
     ClusterUnreachableError,
@@ -47,16 +45,9 @@ from handlers.ports import (
     Sources,
     StatusWrite,
 )
-from handlers.ports.rendering import RenderError, RenderRecord, SourceRecord
-from handlers.render.evaluator import EvaluatedSource, Evaluator
-from handlers.render.kept_sources import (
-    at_revisions,
-    is_whole,
-    kept_sources,
-    moved_together,
-    written_in,
-)
+from handlers.ports.rendering import RenderError
 from handlers.render.missing_folder import may_be_newer
+from handlers.render.render_maker import RenderMaker
 from handlers.render.render_outcome import (
     asked_refresh,
     condition_of,
@@ -69,7 +60,6 @@ from handlers.render.render_outcome import (
     unreachable,
     with_conditions,
 )
-from handlers.render.source_proof import SourceProver
 from handlers.render.source_resolver import ResolvedSource, SourceResolver
 
 _TRANSIENT = (
@@ -87,9 +77,7 @@ class RenderHandler:
     apps: Apps
     clusters: Clusters
     sources: Sources
-    prover: SourceProver
-    evaluate: Evaluator
-    artifacts: Artifacts
+    make: RenderMaker
     renders: Renders
     check_rules: Callable[[Application], Awaitable[None]]
     """Raises IgnoreRuleError where an ignore rule of the Application cannot be understood."""
@@ -130,13 +118,13 @@ class RenderHandler:
         try:
             sources = await self._resolve(app, None if hard or asked_refresh(app) else ())
             try:
-                record, cached = await self._render(app, sources, hard=hard)
+                record, cached = await self.make(app, sources, hard=hard)
                 events: tuple[Event, ...] = ()
             except RenderError as error:
                 sources, moved = await self._newer(app, sources, error)
                 if not moved:
                     raise
-                record, cached = await self._render(app, sources, hard=hard)
+                record, cached = await self.make(app, sources, hard=hard)
                 events = tuple(RefreshRepository(repository=one) for one in moved)
             if (record.pinned_source, record.desired_sources) != (pinned, wanted):
                 record = replace(record, pinned_source=pinned, desired_sources=wanted)
@@ -196,64 +184,6 @@ class RenderHandler:
     ) -> tuple[ResolvedSource, ...]:
         resolver = SourceResolver(sources=self.sources)
         return await resolver.resolve(app, desired_revisions(app), fetch=fetch)
-
-    async def _render(
-        self, app: Application, sources: Sequence[ResolvedSource], *, hard: bool
-    ) -> tuple[RenderRecord, bool]:
-        """Return the record, and whether it is the last one; another is to be remembered."""
-        proof = await self.prover.prove(app, sources, desired_revisions(app))
-        record, cached = await self._made(app, sources, hard=hard, is_proven=bool(proof.demand))
-        if record.proof != proof:
-            record = replace(record, proof=proof)
-        return record, cached
-
-    async def _made(
-        self, app: Application, sources: Sequence[ResolvedSource], *, hard: bool, is_proven: bool
-    ) -> tuple[RenderRecord, bool]:
-        known = self.renders.recall(app.key)
-        sources = await self.evaluate.effective(app, sources, known, hard=hard)
-        recipes = self.evaluate.recipes(app, sources)
-        last = None if hard else known
-        kept = await self.evaluate.still_hold(kept_sources(last, sources, recipes), app)
-        # Somebody wants to see these very commits, even where they changed nothing; and what is
-        # proven is these commits, not the earlier ones with the same files.
-        exact = is_proven or bool(pinned_revisions(app) or asked_refresh(app))
-        if last is not None and await self._is_still_good(app, last, kept):
-            return at_revisions(last, sources) if exact else last, True
-        ready = await self._objects(kept)
-        made = await self.evaluate(app, sources, recipes, kept=ready, hard=hard)
-        for part in made.parts:
-            await self.artifacts.put(part)
-        digest = await self.artifacts.put(made.content)
-        record = replace(made.record, digest=digest)
-        if exact:
-            return at_revisions(record, sources), False
-        return moved_together(record, sources, recipes, ready), False
-
-    async def _is_still_good(
-        self, app: Application, last: RenderRecord, kept: Sequence[SourceRecord | None]
-    ) -> bool:
-        """Whether another render would come out the same, and the artifact of the last is there."""
-        if last.several != bool(app.spec.sources) or not is_whole(last, kept):
-            return False
-        if last.tracking != self.evaluate.tracking().fingerprint:
-            return False
-        return await self.artifacts.get(last.digest) is not None
-
-    async def _objects(self, kept: Sequence[SourceRecord | None]) -> Mapping[int, EvaluatedSource]:
-        """Read the objects of the sources that need no evaluation, by their place."""
-        found: dict[int, EvaluatedSource] = {}
-        for place, record in enumerate(kept):
-            if record is None:
-                continue
-            if not record.recipe:
-                found[place] = EvaluatedSource(record=record)
-                continue
-            content = await self.artifacts.get(record.digest) if record.digest else None
-            if content is not None:
-                written = written_in(content, place)
-                found[place] = EvaluatedSource(record=record, written=written)
-        return found
 
     async def _fail(
         self,

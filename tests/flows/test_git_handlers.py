@@ -39,6 +39,7 @@ from handlers.refresh.handler import RefreshHandler
 from handlers.render.chart_dependencies import ChartDependencies
 from handlers.render.evaluator import Evaluator
 from handlers.render.handler import RenderHandler
+from handlers.render.render_maker import RenderMaker
 from handlers.render.source_proof import SourceProver
 from handlers.trust.signing_trust import signing_trust
 from playground.githost import GitHost, HostedRepository, HostLogin
@@ -91,20 +92,26 @@ class GitHandlers:
         return (await self.events_of_render(app, hard=hard))[0]
 
     async def events_of_render(self, app: AppKey, *, hard: bool = False) -> Sequence[Event]:
+        clusters = OneCluster(OneSession(live=ServedKindsTable()))
+        dependencies = ChartDependencies(
+            sources=self.sources, apps=self.cluster.apps, clock=self.clock
+        )
+        evaluate = Evaluator(
+            renderer=SandboxRenderer(self.sandbox),
+            clusters=clusters,
+            dependencies=dependencies,
+            control_namespace=NAMESPACE,
+        )
         handler = RenderHandler(
             apps=self.cluster.apps,
-            clusters=OneCluster(OneSession(live=ServedKindsTable())),
+            clusters=clusters,
             sources=self.sources,
-            prover=self.prover,
-            evaluate=Evaluator(
-                renderer=SandboxRenderer(self.sandbox),
-                clusters=OneCluster(OneSession(live=ServedKindsTable())),
-                dependencies=ChartDependencies(
-                    sources=self.sources, apps=self.cluster.apps, clock=self.clock
-                ),
-                control_namespace=NAMESPACE,
+            make=RenderMaker(
+                prover=self.prover,
+                evaluate=evaluate,
+                artifacts=self.artifacts,
+                renders=self.renders,
             ),
-            artifacts=self.artifacts,
             renders=self.renders,
             check_rules=without_rules,
             clock=self.clock,
