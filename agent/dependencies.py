@@ -9,11 +9,17 @@ no task is started: `lifecycle.py` runs them.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
+from agent.adapters import (
+    Stores,
+    configured_mirrors,
+    configured_sandbox,
+    open_stores,
+    process_spans,
+)
 from agent.agent_secrets import own_secrets
 from agent.bridge.identity.key_store import SECRET as LINK_KEYS
 from agent.bridge.tasks.task_traces import TaskTraces
@@ -22,7 +28,7 @@ from agent.connections import Connections, open_connections
 from agent.download.disk import DownloadDisk, open_disk
 from agent.download.services import DownloadServices
 from agent.git.gnupg import Gnupg
-from agent.git.mirrors import Mirrors, MirrorSettings
+from agent.git.mirrors import Mirrors
 from agent.git.refs import ResolvedRefs
 from agent.git.repository_secrets import SecretCredentials
 from agent.git.signatures import GitSignatures
@@ -41,25 +47,21 @@ from agent.settings import Settings
 from agent.sources import SourceReaders, source_readers
 from agent.store.applications import Applications
 from agent.store.argo_secrets import ArgoSecrets
-from agent.store.artifact_store import ArtifactCache, ArtifactStore
-from agent.store.cipher import Cipher
+from agent.store.artifact_store import ArtifactCache
 from agent.store.config_maps import ArgoSettingsWatch, PolicyWatch
-from agent.store.files import WriteBehind
 from agent.store.git_server_trust import GitServerTrust
 from agent.store.redis_artifacts import RedisArtifacts
 from agent.store.render_store import RenderStore
 from agent.store.signing_keys import SigningKeys
 from agent.watched_state import WatchedState, watched_state
 from bus.jetstream import Bus
-from bus.spans import Spans, SpanSource, open_spans
+from bus.spans import Spans
 from handlers.application.artifact_signers import signers_of
 from handlers.comparison.reader import ComparisonReader
 from handlers.control_plane.governance import Governance
 from handlers.render.source_proof import SourceProver
 from handlers.report.known_secrets import KnownSecrets
-from sandbox.client.binary import sandbox_binary
 from sandbox.client.confinement import warn_of_missing
-from sandbox.client.limits import SandboxLimits
 from sandbox.client.pool import Sandbox
 
 
@@ -103,21 +105,15 @@ class AgentDependencies:
     task_traces: TaskTraces = field(default_factory=TaskTraces)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Stores:
-    artifacts: ArtifactCache
-    renders: RenderStore
-
-
 @asynccontextmanager
 async def open_dependencies(settings: Settings) -> AsyncIterator[AgentDependencies]:
     """Open all adapters; raises their errors, e.g. KubeConfigError, CarrierError."""
     metrics = make_metrics()
     async with AsyncExitStack() as stack:
-        spans = _spans(settings, metrics)
+        spans = process_spans(settings, metrics)
         stack.push_async_callback(asyncio.to_thread, spans.close)
         connections = await open_connections(settings, metrics, spans.sampler, stack)
-        sandbox = await stack.enter_async_context(_sandbox(settings))
+        sandbox = await stack.enter_async_context(configured_sandbox(settings))
         warn_of_missing(sandbox.capabilities)
         watched = watched_state(settings, connections.client, metrics)
         opened = _Opened(
@@ -127,9 +123,9 @@ async def open_dependencies(settings: Settings) -> AsyncIterator[AgentDependenci
             connections=connections,
             sandbox=sandbox,
             watched=watched,
-            mirrors=await stack.enter_async_context(_mirrors(settings, watched, sandbox)),
+            mirrors=await stack.enter_async_context(configured_mirrors(settings, watched, sandbox)),
             charts=await asyncio.to_thread(open_disk, settings.state_dir / "charts"),
-            stores=await _stores(settings, connections, stack),
+            stores=await open_stores(settings, connections, stack),
         )
         yield opened.dependencies()
 
@@ -146,7 +142,7 @@ class _Opened:
     watched: WatchedState
     mirrors: Mirrors
     charts: DownloadDisk
-    stores: _Stores
+    stores: Stores
 
     def dependencies(self) -> AgentDependencies:
         watched, connections = self.watched, self.connections
@@ -231,44 +227,3 @@ class _Opened:
             jq=SandboxJqPaths(self.sandbox),
             settings=lambda: watched.argo_settings.now,
         )
-
-
-async def _stores(settings: Settings, connections: Connections, stack: AsyncExitStack) -> _Stores:
-    state = settings.state_dir
-    later = await stack.enter_async_context(WriteBehind())
-    stored = ArtifactStore.open(
-        state / "artifacts",
-        cipher=Cipher(connections.keys.artifacts),
-        shared=connections.redis,
-        files=later,
-    )
-    return _Stores(
-        artifacts=ArtifactCache(behind=stored), renders=RenderStore.open(state / "renders", later)
-    )
-
-
-def _spans(settings: Settings, metrics: AgentMetrics) -> Spans:
-    source = SpanSource(name=settings.agent)
-    return open_spans(os.environ, source, metrics.spans_dropped, settings.trace.file)
-
-
-def _sandbox(settings: Settings) -> Sandbox:
-    chosen = settings.sandbox
-    limits = SandboxLimits(
-        workers=chosen.workers,
-        first_deadline=chosen.first_deadline,
-        deadline=chosen.deadline,
-        memory_bytes=chosen.memory,
-        allow_missing=chosen.allow_missing,
-    )
-    return Sandbox(sandbox_binary(chosen.binary), limits)
-
-
-def _mirrors(settings: Settings, watched: WatchedState, sandbox: Sandbox) -> Mirrors:
-    folder = MirrorSettings(folder=settings.state_dir / "mirrors")
-    return Mirrors(
-        folder,
-        SecretCredentials(watched.secrets.all),
-        watched.git_trust,
-        versions=SandboxVersions(sandbox),
-    )

@@ -21,17 +21,15 @@ import structlog
 
 from agent.clock import SystemClock
 from agent.git.credential_identity import CredentialIdentities, open_identities
-from agent.git.credentials import CredentialSource, GitCredential, credential_of
-from agent.git.failures import not_found, not_issued, not_made, unusable
+from agent.git.credentials import CredentialSource, credential_of
+from agent.git.failures import not_found, not_made
 from agent.git.fetch_outcomes import FetchOutcomes
-from agent.git.issued_logins.issued_logins import IssuedLogins
-from agent.git.issued_logins.issuer import LoginIssueError
 from agent.git.mirror import Mirror, open_mirror
 from agent.git.mirror_folder import discard_unmarked, mirror_token
 from agent.git.refs import TAGS, is_commit
+from agent.git.remotes import Remotes
 from agent.git.server_trust import MachineTrust, ServerTrust
 from agent.git.ssh_connections import SshConnections
-from agent.git.transport import Remote
 from agent.version_range import VersionChoice, may_be_range
 from bus.events import Commit
 from bus.identity import Revision
@@ -68,13 +66,11 @@ class Mirrors:
         self._settings = settings
         self._credentials = credentials
         self._versions = versions
-        self._trust = trust or MachineTrust()
-        self._logins = IssuedLogins(self._trust)
         self._ssh = SshConnections(settings.folder / "ssh")
+        self._remotes = Remotes(trust or MachineTrust(), self._ssh)
         self._mirrors: dict[RepositoryAccess, Mirror] = {}
         self._identities = CredentialIdentities(key=b"")
         self._opening = asyncio.Lock()
-        self._reported: set[str] = set()
         self._outdated_at = -float("inf")
 
     async def __aenter__(self) -> Self:
@@ -190,11 +186,11 @@ class Mirrors:
     async def _fetch(self, mirror: Mirror, repository: RepositoryAccess) -> None:
         credential = credential_of(self._credentials, repository)
         try:
-            remote = await self._signed_in(repository, credential)
+            remote = await self._remotes.signed_in(repository.url, credential)
             await mirror.fetch(remote, self._identities.of(credential))
         except RepositoryError as error:
             if error.reason is Reason.CREDENTIALS_REFUSED:
-                self._logins.refused(credential, repository.url)
+                self._remotes.refused(repository.url, credential)
             self.outcomes.record(str(repository.url), credential, error.message)
             raise
         self.outcomes.record(str(repository.url), credential)
@@ -203,7 +199,8 @@ class Mirrors:
         self, mirror: Mirror, repository: RepositoryAccess, commit: str
     ) -> Revision | None:
         async with mirror.lock:
-            remote = await self._signed_in(repository, credential_of(self._credentials, repository))
+            credential = credential_of(self._credentials, repository)
+            remote = await self._remotes.signed_in(repository.url, credential)
             await mirror.fetch_commit(remote, commit)
         return mirror.resolve(commit)
 
@@ -234,34 +231,6 @@ class Mirrors:
         try:
             return open_mirror(folder, mark, self._settings.fetch_seconds)
         except (pygit2.GitError, OSError) as error:
-            remote = self._remote(repository, credential_of(self._credentials, repository))
+            credential = credential_of(self._credentials, repository)
+            remote = self._remotes.of(repository.url, credential)
             raise not_made(remote, str(error)) from error
-
-    async def _signed_in(
-        self, repository: RepositoryAccess, credential: GitCredential | None
-    ) -> Remote:
-        """The repository with a login of now; raises RepositoryError."""
-        try:
-            login = await self._logins.signed_in(credential, repository.url)
-        except LoginIssueError as error:
-            raise not_issued(self._remote(repository, credential), error) from error
-        return self._remote(repository, login)
-
-    def _remote(self, repository: RepositoryAccess, credential: GitCredential | None) -> Remote:
-        url = repository.url
-        known = self._trust.known_hosts() if url.is_ssh else ""
-        remote = Remote(
-            url=url,
-            credential=credential,
-            authority=self._trust.authority(str(url)),
-            known_hosts=known,
-            socket=self._ssh.socket(url, credential, known) if url.is_ssh else "",
-        )
-        if credential and credential.problem:
-            raise unusable(remote, credential.problem)
-        if credential and credential.ignored and credential.secret not in self._reported:
-            self._reported.add(credential.secret)
-            _log.warning(
-                "secret fields not acted on", secret=credential.secret, fields=credential.ignored
-            )
-        return remote

@@ -46,9 +46,8 @@ _log = structlog.get_logger(__name__)
 _CLOCK = SystemClock()
 
 _VERSION = "/version"
-_PROBE_EVERY, _PROBE_WITHIN = 20.0, 5.0
+_PROBE_EVERY, _PROBE_WITHIN, _LISTED_WITHIN = 20.0, 5.0, 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
-_LISTED_WITHIN = 30.0
 _CEILING = 32
 _LARGEST_ANSWER = 64 * 1024 * 1024
 

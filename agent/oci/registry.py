@@ -74,10 +74,9 @@ class Registry:
 
     async def manifest(self, server: DownloadServer, reference: str) -> tuple[Digest, bytes]:
         """Read a manifest by tag or digest; AbsentError, RepositoryError."""
-        url = self.base / "manifests" / reference
         with self._scratch() as folder:
             request = DownloadRequest(
-                url=url,
+                url=self.base / "manifests" / reference,
                 into=Path(folder) / "manifest",
                 limit=_MANIFEST_BYTES,
                 what=f"the manifest {reference[:100]}",
@@ -86,8 +85,8 @@ class Registry:
             answer = await self._get(server, request)
             if answer.status == 404:
                 raise AbsentError(reference)
-            named = reference if reference.startswith("sha256:") else ""
-            named = named or answer.headers.get("docker-content-digest", "")
+            named = answer.headers.get("docker-content-digest", "")
+            named = reference if reference.startswith("sha256:") else named
             if named.startswith("sha256:") and answer.digest != named:
                 cause = f"{request.what} has the digest {answer.digest}, expected {named[:100]}"
                 raise server.hostile(cause)
@@ -139,10 +138,8 @@ class Registry:
 
     async def _page(self, server: DownloadServer, url: URL) -> tuple[tuple[str, ...], URL | None]:
         with self._scratch() as folder:
-            into = Path(folder) / "tags"
-            request = DownloadRequest(
-                url=url, into=into, limit=_PAGE_BYTES, what="its list of tags"
-            )
+            what, into = "its list of tags", Path(folder) / "tags"
+            request = DownloadRequest(url=url, into=into, limit=_PAGE_BYTES, what=what)
             answer = await self._get(server, request)
             if answer.status == 404:
                 raise AbsentError("tags")
