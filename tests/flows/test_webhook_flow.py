@@ -188,6 +188,7 @@ async def test_check_tells_what_answers_and_what_does_not(
         "sandbox": True,
         "nats": True,
         "redis": True,
+        "plugins": True,
         "cluster": False,
     }
     assert found["cluster"]["remedy"]
