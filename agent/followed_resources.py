@@ -51,9 +51,9 @@ class FollowedResources:
         await self.parts.live.synced()
         for listed in self._listed.values():
             await listed.wait()
-        await self.parts.git_trust.known()
-        await self.parts.signing_keys.known()
-        await self.parts.argo_settings.known()
+        await self.parts.git_trust.config_maps.known()
+        await self.parts.signing_keys.config_maps.known()
+        await self.parts.argo_settings.config_maps.known()
         await self._elsewhere.settled.wait()
         await self.parts.live.index.overrides.drained(_SCRIPTS_SECONDS)
         await self.parts.policy.config_map.known.wait()
@@ -62,8 +62,8 @@ class FollowedResources:
         """Yield the name and the work of each; the work runs until it is cancelled."""
         parts, namespace = self.parts, self.parts.settings.namespace
         yield from self._stores(namespace)
-        of_argo = (*parts.git_trust.config_maps, *parts.argo_settings.config_maps)
-        own = (parts.policy.config_map, *parts.signing_keys.config_maps)
+        of_argo = (*parts.git_trust.config_maps.members, *parts.argo_settings.config_maps.members)
+        own = (parts.policy.config_map, *parts.signing_keys.config_maps.members)
         for config_map in (*own, *of_argo):
             yield f"watch ConfigMap {config_map.name}", config_map.watch(parts.client, namespace)
         yield "live state", self._follow_objects(parts.live.run())
@@ -90,14 +90,14 @@ class FollowedResources:
     async def _follow_elsewhere(self) -> None:
         """Follow the Applications of other namespaces, once the settings say which."""
         parts, watches = self.parts, self._elsewhere
-        await parts.argo_settings.known()
+        await parts.argo_settings.config_maps.known()
         with parts.argo_settings.changes.subscribed(watches.changed):
             await watches.run()
 
     async def _follow_objects(self, following: Coroutine[Any, Any, None]) -> None:
         """Begin with the settings: the health scripts among them judge what is listed."""
         with closing(following):
-            await self.parts.argo_settings.known()
+            await self.parts.argo_settings.config_maps.known()
             await following
 
     def _have_listed(self, name: str) -> None:

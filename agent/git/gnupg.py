@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from agent.git.limited_process import MOST_OUTPUT, LimitedRun, run_limited
+from agent.limited_process import LimitedRun, ProcessLimits, run_limited
 from bus.status import Reason
 from handlers.ports import RendererBusyError
 from handlers.ports.rendering import RenderError
@@ -31,9 +31,10 @@ PROGRAM = "gpg"
 _INSTALL = "install GnuPG (Debian's package gpg) on the agent"
 _LATER = "it is tried again"
 _SECONDS = 20.0
+_OF_VERDICTS = ProcessLimits(seconds=_SECONDS)
+_OF_LISTS = ProcessLimits(seconds=_SECONDS, output_bytes=8 * 1024 * 1024)
 _AGAIN = 0.5
 _KEYRING = "keys.gpg"
-_MOST_LISTED = 8 * 1024 * 1024
 _MOST_LISTINGS = 200
 _LONGEST_SIGNATURE = 32 * 1024
 _OPTIONS = (
@@ -82,7 +83,7 @@ class Gnupg:
             )
         if self._keyrings.get(trust.fingerprint) is not keyring:
             raise RendererBusyError("the keys that are trusted have changed", after=_AGAIN)
-        found = verdict(run.output, run.code)
+        found = verdict(run.text, run.code)
         times = [one for one in (found.expires, keyring.expiry.get(found.key, 0.0)) if one]
         return GnupgVerdict(found.state, found.key, found.primary, min(times, default=0.0))
 
@@ -116,7 +117,7 @@ class Gnupg:
             else:
                 middle = len(part) // 2
                 waiting += [part[middle:], part[:middle]]
-        return expiry_times((await self._listed(home, readable)).output)
+        return expiry_times((await self._listed(home, readable)).text)
 
     async def _listed(self, home: Path, keys: Sequence[bytes]) -> LimitedRun:
         """List keys, which become the keyring."""
@@ -125,7 +126,7 @@ class Gnupg:
         except OSError as error:
             raise _not_written(home, error) from error
         listing = ("--with-colons", "--fixed-list-mode", "--list-keys")
-        return await self._run(home, *listing, most_output=_MOST_LISTED)
+        return await self._run(home, *listing, limits=_OF_LISTS)
 
     def _make(self, trust: SigningTrust, kept: Sequence[Path]) -> Path:
         """Blocking. Of former keyrings the last one stays, which a check may still be using."""
@@ -145,7 +146,7 @@ class Gnupg:
         *arguments: str,
         content: bytes = b"",
         files: tuple[int, ...] = (),
-        most_output: int = MOST_OUTPUT,
+        limits: ProcessLimits = _OF_VERDICTS,
     ) -> LimitedRun:
         command = (
             PROGRAM,
@@ -161,10 +162,9 @@ class Gnupg:
                 run = await run_limited(
                     command,
                     environment=environment,
+                    limits=limits,
                     content=content,
-                    deadline=_SECONDS,
                     files=files,
-                    most_output=most_output,
                 )
         except TimeoutError as error:
             why = f"{PROGRAM} came to no end within {_SECONDS:g} s"

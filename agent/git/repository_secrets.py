@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from agent.git.credentials import SECRET_TYPE, GitCredential, Secret
-from agent.git.issued_logins.kinds import issuer_of
+from agent.git.login_kinds import issuer_of
 from agent.git.ssh_key import key_problem, normalised_key
 from bus.repository_url import RepositoryUrl, RepositoryUrlError
 

@@ -35,6 +35,8 @@ _MAY_CHANGE = (SignatureState.UNREADABLE, SignatureState.KEY_EXPIRED)
 _BUDGET = 30.0
 """Seconds of one call; what is checked by then is remembered, and the rest comes next."""
 _AGAIN = 0.5
+_AT_ONCE = 500
+"""Commits whose checks are known, after which others get a turn."""
 
 
 class GitSignatures:
@@ -72,10 +74,14 @@ class GitSignatures:
             return tuple(found)
         commits = await self._history(repository, revision) if strict else (revision,)
         began = time.monotonic()
+        bad = sum(one.state is not SignatureState.GOOD for one in found)
         for number, commit in enumerate(commits):
             found.append(await self._check(repository, commit, trust))
-            if sum(one.state is not SignatureState.GOOD for one in found) >= _MOST_BAD:
+            bad += found[-1].state is not SignatureState.GOOD
+            if bad >= _MOST_BAD:
                 break
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(0)
             if time.monotonic() - began > _BUDGET:
                 text = f"signatures are checked: {number + 1} of {len(commits)} commits so far"
                 raise RendererBusyError(text, after=_AGAIN)

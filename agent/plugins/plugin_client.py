@@ -6,19 +6,15 @@ process, which has a deadline and a largest answer of its own and is killed with
 
 from __future__ import annotations
 
-import asyncio
-import os
 import shutil
-import signal
 import time
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from agent.limited_process import ProcessLimits, run_limited
 from agent.plugins.plugin_sockets import PluginSocket
 from agent.plugins.repository_archive import RepositoryArchive
 
@@ -84,25 +80,20 @@ class PluginClient:
         archive = call.archive.file.fileno() if call.archive else 0
         begun = time.monotonic()
         try:
-            process = await asyncio.create_subprocess_exec(
-                str(program),
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=DEVNULL,
-                env={},
-                pass_fds=(archive,) if archive else (),
-                start_new_session=True,
+            run = await run_limited(
+                (str(program),),
+                environment={},
+                limits=ProcessLimits(
+                    seconds=call.seconds + _GRACE, output_bytes=_most(call) + 1, resources=()
+                ),
+                content=_request(call, archive),
+                files=(archive,) if archive else (),
             )
-        except OSError as error:
-            return _fault("Unavailable", f"{program} cannot be started: {error.strerror}")
-        try:
-            async with asyncio.timeout(call.seconds + _GRACE):
-                content = await _exchange(process, _request(call, archive), _most(call))
         except TimeoutError:
             return _fault("DeadlineExceeded", "no answer in time")
-        finally:
-            await _end(process)
-        answer, manifests = _answer(content, _most(call))
+        except OSError as error:
+            return _fault("Unavailable", f"{program} cannot be started: {error.strerror}")
+        answer, manifests = _answer(run.output, _most(call))
         if answer.error and time.monotonic() - begun > call.seconds - _ENDED_BEFORE:
             return _fault("DeadlineExceeded", answer.error.message)
         return answer, manifests
@@ -126,31 +117,6 @@ def _request(call: PluginCall, archive: int) -> bytes:
 
 def _most(call: PluginCall) -> int:
     return call.answer_bytes + _ENVELOPE
-
-
-async def _exchange(process: Process, request: bytes, most: int) -> bytes:
-    if process.stdin is None or process.stdout is None:
-        return b""
-    with suppress(ConnectionError):
-        process.stdin.write(request)
-        await process.stdin.drain()
-        process.stdin.close()
-    content = bytearray()
-    while len(content) <= most and (chunk := await process.stdout.read(1 << 16)):
-        content += chunk
-    return bytes(content)
-
-
-async def _end(process: Process) -> None:
-    """Kill what is left of the call; nothing of it has to be tidied up."""
-    if process.returncode is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    if process.stdin is not None:
-        process.stdin.close()
-    while process.stdout is not None and await process.stdout.read(1 << 16):
-        """Empty the pipe: the end of the process is not seen before that of its output."""
-    await process.wait()
 
 
 def _answer(content: bytes, most: int) -> tuple[PluginAnswer, bytes]:

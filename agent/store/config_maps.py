@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from functools import partial
 
 import msgspec
 import structlog
 
 from agent.store.named_config_map import Data, NamedConfigMap
+from agent.store.named_config_maps import NamedConfigMaps
 from agent.subscribers import Subscribers
 from handlers.application.argo_parameters import PARAMETERS, unreadable_config_map
 from handlers.application.argo_settings import CONFIG_MAP, ArgoSettings, read_settings
-from handlers.application.unsupported import Unsupported
 from handlers.control_plane.policy import CONFIG_MAP as POLICY
 from handlers.control_plane.policy import ControlPlanePolicy, read_policy
 
@@ -40,39 +39,24 @@ class ArgoSettingsWatch:
     now: ArgoSettings = field(default_factory=ArgoSettings)
     changes: Subscribers[[]] = field(default_factory=Subscribers[[]])
     """Called when the settings have changed."""
-    config_maps: tuple[NamedConfigMap, ...] = field(init=False)
-    _written: dict[str, Data] = field(default_factory=dict)
-    _refused: dict[str, Unsupported] = field(default_factory=dict)
+    config_maps: NamedConfigMaps = field(init=False)
 
     def __post_init__(self) -> None:
-        self.config_maps = tuple(
-            NamedConfigMap(
-                name=name,
-                on_data=partial(self._read, name),
-                on_refused=partial(self._refuse, name),
-            )
-            for name in (CONFIG_MAP, PARAMETERS)
+        self.config_maps = NamedConfigMaps(
+            names=(CONFIG_MAP, PARAMETERS),
+            unreadable="settings of Argo CD cannot be read: what was read last holds",
+            on_change=self._decide,
         )
 
-    async def known(self) -> None:
-        """Wait until the content of each ConfigMap is known."""
-        for config_map in self.config_maps:
-            await config_map.known.wait()
-
-    def _read(self, name: str, data: Data | None) -> None:
-        self._written[name] = data or {}
-        self._refused.pop(name, None)
-        self._decide()
-
-    def _refuse(self, name: str, why: str) -> None:
-        """Go on with what was read last; exclusions that it may have are not known."""
-        harmful = name == CONFIG_MAP
-        self._refused[name] = unreadable_config_map(name, why, harmful=harmful)
-        self._decide()
-
     def _decide(self) -> None:
-        before, settings = self.now, read_settings(self._data(CONFIG_MAP), self._data(PARAMETERS))
-        unsupported = (*settings.unsupported, *self._refused.values())
+        """Go on with what was read last; exclusions that it may have are not known."""
+        read = self.config_maps.last_read
+        before, settings = self.now, read_settings(read(CONFIG_MAP), read(PARAMETERS))
+        refused = (
+            unreadable_config_map(name, why, harmful=name == CONFIG_MAP)
+            for name, why in self.config_maps.refused.items()
+        )
+        unsupported = (*settings.unsupported, *refused)
         settings = msgspec.structs.replace(settings, unsupported=unsupported)
         if settings == before:
             return
@@ -81,9 +65,6 @@ class ArgoSettingsWatch:
             if one not in before.unsupported:
                 log.warning("setting of Argo CD not acted on", field=one.field, why=one.consequence)
         self.changes.notify()
-
-    def _data(self, name: str) -> Data:
-        return self._written.get(name, {})
 
 
 @dataclass(slots=True)

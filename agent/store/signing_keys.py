@@ -6,16 +6,12 @@ Keys of GnuPG stand in `argocd-gpg-keys-cm`, keys of SSH in `gitops-allowed-sign
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 
-import structlog
-
-from agent.store.named_config_map import Data, NamedConfigMap
+from agent.store.named_config_map import Data
+from agent.store.named_config_maps import NamedConfigMaps
 from agent.subscribers import Subscribers
 from handlers.trust.allowed_signers import SIGNERS
 from handlers.trust.signing_trust import KEYS, SigningTrust, signing_trust, unreadable_trust
-
-log = structlog.get_logger()
 
 
 @dataclass(slots=True)
@@ -25,37 +21,25 @@ class SigningKeys:
     now: SigningTrust = field(default_factory=SigningTrust)
     changes: Subscribers[[]] = field(default_factory=Subscribers[[]])
     """Called when the keys have changed."""
-    config_maps: tuple[NamedConfigMap, ...] = field(init=False)
-    _written: dict[str, Data] = field(default_factory=dict)
-    _refused: dict[str, str] = field(default_factory=dict)
+    config_maps: NamedConfigMaps = field(init=False)
 
     def __post_init__(self) -> None:
-        self.config_maps = tuple(
-            NamedConfigMap(
-                name=name, on_data=partial(self._read, name), on_refused=partial(self._refuse, name)
-            )
-            for name in (KEYS, SIGNERS)
+        self.config_maps = NamedConfigMaps(
+            names=(KEYS, SIGNERS),
+            unreadable="signing keys cannot be read: they prove no commit",
+            on_change=self._decide,
         )
 
-    async def known(self) -> None:
-        """Wait until the content of both ConfigMaps is known."""
-        for config_map in self.config_maps:
-            await config_map.known.wait()
-
-    def _read(self, name: str, data: Data | None) -> None:
-        self._written[name] = data or {}
-        self._refused.pop(name, None)
-        self._decide()
-
-    def _refuse(self, name: str, why: str) -> None:
-        log.warning("signing keys cannot be read: they prove no commit", name=name, reason=why)
-        self._written.pop(name, None)
-        self._refused[name] = unreadable_trust(name, why)
-        self._decide()
-
     def _decide(self) -> None:
-        keys, signers = (self._written.get(name) for name in (KEYS, SIGNERS))
-        trust = signing_trust(keys, signers, "; ".join(self._refused.values()))
+        """Keys that may not be read any more prove nothing."""
+        keys, signers = (self._trusted(name) for name in (KEYS, SIGNERS))
+        refused = self.config_maps.refused.items()
+        problem = "; ".join(unreadable_trust(name, why) for name, why in refused)
+        trust = signing_trust(keys, signers, problem)
         if trust != self.now:
             self.now = trust
             self.changes.notify()
+
+    def _trusted(self, name: str) -> Data:
+        refused = name in self.config_maps.refused
+        return {} if refused else self.config_maps.last_read(name)

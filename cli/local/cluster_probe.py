@@ -137,7 +137,7 @@ async def _repositories(client: KubeClient, settings: Settings) -> list[Finding]
 async def _git_trust(client: KubeClient, home: str) -> GitServerTrust:
     """Read by what Git servers are believed; what is missing or may not be read is empty."""
     found = GitServerTrust()
-    for config_map in found.config_maps:
+    for config_map in found.config_maps.members:
         with suppress(ApplyRefusedError):
             config_map.put(await client.get(f"/api/v1/{home}/configmaps/{config_map.name}"))
     return found

@@ -8,6 +8,7 @@ proves nothing. An entry that has a problem (see `gnupg` and `allowed_signers`) 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -28,7 +29,7 @@ class SigningTrust(msgspec.Struct, frozen=True):
 
     @property
     def fingerprint(self) -> str:
-        return digest_of(msgspec.json.encode((self.keys, self.signers)))
+        return _fingerprint(self.keys, self.signers)
 
 
 def signing_trust(
@@ -46,3 +47,9 @@ def signing_trust(
 def unreadable_trust(config_map: str, why: str) -> str:
     """Say why nobody of a ConfigMap is trusted."""
     return f"the agent may not read the ConfigMap {config_map}: {why}"
+
+
+@lru_cache(maxsize=4)
+def _fingerprint(keys: tuple[bytes, ...], signers: tuple[AllowedSigner, ...]) -> str:
+    """Hash the keys once: it is asked for with each commit of a history."""
+    return digest_of(msgspec.json.encode((keys, signers)))

@@ -199,7 +199,7 @@ async def test_an_object_is_deleted_by_its_uid_within_what_the_owner_permits(
     named = {**login, "uid": await uid_of(agent, "secrets/login")}
     deleted = await eventually(lambda: success(linked_agent, app, named), what="the deletion")
     assert deleted["result"] == {"deleted": True}
-    assert await agent.get("secrets/login") is None
+    await agent.until_gone("secrets/login")
     stranger = {**login, "kind": "ServiceAccount", "name": "default"}
     stranger["uid"] = await uid_of(agent, "serviceaccounts/default")
     refused = await admin.order("POST", f"{app}/objects/delete", stranger)

@@ -60,7 +60,7 @@ def test_a_policy_that_may_not_be_read_allows_no_writing() -> None:
 
 def test_certificates_are_found_by_host_and_forgotten_with_the_config_map() -> None:
     trust = GitServerTrust()
-    certificates, known_hosts = trust.config_maps
+    certificates, known_hosts = trust.config_maps.members
     listed(certificates, raw(CERTIFICATES, **{"Git.example.org": "PEM"}))
     assert trust.authority("https://git.example.org:8443/x") == "PEM"
     certificates.remove(raw(CERTIFICATES))
@@ -72,7 +72,7 @@ def test_certificates_are_found_by_host_and_forgotten_with_the_config_map() -> N
 def test_settings_hold_of_both_config_maps_and_each_is_warned_of_once() -> None:
     settings, changes = ArgoSettingsWatch(), list[int]()
     settings.changes.subscribe(lambda: changes.append(1))
-    written, parameters = settings.config_maps
+    written, parameters = settings.config_maps.members
     with capture_logs() as logs:
         listed(written, raw(CONFIG_MAP, **{"kustomize.path.v5": "/k"}))
         listed(parameters, raw(PARAMETERS, **{"hydrator.enabled": "true"}))
@@ -87,7 +87,7 @@ def test_settings_hold_of_both_config_maps_and_each_is_warned_of_once() -> None:
 
 def test_settings_that_may_not_be_read_hold_automated_syncs_until_they_may() -> None:
     settings = ArgoSettingsWatch()
-    written, parameters = settings.config_maps
+    written, parameters = settings.config_maps.members
     listed(written, raw(CONFIG_MAP, **{"cluster.inClusterEnabled": "false"}))
     written.on_state(WatchState.FORBIDDEN, "no right")
     parameters.on_state(WatchState.FORBIDDEN, "no right")

@@ -1,8 +1,9 @@
-"""A limited process reads bytes that strangers wrote, and has little to do harm with.
+"""A limited process works on bytes that strangers wrote, and has little to do harm with.
 
-It gets its input from standard input and open files, and no variable of ours. Processor time,
-memory, the size of what it writes and the time until its end have limits; of its output only the
-beginning is read. It is a leader of its own group, which is killed as a whole.
+It gets its input from standard input and open files, and no variable of ours. The time until its
+end has a limit, and so have processor time, memory and the size of what it writes unless the caller
+sets other ones; of its output only the beginning is kept. It is a leader of its own group, which is
+killed as a whole.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from contextlib import suppress
 
 import msgspec
 
-MOST_OUTPUT = 256 * 1024
 _CPU_SECONDS = 10
 _MEMORY = 512 * 1024 * 1024
 _FILE_BYTES = 16 * 1024 * 1024
-_LIMITS = (
+_CHUNK = 64 * 1024
+_RESOURCES = (
     (resource.RLIMIT_CPU, _CPU_SECONDS),
     (resource.RLIMIT_AS, _MEMORY),
     (resource.RLIMIT_FSIZE, _FILE_BYTES),
@@ -29,20 +30,30 @@ _LIMITS = (
 )
 
 
+class ProcessLimits(msgspec.Struct, frozen=True, kw_only=True):
+    seconds: float
+    output_bytes: int = 256 * 1024
+    resources: tuple[tuple[int, int], ...] = _RESOURCES
+    """Pairs of a resource, as `resource.RLIMIT_CPU`, and its most."""
+
+
 class LimitedRun(msgspec.Struct, frozen=True):
     code: int
-    output: str
+    output: bytes
     """The beginning of standard output."""
+
+    @property
+    def text(self) -> str:
+        return self.output.decode(errors="replace")
 
 
 async def run_limited(
     command: Sequence[str],
     *,
     environment: Mapping[str, str],
+    limits: ProcessLimits,
     content: bytes = b"",
-    deadline: float,
     files: Sequence[int] = (),
-    most_output: int = MOST_OUTPUT,
 ) -> LimitedRun:
     """Run a program; raises OSError where there is none, and TimeoutError when it is killed."""
     process = await asyncio.create_subprocess_exec(
@@ -55,24 +66,22 @@ async def run_limited(
         start_new_session=True,
     )
     try:
-        _limit(process.pid)
-        async with asyncio.timeout(deadline), asyncio.TaskGroup() as tasks:
+        _limit(process.pid, limits.resources)
+        async with asyncio.timeout(limits.seconds), asyncio.TaskGroup() as tasks:
             tasks.create_task(_write(process, content), name="input of a limited process")
             output = tasks.create_task(
-                _read(process, most_output), name="output of a limited process"
+                _read(process, limits.output_bytes), name="output of a limited process"
             )
             code = await process.wait()
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+        await _end(process)
     return LimitedRun(code, output.result())
 
 
-def _limit(pid: int) -> None:
+def _limit(pid: int, resources: Sequence[tuple[int, int]]) -> None:
     """Set the limits before the input is written, without which it has nothing to work on."""
     with suppress(ProcessLookupError):
-        for limit, value in _LIMITS:
+        for limit, value in resources:
             resource.prlimit(pid, limit, (value, value))
 
 
@@ -85,8 +94,17 @@ async def _write(process: Process, content: bytes) -> None:
     process.stdin.close()
 
 
-async def _read(process: Process, most: int) -> str:
+async def _read(process: Process, most: int) -> bytes:
     kept = bytearray()
-    while process.stdout is not None and (chunk := await process.stdout.read(MOST_OUTPUT)):
+    while process.stdout is not None and (chunk := await process.stdout.read(_CHUNK)):
         kept += chunk[: most - len(kept)]
-    return kept.decode(errors="replace")
+    return bytes(kept)
+
+
+async def _end(process: Process) -> None:
+    """Kill what is left of the group; nothing of it has to be tidied up."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    while process.stdout is not None and await process.stdout.read(_CHUNK):
+        """Empty the pipe: the end of the process is not seen before that of its output."""
+    await process.wait()
