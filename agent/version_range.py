@@ -1,24 +1,9 @@
-"""Version ranges: which target revisions may be one, and who chooses among versions. Pure.
-
-A text that is a version by itself (`1.2.3`, `v1`, `1.2`) is a pin and never a range; a commit id is
-neither. Everything else that begins as a range of Masterminds' semver does may be one; whether it
-is, its parser in the sandbox says. A branch of the name `1.x` looks like a range, as in Argo CD: it
-is the branch only where no tag matches.
-"""
+"""VersionChoice chooses the version that a range means, by the parser in the sandbox."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Protocol
-
-LONGEST_RANGE = 256
-_PIN = re.compile(
-    r"v?\d+(?:\.\d+){0,2}(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?"
-    r"(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?"
-)
-_BEGIN_OF_RANGE = re.compile(r"[\s,|]*(?:[=!<>~^]|v?(?:\d|[xX*](?![A-Za-z0-9_/])))")
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 class VersionChoice(Protocol):
@@ -41,14 +26,3 @@ class NoRanges:
     ) -> str | None:
         del project
         return None
-
-
-def is_pin(target: str) -> bool:
-    return _PIN.fullmatch(target) is not None
-
-
-def may_be_range(target: str) -> bool:
-    """Whether it is worth asking for the range's versions; false for every pin."""
-    if len(target) > LONGEST_RANGE or is_pin(target) or _COMMIT.fullmatch(target):
-        return False
-    return _BEGIN_OF_RANGE.match(target) is not None

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from agent.download.failures import DownloadServer
 from agent.similar_names import similar_names
-from agent.version_range import VersionChoice, is_pin
+from agent.version_range import VersionChoice
 from bus.status import Reason
+from handlers.application.version_range import is_pin
 from handlers.ports import RepositoryError
 
 LONGEST_TARGET = 256

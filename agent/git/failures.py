@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from agent.git.issued_logins.issuer import LoginIssueError
 from agent.git.ssh_failures import ssh_failure
 from agent.git.transport import Remote
-from agent.version_range import may_be_range
 from bus.repository_url import RepositoryUrl
 from bus.status import Reason
+from handlers.application.target_revision import prefix_and_range
+from handlers.application.version_range import may_be_range
 from handlers.ports import RepositoryError
 
 _LONGEST_CAUSE = 300
@@ -132,8 +133,12 @@ def _error(reason: Reason, remote: Remote, cause: str, remedy: str) -> Repositor
 def not_found(url: RepositoryUrl, target: str, names: Sequence[str]) -> RepositoryError:
     """Name a target revision that a repository does not have, and what is there instead."""
     there = f"there are {', '.join(names)}" if names else "the repository is empty"
-    wanted = "tag in the range, and no branch, tag or commit" if may_be_range(target) else _NAMES
-    message = f"{url} has no {wanted} {target or 'HEAD'!r}; {there}"
+    prefix, name = prefix_and_range(target)
+    wanted = _NAMES
+    if may_be_range(name):
+        tag = f"tag {prefix!r} and a version in the range" if prefix else "tag in the range"
+        wanted = f"{tag}, and no branch, tag or commit"
+    message = f"{url} has no {wanted} {name or 'HEAD'!r}; {there}"
     return RepositoryError(Reason.REVISION_NOT_FOUND, message)
 
 

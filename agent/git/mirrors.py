@@ -30,11 +30,13 @@ from agent.git.refs import TAGS, is_commit
 from agent.git.remotes import Remotes
 from agent.git.server_trust import MachineTrust, ServerTrust
 from agent.git.ssh_connections import SshConnections
-from agent.version_range import VersionChoice, may_be_range
+from agent.version_range import VersionChoice
 from bus.events import Commit
 from bus.identity import Revision
 from bus.repository_url import RepositoryUrl, RepositoryUrlError, login_of
 from bus.status import Reason
+from handlers.application.target_revision import prefix_and_range
+from handlers.application.version_range import may_be_range
 from handlers.ports import CommitTree, RepositoryAccess, RepositoryError
 
 _log = structlog.get_logger(__name__)
@@ -129,20 +131,24 @@ class Mirrors:
         self, mirror: Mirror, repository: RepositoryAccess, target: str
     ) -> Revision | None:
         """Resolve in the mirror as it is: as a range of tags first, as Argo CD does."""
-        return mirror.resolve(await self._chosen(mirror, repository, target) or target)
+        chosen = await self._chosen(mirror, repository, target)
+        return mirror.resolve(chosen or prefix_and_range(target)[1])
 
     async def _chosen(self, mirror: Mirror, repository: RepositoryAccess, target: str) -> str:
         """The whole name of the tag that a range chooses; empty where it is none."""
-        if self._versions is None or not may_be_range(target):
+        prefix, wanted = prefix_and_range(target)
+        if self._versions is None or not may_be_range(wanted):
             return ""
         _, tags = await asyncio.to_thread(mirror.refs)
-        chosen = await self._versions.highest(target, tags, project=repository.project)
-        return TAGS + chosen if chosen else ""
+        versions = [one.removeprefix(prefix) for one in tags if one.startswith(prefix)]
+        chosen = await self._versions.highest(wanted, versions, project=repository.project)
+        return TAGS + prefix + chosen if chosen else ""
 
     async def tag_named(self, repository: RepositoryAccess, target: str) -> str:
         """The whole name of the tag that a target revision means; empty where it means none."""
         mirror = await self._mirror(repository)
-        return await self._chosen(mirror, repository, target) or mirror.tag_named(target)
+        chosen = await self._chosen(mirror, repository, target)
+        return chosen or mirror.tag_named(prefix_and_range(target)[1])
 
     async def look(
         self, repository: RepositoryAccess, look: Callable[[pygit2.Repository], Found]

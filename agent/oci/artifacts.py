@@ -27,9 +27,9 @@ from agent.oci.manifest import ArtifactError, content_layer, is_digest, manifest
 from agent.oci.reference import base_of, name_of, tag_of
 from agent.oci.registry import AbsentError, Registry
 from agent.oci.signatures import prove
-from agent.version_range import is_pin, may_be_range
 from bus.identity import Digest, Revision
 from bus.status import Reason
+from handlers.application.version_range import is_pin, may_be_range
 from handlers.ports import CommitTree, RepositoryAccess, RepositoryError
 
 LARGEST_LAYER = 100 * 1024 * 1024

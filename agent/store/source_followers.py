@@ -16,6 +16,7 @@ from bus.status import ConditionType
 from handlers.application.application import Application, repository_of
 from handlers.application.spec import Source
 from handlers.application.status import of_type
+from handlers.application.target_revision import asked_revision
 from handlers.ports import SourceFollowers, SourceGroup
 from handlers.render.recipes import names_revision
 
@@ -91,7 +92,7 @@ class FollowerIndex:
 def _group(app: Application, source: Source) -> SourceGroup:
     namespace = app.metadata.namespace
     return SourceGroup(
-        source.repo_url, app.spec.project, source.target_revision, namespace, source.chart
+        source.repo_url, app.spec.project, asked_revision(source), namespace, source.chart
     )
 
 

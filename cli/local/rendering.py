@@ -31,6 +31,7 @@ from handlers.application.application import Application
 from handlers.application.destination import IN_CLUSTER_SERVER
 from handlers.application.project import DEFAULT_PROJECT
 from handlers.application.spec import Destination, Source
+from handlers.application.target_revision import asked_revision
 from handlers.application.validate import problems
 from handlers.manifest import access
 from handlers.manifest.kinds import GroupKind, KindInfo, Kinds
@@ -228,6 +229,6 @@ async def _fetched_source(
 ) -> SourceFiles:
     repository = sources.access(source, app.spec.project)
     await sources.fetch(repository)
-    found = await sources.resolve(repository, revision or source.target_revision)
+    found = await sources.resolve(repository, asked_revision(source, revision))
     tree = await sources.tree(repository, found)
     return SourceFiles(with_only(app, source), source, tree, found)

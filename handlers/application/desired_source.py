@@ -101,7 +101,7 @@ def are_moved(spec: ApplicationSpec, state: OperationState) -> bool:
 
 
 def _untargeted(sources: Sequence[Source]) -> list[Source]:
-    return [replace(one, target_revision="") for one in sources]
+    return [replace(one, target_revision="", tag_prefix="") for one in sources]
 
 
 def _began_with(state: OperationState) -> PinnedSources | None:

@@ -14,6 +14,7 @@ import msgspec
 
 from bus.identity import NO_REVISION, Revision
 from handlers.application.spec import Source
+from handlers.application.target_revision import asked_revision
 
 _COMMIT_DIGITS = 40
 _FACT_BYTES = 1024
@@ -81,7 +82,7 @@ def one_for_each(named: Sequence[str], sources: int) -> tuple[str, ...]:
 def targets_of(named: Sequence[str], sources: Sequence[Source]) -> tuple[str, ...]:
     """What to look for of each source: the revision named for it, else its target revision."""
     pairs = zip(one_for_each(named, len(sources)), sources, strict=False)
-    return tuple(one or source.target_revision for one, source in pairs)
+    return tuple(asked_revision(source, one) for one, source in pairs)
 
 
 def _short(revision: str) -> str:

@@ -14,6 +14,7 @@ from bus.identity import RepositoryKey
 from bus.repository_url import RepositoryUrlError
 from handlers.application.source_address import SourceAddress, SourceKind
 from handlers.application.spec import HelmSource, Source
+from handlers.application.target_revision import asked_revision
 
 MAX_SOURCES = 20
 BUILD_VARIABLE = re.compile(r"(ARGOCD_APP_[A-Z0-9_]+|KUBE_VERSION|KUBE_API_VERSIONS)")
@@ -84,11 +85,11 @@ def _one_ref(
     if address.kind is not SourceKind.GIT:
         yield f"{ref!r} is of an OCI registry; only files of a Git repository can be read"
         return
-    other, target = targets.setdefault(address.key, (ref, source.target_revision))
-    if target != source.target_revision:
+    other, target = targets.setdefault(address.key, (ref, asked_revision(source)))
+    if target != asked_revision(source):
         yield (
             f"{ref!r} and {other!r} are of one repository at different target revisions, "
-            f"{source.target_revision!r} and {target!r}; give both the same"
+            f"{asked_revision(source)!r} and {target!r}; give both the same"
         )
 
 

@@ -113,6 +113,8 @@ class Source(ResourceValue, frozen=True, kw_only=True):
     repo_url: str = msgspec.field(name="repoURL")
     path: str = ""
     target_revision: str = ""
+    tag_prefix: str = ""
+    """What the tags begin with among which a range or a version of `target_revision` chooses."""
     chart: str = ""
     ref: str = ""
     name: str = ""

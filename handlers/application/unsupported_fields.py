@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from handlers.application.application import Application, AppProject
 from handlers.application.policy import sync_options_of_app
-from handlers.application.source_address import is_chart
+from handlers.application.source_address import is_chart, is_versioned
 from handlers.application.source_refs import MAX_SOURCES
 from handlers.application.spec import Source
 from handlers.application.titles import listed_titles, title
@@ -121,6 +121,11 @@ def unsupported_of_source(source: Source, place: str) -> Iterator[Unsupported]:
             "chart",
             bool(source.chart) and not is_chart(source),
             "a URL oci:// names the whole artifact",
+        ),
+        (
+            "tagPrefix",
+            bool(source.tag_prefix) and is_versioned(source),
+            "the versions of charts and artifacts are compared as they are",
         ),
         (
             "kustomize.version",

@@ -37,6 +37,7 @@ from handlers.application.source_integrity import integrity_problems
 from handlers.application.source_refs import MAX_SOURCES, ref_problems
 from handlers.application.spec import Destination, Source
 from handlers.application.status import Condition
+from handlers.application.target_revision import tag_prefix_problem
 
 
 def problems(
@@ -88,6 +89,8 @@ def _one_source(source: Source) -> Iterator[str]:
             "spec.source.targetRevision is empty; a chart needs a version or a range of versions "
             "(`^1.2`), and an artifact of a registry a tag, a digest or a range"
         )
+    if problem := tag_prefix_problem(source.tag_prefix):
+        yield f"spec.source.tagPrefix {problem}"
     if not source.path and source.renders and not is_chart(source):
         yield "spec.source.path is empty; expected a folder of the repository (`.` is its root)"
     if source.plugin is not None:

@@ -10,6 +10,7 @@ from bus.identity import AppKey, RepositoryKey, Revision
 from bus.status import ConditionType
 from handlers.application.application import Application, repository_of
 from handlers.application.status import of_type
+from handlers.application.target_revision import asked_revision
 from handlers.ports import CommitTree, SourceFollowers
 from handlers.ports.rendering import RenderRecord
 from handlers.render.read_set import holds
@@ -58,7 +59,7 @@ def outdated(app: Application, record: RenderRecord, now: ResolvedTarget) -> boo
     Asked of the sources that follow the target, and of those that read their files by a ref.
     """
     for source, known in zip(app.sources, record.sources, strict=False):
-        if known.repository != now.repository or source.target_revision != now.target:
+        if known.repository != now.repository or asked_revision(source) != now.target:
             continue
         moved = known.recipe and known.revision != now.revision
         if moved and (known.plugin or names_revision(source)):

@@ -25,6 +25,7 @@ from handlers.application.source_integrity import (
     has_integrity,
     policy_of,
 )
+from handlers.application.target_revision import asked_revision
 from handlers.ports import Clock, RendererBusyError
 from handlers.ports.rendering import RenderError, RenderRecord, SourceProof
 from handlers.ports.signatures import Signatures, TagMovedError
@@ -103,7 +104,7 @@ class SourceProver:
             return await self.signatures.checks(
                 one.access,
                 one.revision,
-                targets=tuple(dict.fromkeys((target, one.source.target_revision))),
+                targets=tuple(dict.fromkeys((target, asked_revision(one.source)))),
                 strict=policy.mode is IntegrityMode.STRICT,
             )
         except TagMovedError as error:

@@ -252,6 +252,14 @@ async def test_a_range_chooses_the_highest_tag_and_a_branch_only_where_no_tag_ma
             await resolved(">=9")
         with pytest.raises(RepositoryError, match=r"no branch, tag or commit '1\.2'"):
             await resolved("1.2")
+        for tag, commit in zip(("web-1.4.0", "web-v1.5.0", "api-1.9.0"), commits, strict=True):
+            git_in(repository, "tag", tag, commit)
+        await git.fetch(git.access(repository.url))
+        assert await resolved("web-:^1.2") == commits[1]
+        assert await git.tag_named(git.access(repository.url), "web-:~1.4") == "refs/tags/web-1.4.0"
+        assert await resolved("web-:3.x") == branch
+        with pytest.raises(RepositoryError, match=r"no tag 'api-' and a version in .* '\^2'"):
+            await resolved("api-:^2")
 
 
 async def test_a_host_that_is_down_is_named_and_recovers(

@@ -18,6 +18,7 @@ from bus.events import RefreshRepository
 from bus.identity import NO_REVISION, RepositoryKey, Revision
 from bus.repository_url import RepositoryUrl, RepositoryUrlError
 from handlers.application.application import Application
+from handlers.application.target_revision import asked_revision
 
 _T = TypeVar("_T")
 _BRANCH = "refs/heads/"
@@ -217,7 +218,7 @@ def _delivery_keys(push: Push) -> Iterator[str]:
 
 def _follows(app: Application, targets: Container[str]) -> bool:
     return any(
-        source.target_revision in targets
+        source.target_revision in targets or asked_revision(source) in targets
         for source in (app.spec.sources or (app.spec.source,))
         if source is not None
     )

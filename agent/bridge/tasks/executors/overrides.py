@@ -18,6 +18,7 @@ from bus.link import SyncArguments
 from handlers.application.application import Application
 from handlers.application.revisions import NO_REVISIONS, Revisions
 from handlers.application.spec import Source
+from handlers.application.target_revision import asked_revision
 from handlers.command import option_problems
 from handlers.control_plane.governance import Governance
 from handlers.control_plane.policy import CONFIG_MAP
@@ -74,9 +75,9 @@ class Overrides:
         self, app: Application, source: Source, revision: str
     ) -> tuple[Revision, bool]:
         """Resolve `revision` now, and find out whether the target revision reaches its commit."""
-        sources, target_revision = self.sources, source.target_revision
+        sources, target_revision = self.sources, asked_revision(source)
         repository = sources.access(source, app.spec.project)
-        commit = await sources.resolve(repository, revision)
+        commit = await sources.resolve(repository, asked_revision(source, revision))
         target = await sources.resolve(repository, target_revision)
         if not await sources.reaches(repository, target, commit):
             await sources.fetch(repository)  # the target may have been pushed since the last fetch

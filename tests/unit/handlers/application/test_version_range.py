@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.version_range import is_pin, may_be_range
+from handlers.application.version_range import is_pin, may_be_range
 
 
 @pytest.mark.parametrize("text", ["1.2.3", "v1", "1.2", "v1.2.3-rc.1+build.5", "1234567", "01.2"])
