@@ -16,12 +16,12 @@ def proxy_of_environment(url: str) -> str | None:
 
 def proxy_of_secret(url: str, proxy: str, no_proxy: str) -> str | None:
     """Choose the proxy for a URL; a Secret's own replaces that of the environment."""
-    if _is_bypassed(urlsplit(url).hostname or "", no_proxy):
+    if is_bypassed(urlsplit(url).hostname or "", no_proxy):
         return None
     return proxy or proxy_of_environment(url)
 
 
-def _is_bypassed(host: str, no_proxy: str) -> bool:
+def is_bypassed(host: str, no_proxy: str) -> bool:
     """Whether a list of hosts and domains (`.example`, `*`) names the host, as curl reads it."""
     names = (one.strip().lower().removeprefix("*").lstrip(".") for one in no_proxy.split(","))
     listed = [one.partition(":")[0] for one in names if one] if no_proxy.strip() != "*" else [host]

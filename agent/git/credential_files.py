@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-_FOR_SSH = frozenset({"ssh_key", "known_hosts"})
+_FOR_SSH = frozenset({"ssh_key", "known_hosts", "proxy"})
 """SSH closes the files that it inherits, and finds these by the number of this process."""
 
 
@@ -24,6 +24,8 @@ class CredentialFiles:
     key: str = ""
     ssh_key: str = ""
     known_hosts: str = ""
+    proxy: str = ""
+    """What the way through a proxy is made of; where it fails, the word of the failure."""
     files: tuple[int, ...] = ()
 
 

@@ -24,6 +24,7 @@ from agent.git.command import GitRun, run_git
 from agent.git.commits import changed_paths, commit_of
 from agent.git.failures import failure, has_no_head, is_redirected, overdue
 from agent.git.refs import branches_and_tags, nearby, resolve, tag_named
+from agent.git.ssh_proxy import proxy_failure
 from agent.git.transport import (
     ALL_REFS,
     HEAD_REF,
@@ -181,6 +182,8 @@ class Mirror:
             with credential_files_of(remote) as shown:
                 environment = fetch_environment(remote, os.environ, seconds, shown)
                 ended = await run_git(arguments, environment, seconds, shown.files)
+                if ended.code and (word := proxy_failure(shown.proxy)):
+                    ended = GitRun(ended.code, word)
         except TimeoutError as error:
             raise overdue(remote, seconds) from error
         except OSError as error:

@@ -18,6 +18,7 @@ from dataclasses import replace
 from agent.git.credentials import SECRET_TYPE, GitCredential, Secret
 from agent.git.login_kinds import issuer_of
 from agent.git.ssh_key import key_problem, normalised_key
+from agent.git.ssh_proxy import ssh_proxy_problem
 from bus.repository_url import RepositoryUrl, RepositoryUrlError
 
 _NOT_ACTED_ON = ("enableLfs", "depth")
@@ -89,8 +90,8 @@ def _lent(theirs: GitCredential, mine: GitCredential) -> GitCredential:
         insecure=mine.insecure,
         is_registry=mine.is_registry,
         plain_http=mine.plain_http,
-        proxy=mine.proxy,
-        no_proxy=mine.no_proxy,
+        proxy=mine.proxy or theirs.proxy,
+        no_proxy=mine.no_proxy or theirs.no_proxy,
         certificate=shown.certificate,
         key=shown.key,
     )
@@ -148,7 +149,13 @@ def _read(secret: Secret) -> GitCredential:
     )
     if _is_ssh(data):
         key = normalised_key(data.get("sshPrivateKey", ""))
-        return replace(common, ssh_key=key, problem=_switch_problem(data) or _ssh_problem(data))
+        return replace(
+            common,
+            ssh_key=key,
+            proxy=data.get("proxy", ""),
+            no_proxy=data.get("noProxy", ""),
+            problem=_switch_problem(data) or _ssh_problem(data),
+        )
     has_login = bool(data.get("password") or data.get("bearerToken"))
     issuer, problem = (None, "") if has_login else issuer_of(data)
     return replace(
@@ -184,9 +191,9 @@ def _switch_problem(data: Mapping[str, str]) -> str:
 
 
 def _ssh_problem(data: Mapping[str, str]) -> str:
+    if problem := ssh_proxy_problem(data.get("proxy", "")):
+        return problem
     if data.get("sshPrivateKey"):
-        if data.get("proxy"):
-            return "its proxy is for HTTPS, and SSH goes through none yet; remove the field proxy"
         return key_problem(data["sshPrivateKey"])
     if data.get("password") or data.get("bearerToken"):
         return "its URL is one of SSH, where no password counts; store a key as sshPrivateKey"

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import shlex
 
+from agent.git.ssh_proxy import proxy_command
+
 _CONNECT_SECONDS = 15
 _ALIVE_SECONDS = 10
 _ALIVE_TRIES = 3
@@ -19,8 +21,13 @@ _KEPT_SECONDS = 300
 _NOTHING = "/dev/null"
 
 
-def ssh_command(*, key: str, known_hosts: str, insecure: bool, socket: str = "") -> str:
-    """`GIT_SSH_COMMAND`, of paths that may be empty; `socket`: of a connection to share."""
+def ssh_command(
+    *, key: str, known_hosts: str, insecure: bool, socket: str = "", proxy: str = ""
+) -> str:
+    """`GIT_SSH_COMMAND`, of paths that may be empty; `socket`: of a connection to share.
+
+    `proxy`: of the document that says through which proxy the host is reached.
+    """
     options = {
         "BatchMode": "yes",
         "CheckHostIP": "no",
@@ -35,6 +42,8 @@ def ssh_command(*, key: str, known_hosts: str, insecure: bool, socket: str = "")
         "IdentityFile": key or "none",
         "PermitLocalCommand": "no",
         "PreferredAuthentications": "publickey",
+        "ProxyCommand": proxy_command(proxy) if proxy else "none",
+        "ProxyUseFdpass": "yes" if proxy else "no",
         "ServerAliveCountMax": str(_ALIVE_TRIES),
         "ServerAliveInterval": str(_ALIVE_SECONDS),
         "StrictHostKeyChecking": "no" if insecure else "yes",

@@ -2,10 +2,10 @@
 
 A handshake of SSH costs several times what a small fetch costs, so OpenSSH keeps the connection of
 a fetch open for the next ones, and ends it by itself when none has come for a while. The place of
-its socket is named by all that a connection is trusted for: host, user, key and known hosts. So
-nobody fetches by the key of another, and a known host that is taken back is asked for anew; also,
-no connection is used for longer than `_RENEWED_AFTER`. A host that refuses to share is connected to
-for each fetch.
+its socket is named by all that a connection is trusted for: host, user, key, known hosts and
+proxy. So nobody fetches by the key of another, and a known host that is taken back is asked for
+anew; also, no connection is used for longer than `_RENEWED_AFTER`. A host that refuses to share is
+connected to for each fetch.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ class SshConnections:
         """Name the socket of the connection for a fetch; empty where none is to be kept."""
         if self._folder is None or credential is None or not credential.ssh_key:
             return ""
-        trusted = (str(url.origin), url.user, credential.ssh_key, str(credential.insecure), known)
+        way = (credential.proxy, credential.no_proxy)
+        login = (credential.ssh_key, str(credential.insecure), known)
+        trusted = (str(url.origin), url.user, *login, *way)
         age = str(int(time.monotonic() / _RENEWED_AFTER))
         path = self._folder / self._name("\0".join((*trusted, age)).encode())
         is_kept = path.exists() or len(self._sockets()) < _MOST

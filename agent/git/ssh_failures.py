@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from agent.git.ssh_proxy import failure_of_proxy
+
 KNOWN_HOSTS = "argocd-ssh-known-hosts-cm"
 _PLACE = f"ssh_known_hosts of ConfigMap {KNOWN_HOSTS}"
 _CHANGED = "REMOTE HOST IDENTIFICATION HAS CHANGED"
@@ -72,6 +74,8 @@ _FAILURES = (
 
 def ssh_failure(host: str, complaint: str) -> SshFailure | None:
     """Explain a complaint; None where its words say no more than those of any other transport."""
+    if cause := failure_of_proxy(complaint):
+        return SshFailure(cause, "Check its field proxy, and the rules of the proxy")
     if found := _of_host_key(host, complaint):
         return found
     lowered = complaint.lower()

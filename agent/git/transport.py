@@ -18,6 +18,7 @@ from agent.git.credential_files import CredentialFiles, credential_files
 from agent.git.credentials import GitCredential
 from agent.git.refs import BRANCHES, HEAD, TAGS
 from agent.git.ssh import ssh_command
+from agent.git.ssh_proxy import proxy_document
 from bus.repository_url import RepositoryUrl
 
 _PROTOCOLS = {"ssh": "ssh", "http": "http:https", "https": "http:https"}
@@ -73,7 +74,10 @@ def credential_files_of(remote: Remote) -> AbstractContextManager[CredentialFile
     credential = remote.credential or GitCredential()
     if remote.url.is_ssh:
         known = "" if credential.insecure else remote.known_hosts
-        return credential_files({"ssh_key": credential.ssh_key, "known_hosts": known})
+        proxy = proxy_document(remote.url, credential)
+        return credential_files(
+            {"ssh_key": credential.ssh_key, "known_hosts": known, "proxy": proxy}
+        )
     return credential_files(
         {
             "authority": remote.authority,
@@ -109,6 +113,7 @@ def fetch_environment(
             known_hosts=shown.known_hosts,
             insecure=credential.insecure,
             socket=remote.socket,
+            proxy=shown.proxy,
         )
     if shown.authority:
         environment["GIT_SSL_CAINFO"] = shown.authority

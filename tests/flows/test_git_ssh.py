@@ -1,7 +1,8 @@
 """Git over SSH, from OpenSSH's own server: keys, host keys, and what is said where one is wrong."""
 
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ from bus.status import Reason
 from handlers.ports import RepositoryError
 from playground.githost import GitHost, HostedRepository
 from playground.sshhost import SshHost, SshKey, ssh_host
+from tests.connect_proxy import connect_proxy, refusing_proxy
 from tests.flows.agent_fixture import AgentFixture, conditions, config_map, is_synced
 from tests.support import eventually
+from tests.unit.agent.kube.socks_server import SocksServer
 
 pytestmark = pytest.mark.usefixtures("own_servers")
 
@@ -206,6 +209,60 @@ async def test_fetches_share_a_connection_that_ends_with_the_agent(scene: Scene)
         await scene.git.fetch(scene.git.access(scene.url, "two"))
     await scene.git.__aexit__()
     await eventually(lambda: scene.host.connections == 0)
+
+
+@pytest.mark.parametrize("kind", ["socks5", "http"])
+async def test_the_host_is_reached_through_the_proxy_of_the_secret(scene: Scene, kind: str) -> None:
+    key = SshKey()
+    scene.host.authorize(key)
+    commit = scene.repository.commit({"a": b"1"})
+    async with AsyncExitStack() as stack:
+        if kind == "socks5":
+            login = ("kim", "c4nary: word")
+            socks = SocksServer(behind=("127.0.0.1", scene.host.port), login=login)
+            port = (await stack.enter_async_context(socks.open())).port
+            asked: Sequence[object] = socks.asked
+        else:
+            proxy = await stack.enter_async_context(connect_proxy())
+            port, asked = proxy.port, proxy.asked
+        scene.secret(
+            sshPrivateKey=key.private(),
+            proxy=f"{kind}://kim:c4nary%3A%20word@127.0.0.1:{port}",
+        )
+        assert await scene.head() == commit
+        # The host's key is checked as it is without a proxy.
+        lines, scene.lines = scene.lines, ""
+        assert "argocd-ssh-known-hosts-cm" in (await scene.refusal()).message
+        scene.lines = lines
+    host = scene.host.port
+    expected = {"socks5": ("127.0.0.1", host), "http": f"CONNECT 127.0.0.1:{host} HTTP/1.1"}
+    assert set(asked) == {expected[kind]}
+
+
+async def test_why_a_proxy_does_not_lead_to_the_host_is_said(scene: Scene) -> None:
+    key = SshKey()
+    scene.host.authorize(key)
+    behind = ("127.0.0.1", scene.host.port)
+    stranger = SocksServer(behind=behind, login=("kim", PASSWORD))
+    closed = SocksServer(behind=behind, answer=2)
+    async with stranger.open(), closed.open(), refusing_proxy() as refusing:
+        cases = {
+            f"socks5://kim:another@127.0.0.1:{stranger.port}": "refuses user and password",
+            f"127.0.0.1:{stranger.port}": "refuses user and password",
+            f"socks5://127.0.0.1:{closed.port}": "does not connect to the host",
+            f"http://kim:{PASSWORD}@127.0.0.1:{refusing}": "refuses user and password",
+            f"socks5://127.0.0.1:{scene.host.port}": "does not answer as one",
+            f"http://127.0.0.1:{scene.host.port}": "does not answer as one",
+            "socks5://127.0.0.1:1": "cannot be reached",
+        }
+        for proxy, expected in cases.items():
+            scene.secrets.clear()
+            scene.secret(sshPrivateKey=key.private(), proxy=proxy)
+            error = await scene.refusal()
+            assert expected in error.message, proxy
+            assert error.reason is Reason.REPOSITORY_UNREACHABLE
+            assert PASSWORD not in error.message
+            assert "another" not in error.message
 
 
 async def test_a_host_that_is_away_is_said_in_the_words_of_ssh(scene: Scene) -> None:

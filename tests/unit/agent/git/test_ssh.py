@@ -1,5 +1,6 @@
 """SSH for a fetch: what its command line says, which keys are taken, and its words for people."""
 
+import json
 import shlex
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from agent.git.ssh import ssh_command
 from agent.git.ssh_connections import SshConnections
 from agent.git.ssh_failures import ssh_failure
 from agent.git.ssh_key import key_problem, normalised_key
+from agent.git.ssh_proxy import proxy_document
 from agent.git.transport import Remote, fetch_environment
 from bus.repository_url import RepositoryUrl, RepositoryUrlError
 
@@ -74,7 +76,13 @@ def test_the_scheme_of_the_secret_decides_which_login_counts() -> None:
     [
         ({"url": "https://git.example/a", "sshPrivateKey": PEM}, "opens no https URL"),
         ({"url": "ssh://git@git.example/a", "password": "pw"}, "no password counts"),
-        ({"url": "ssh://git@git.example/a", "sshPrivateKey": PEM, "proxy": "http://p"}, "proxy"),
+        ({"url": "ssh://git@git.example/a", "sshPrivateKey": PEM, "proxy": "http://p"}, "lacks"),
+        ({"url": "ssh://git@git.example/a", "proxy": "https://p:1"}, "scheme"),
+        ({"url": "ssh://git@git.example/a", "proxy": "socks5://k:AAAA@p:1/x"}, "more than"),
+        ({"url": "ssh://git@git.example/a", "proxy": "socks5://p:99999"}, "no URL"),
+        ({"url": "ssh://git@git.example/a", "proxy": "socks5://p;x:1"}, "lacks"),
+        ({"url": "ssh://git@git.example/a", "proxy": "socks5://" + "AAAA" * 64 + "@p:1"}, "login"),
+        ({"url": "ssh://git@git.example/a", "proxy": "p.example:1080"}, ""),
         (
             {"url": "ssh://git@git.example/a", "insecureIgnoreHostKey": "perhaps"},
             "insecureIgnoreHostKey is neither true nor false",
@@ -88,6 +96,36 @@ def test_a_secret_that_cannot_be_meant_so_says_why(data: dict[str, str], expecte
     assert expected in problem
     assert bool(expected) == bool(problem)
     assert "AAAA" not in problem
+
+
+def test_the_way_through_a_proxy_stands_in_no_argument() -> None:
+    proxy = "socks5://kim:c4n%3Ary@proxy.example:1080"
+    credential = GitCredential(ssh_key=PEM, proxy=proxy, no_proxy="inside.example")
+    document = proxy_document(URL, credential)
+    assert json.loads(document) == {
+        "proxy": ["socks5", "proxy.example", 1080],
+        "login": ["kim", "c4n:ry"],
+        "host": "git.example",
+        "port": 22,
+    }
+    command = ssh_command(key="/k", known_hosts="/h", insecure=False, proxy="/proc/1/fd/100%")
+    chosen = options(command)
+    assert chosen["ProxyCommand"].endswith("proxy_connection.py /proc/1/fd/100%%")
+    assert chosen["ProxyUseFdpass"] == "yes"
+    assert (
+        options(ssh_command(key="/k", known_hosts="/h", insecure=False))["ProxyCommand"] == "none"
+    )
+    inside = RepositoryUrl.parse("ssh://git@git.inside.example/a")
+    assert proxy_document(inside, credential) == ""
+
+
+def test_a_prefix_lends_its_proxy_where_the_repository_names_none() -> None:
+    lent = secret("repo-creds", url="ssh://git@git.example/team", sshPrivateKey=PEM, proxy="p:1")
+    for own, expected in (({}, "p:1"), ({"proxy": "q:2"}, "q:2")):
+        mine = secret(url="ssh://git@git.example/team/app", **own)
+        found = credential_for([lent, mine], URL, "")
+        assert found is not None
+        assert (found.proxy, found.ssh_key) == (expected, PEM)
 
 
 @pytest.mark.parametrize(
