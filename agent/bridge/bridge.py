@@ -53,8 +53,17 @@ from bus.spans import Spans
 from handlers.report.known_secrets import KnownSecrets
 from handlers.report.redaction import Redaction
 
-_CAPABILITIES = ("sealed", "signature.gnupg")
-"""What the agent can act upon besides its tasks: sealed credentials, keys that sign commits."""
+_CAPABILITIES = (
+    "sealed",
+    "signature.gnupg",
+    "destination.cluster",
+    "credential.ssh",
+    "credential.github-app",
+)
+"""What the agent can act upon besides its tasks; the dashboard offers nothing that is not here.
+
+Sealed credentials, keys that sign commits, clusters and logins that a task puts.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

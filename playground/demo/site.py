@@ -27,6 +27,7 @@ _LIMITS = {
     "kind": "ConfigMap",
     "metadata": {"name": "gitops-agent-limits"},
     "data": {
+        "clusters": "*",
         "namespaces": "*",
         "clusterScoped": "true",
         "override": "true",

@@ -39,6 +39,28 @@ async def test_a_sealed_credential_reaches_the_agents_secret_with_its_address(
     assert not any("pass-in-clear" in body for body in sent)
 
 
+async def test_a_cluster_is_added_with_its_token_and_authority(
+    page: Page, scene: BrowserScene
+) -> None:
+    server = f"https://cluster-{uuid.uuid4().hex[:8]}.example:6443"
+    await page.goto("/clusters")
+    await page.get_by_role("button", name="Add a cluster").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_role("combobox", name="Agent").select_option(label="laptop")
+    await dialog.get_by_label("API server").fill(server)
+    await dialog.get_by_label("Bearer token, encrypted here").check()
+    await dialog.get_by_label("Token", exact=True).fill("token-in-clear")
+    await dialog.get_by_label("Certificate authority (PEM)").fill("-----BEGIN CERTIFICATE-----")
+    await dialog.get_by_role("button", name="Add", exact=True).click()
+    await expect(dialog).to_be_hidden()
+    await expect(page.get_by_text(f"Addition of cluster {server} done")).to_be_visible()
+    row = page.get_by_role("row").filter(has_text=server)
+    await expect(row).to_be_visible()
+    await row.get_by_role("button", name="Delete").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    await expect(row).to_be_hidden()
+
+
 async def test_filters_are_saved_under_a_name_and_found_again(
     page: Page, scene: BrowserScene
 ) -> None:

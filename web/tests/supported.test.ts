@@ -1,6 +1,6 @@
 /* Nothing is offered that no agent would do. */
 import { describe, expect, it } from "vitest";
-import { supportsSecret, supportsType, whyNot } from "@/model/supported";
+import { supportsCredential, supportsType, whyNot } from "@/model/supported";
 
 const plain = { capabilities: ["task.put", "sealed"] };
 const able = { capabilities: ["credential.ssh", "destination.cluster"] };
@@ -11,16 +11,16 @@ describe("what an agent does not say it can", () => {
       "The agents of this account do not support adding a cluster.",
     );
     expect(whyNot("keys", "GnuPG key", [plain, able])).not.toBe("");
-    expect(supportsSecret(plain, "ssh") || supportsType(plain, "ssh")).toBe(false);
+    expect(supportsCredential(plain, "ssh") || supportsType(plain, "ssh")).toBe(false);
   });
 
   it("is offered as soon as one agent says so", () => {
     expect(whyNot("clusters", "cluster", [plain, able])).toBe("");
-    expect(supportsSecret(able, "ssh")).toBe(true);
+    expect(supportsCredential(able, "ssh")).toBe(true);
   });
 
   it("needs no word where every agent can", () => {
     expect(whyNot("repositories", "repository", [plain])).toBe("");
-    expect(supportsSecret(plain, "password")).toBe(true);
+    expect(supportsCredential(plain, "password")).toBe(true);
   });
 });

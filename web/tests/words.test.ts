@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { policySentence } from "@/model/allowed";
 import { connectionMark } from "@/model/connectionMark";
-import { sealedFields } from "@/model/connections";
+import { sealedFields } from "@/model/credentialForms";
 import { inWords } from "@/model/conditions";
 import { hourly } from "@/model/drifts";
 import { markOf, sentenceOf } from "@/model/facts";
@@ -216,10 +216,26 @@ describe("limits, connections and permissions", () => {
   });
 
   it("seal what is secret, together with where it may be used", () => {
-    const typed = { user: "u", secret: "s", secretName: "n" };
+    const typed = { username: "u", password: "s" };
     const url = "https://git.example/team/apps";
     expect(sealedFields("password", typed, url)).toEqual({ url, username: "u", password: "s" });
-    expect(sealedFields("reference", typed, url)).toBeNull();
+    expect(sealedFields("reference", { secretName: "n" }, url)).toBeNull();
+  });
+
+  it("seal the login of a cluster as its Secret has it, without the fields that are empty", () => {
+    const server = "https://cluster.example:6443";
+    const token = sealedFields("token", { token: "t", ca: "" }, server);
+    expect(token).toEqual({ server, config: JSON.stringify({ bearerToken: "t" }) });
+    const typed = { certificate: "C", key: "K", ca: "A" };
+    const { config } = sealedFields("certificate", typed, server) as { config: string };
+    const tls = (JSON.parse(config) as { tlsClientConfig: Record<string, string> }).tlsClientConfig;
+    expect(Object.entries(tls).map(([name, value]) => [name, atob(value)])).toEqual([
+      ["certData", "C\n"],
+      ["keyData", "K\n"],
+      ["caData", "A\n"],
+    ]);
+    const app = sealedFields("githubApp", { id: "7", key: " K\n", installation: "" }, "https://github.com/a");
+    expect(app).toEqual({ url: "https://github.com/a", githubAppID: "7", githubAppPrivateKey: "K\n" });
   });
 
   it("list each permission once", () => {

@@ -1,7 +1,5 @@
-/* The nouns of the connections page: their words, their fields, and how a credential is built and sealed. */
-import type { JsonObject } from "@/api/schema";
-
-export type SecretKind = "none" | "reference" | "password" | "ssh" | "token";
+/* The nouns of the connections page: their words, and which credentials they take. */
+import type { CredentialKind } from "./credentialForms";
 
 /** The page of the dashboard that shows a noun; the noun of the same name stands first on it. */
 type ConnectionPage = "repositories" | "clusters" | "keys";
@@ -21,7 +19,7 @@ export interface NounWords {
   /** What is public and typed in clear: a certificate, a key, known hosts. */
   textLabel: string;
   types: readonly string[];
-  secrets: readonly SecretKind[];
+  credentials: readonly CredentialKind[];
   permission: string;
   empty: string;
 }
@@ -34,8 +32,8 @@ const WORDS = {
     urlLabel: "URL",
     urlHint: "https://git.example/team/deploy.git",
     textLabel: "",
-    types: ["git", "helm"],
-    secrets: ["none", "reference", "password", "ssh"],
+    types: ["git", "helm", "oci"],
+    credentials: ["none", "reference", "password", "ssh", "githubApp"],
     permission: "gitops_repository",
     empty:
       "Public repositories need no entry. Add a private one with a reference to a Secret or an encrypted credential.",
@@ -47,8 +45,8 @@ const WORDS = {
     urlLabel: "URL that the repositories begin with",
     urlHint: "https://git.example/team/",
     textLabel: "",
-    types: ["git", "helm"],
-    secrets: ["reference", "password"],
+    types: ["git", "helm", "oci"],
+    credentials: ["reference", "password", "ssh", "githubApp"],
     permission: "gitops_repository",
     empty: "Add one to use the same login for all repositories of a server, or of a folder on it.",
   },
@@ -60,7 +58,7 @@ const WORDS = {
     urlHint: "https://cluster.example:6443",
     textLabel: "",
     types: [],
-    secrets: ["reference", "token"],
+    credentials: ["reference", "token", "certificate"],
     permission: "gitops_cluster",
     empty: "Each agent deploys to its own cluster without an entry. Add further destination clusters here.",
   },
@@ -72,7 +70,7 @@ const WORDS = {
     urlHint: "git.example",
     textLabel: "Certificate (PEM) or lines of known_hosts",
     types: ["https", "ssh"],
-    secrets: [],
+    credentials: [],
     permission: "gitops_cert",
     empty: "Add one where a Git server has a certificate of a private CA, or speaks SSH.",
   },
@@ -84,7 +82,7 @@ const WORDS = {
     urlHint: "",
     textLabel: "Public key, ASCII-armoured",
     types: [],
-    secrets: [],
+    credentials: [],
     permission: "gitops_gpgkey",
     empty: "Add the public keys that must have signed the commits of a project.",
   },
@@ -99,29 +97,4 @@ export function furtherNouns(page: ConnectionNoun): ConnectionNoun[] {
   return (Object.keys(WORDS) as ConnectionNoun[]).filter(
     (noun) => noun !== page && WORDS[noun].page === page,
   );
-}
-
-export const SECRETS: Record<SecretKind, string> = {
-  none: "None: public access",
-  reference: "An existing Secret in the agent's cluster",
-  password: "User name and password or token, encrypted here",
-  ssh: "SSH key, encrypted here",
-  token: "Bearer token, encrypted here",
-};
-
-export interface Typed {
-  user: string;
-  secret: string;
-  secretName: string;
-}
-
-/**
- * The fields that are sealed, as the agent puts them into its Secret. The address is sealed with them,
- * so that whoever relays the box cannot hand the credential to another host.
- */
-export function sealedFields(kind: SecretKind, typed: Typed, address: string): JsonObject | null {
-  if (kind === "password") return { url: address, username: typed.user, password: typed.secret };
-  if (kind === "ssh") return { url: address, sshPrivateKey: typed.secret };
-  if (kind === "token") return { server: address, config: JSON.stringify({ bearerToken: typed.secret }) };
-  return null;
 }

@@ -3,7 +3,8 @@
  * agent of this account would do. A capability that an agent does not name is one that it does not have.
  */
 import type { AgentSummary } from "@/api/schema";
-import type { ConnectionNoun, SecretKind } from "./connections";
+import type { ConnectionNoun } from "./connections";
+import type { CredentialKind } from "./credentialForms";
 
 type Able = Pick<AgentSummary, "capabilities">;
 
@@ -12,13 +13,16 @@ const NOUNS: Partial<Record<ConnectionNoun, string>> = {
   clusters: "destination.cluster",
   keys: "signature.gnupg",
 };
-const SECRETS: Partial<Record<SecretKind, string>> = { ssh: "credential.ssh" };
+const CREDENTIALS: Partial<Record<CredentialKind, string>> = {
+  ssh: "credential.ssh",
+  githubApp: "credential.github-app",
+};
 const TYPES: Record<string, string> = { ssh: "credential.ssh" };
 
 const has = (agent: Able, word: string | undefined) => !word || agent.capabilities.includes(word);
 
 export const supportsNoun = (agent: Able, noun: ConnectionNoun) => has(agent, NOUNS[noun]);
-export const supportsSecret = (agent: Able, kind: SecretKind) => has(agent, SECRETS[kind]);
+export const supportsCredential = (agent: Able, kind: CredentialKind) => has(agent, CREDENTIALS[kind]);
 export const supportsType = (agent: Able, type: string) => has(agent, TYPES[type]);
 
 /** Why a connection of this noun cannot be added; empty where some agent would use it. */
