@@ -18,43 +18,56 @@ import (
 // so that "../../.." cannot be cleaned into something harmless but stays visible as a path out of the repository.
 const repositoryFolder = "/repository"
 
-func inRepository(name string) string { return path.Join(repositoryFolder, name) }
-
-// fileSystem is the file system that kustomize sees: the repository, read only, with overlays in memory.
+// fileSystem is the file system that kustomize sees: the repository and the remote bases that the agent has fetched,
+// read only, with overlays of the repository in memory.
 type fileSystem struct {
+	own     *mount
+	bases   map[wire.Base]*mount
 	files   *repository.Files
 	overlay map[string][]byte
 }
 
 var _ filesys.FileSystem = (*fileSystem)(nil)
 
-func newFileSystem(files *repository.Files) *fileSystem {
-	return &fileSystem{files: files, overlay: map[string][]byte{}}
+func newFileSystem(files *repository.Files, fetched []FetchedBase) *fileSystem {
+	own, bases := mountsOf(files, fetched)
+	return &fileSystem{own: own, bases: bases, files: files, overlay: map[string][]byte{}}
 }
 
+func (k *fileSystem) inRepository(name string) string { return path.Join(k.own.folder, name) }
+
 // inside turns kustomize's path into ours and refuses a path out of the repository.
-func (k *fileSystem) inside(name string) (string, error) {
+func (k *fileSystem) inside(name string) (place, error) {
 	clean := path.Clean(name)
 	if !path.IsAbs(clean) {
-		clean = path.Join(repositoryFolder, clean)
+		clean = k.inRepository(clean)
 	}
-	if clean == repositoryFolder {
-		return "", nil
+	folder, inner, _ := strings.Cut(clean[1:], "/")
+	if "/"+folder == k.own.folder {
+		return place{k.own, inner}, nil
 	}
-	inner, ok := strings.CutPrefix(clean, repositoryFolder+"/")
-	if !ok {
-		return "", k.files.Refuse(&wire.Failure{Reason: wire.OutsideRepository, File: name,
-			Message: "the path " + name + " leads out of the repository"})
+	for _, one := range k.bases {
+		if "/"+folder == one.folder {
+			return place{one, inner}, nil
+		}
 	}
-	return inner, nil
+	shown := k.forPeople(name)
+	return place{}, k.files.Refuse(&wire.Failure{Reason: wire.OutsideRepository, File: shown,
+		Message: "the path " + shown + " leads out of the repository"})
 }
 
 func (k *fileSystem) stat(name string) (wire.Stat, error) {
-	inner, err := k.inside(name)
+	_, stat, err := k.look(name)
+	return stat, err
+}
+
+func (k *fileSystem) look(name string) (place, wire.Stat, error) {
+	at, err := k.inside(name)
 	if err != nil {
-		return wire.Stat{}, err
+		return at, wire.Stat{}, err
 	}
-	return k.files.Stat(inner)
+	stat, err := at.mount.files.Stat(at.inner)
+	return at, stat, err
 }
 
 func (k *fileSystem) IsDir(name string) bool {
@@ -69,44 +82,44 @@ func (k *fileSystem) Exists(name string) bool {
 
 // CleanedAbs follows links, as kustomize expects, so that its own rule about files above a root holds.
 func (k *fileSystem) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
-	stat, err := k.stat(name)
+	at, stat, err := k.look(name)
 	switch {
 	case err != nil:
 		return "", "", err
-	case stat.Kind == wire.KindTree:
-		return filesys.ConfirmedDir(inRepository(stat.Path)), "", nil
 	case stat.Kind == "":
 		return "", "", fmt.Errorf("%s does not exist: %w", name, fs.ErrNotExist)
 	}
-	folder, file := path.Split(inRepository(stat.Path))
+	led := place{at.mount, stat.Path}.path()
+	if stat.Kind == wire.KindTree {
+		return filesys.ConfirmedDir(led), "", nil
+	}
+	folder, file := path.Split(led)
 	return filesys.ConfirmedDir(path.Clean(folder)), file, nil
 }
 
 func (k *fileSystem) ReadFile(name string) ([]byte, error) {
-	inner, err := k.inside(name)
+	at, err := k.inside(name)
 	if err != nil {
 		return nil, err
 	}
-	content, overlaid := k.overlay[inner]
-	if !overlaid {
-		if content, err = k.files.Read(inner); err != nil {
+	content, overlaid := k.overlay[at.inner]
+	if !overlaid || at.mount != k.own {
+		if content, err = at.mount.files.Read(at.inner); err != nil {
 			return nil, err
 		}
 	}
-	if isKustomization(inner) {
-		if err := k.refuseRemote(inner, content); err != nil {
-			return nil, err
-		}
+	if isKustomization(at.inner) {
+		return k.localised(at, content)
 	}
 	return content, nil
 }
 
 func (k *fileSystem) ReadDir(name string) ([]string, error) {
-	inner, err := k.inside(name)
+	at, err := k.inside(name)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := k.files.List(inner)
+	entries, err := at.mount.files.List(at.inner)
 	names := make([]string, 0, len(entries))
 	for _, entry := range entries {
 		names = append(names, entry.Name)

@@ -24,6 +24,8 @@ type Params struct {
 	Reorder        string    `json:"reorder"`        // "none" or "legacy"; empty: kustomize's default
 	ManagedByLabel bool      `json:"managedByLabel"`
 	Overrides      Overrides `json:"overrides"`
+
+	Bases []FetchedBase `json:"bases"` // remote bases that the agent has fetched
 }
 
 // Evaluate builds a kustomization, with what the Application overrides laid over it in memory.
@@ -36,7 +38,7 @@ func Evaluate(call *operation.Call) (wire.Answer, error) {
 	if err != nil {
 		return wire.Answer{}, err
 	}
-	disk := newFileSystem(call.Files)
+	disk := newFileSystem(call.Files, params.Bases)
 	if err := disk.override(root, params.Overrides); err != nil {
 		return wire.Answer{}, err
 	}
@@ -48,25 +50,26 @@ func Evaluate(call *operation.Call) (wire.Answer, error) {
 	if params.Reorder != "" {
 		options.Reorder = krusty.ReorderOption(params.Reorder)
 	}
-	built, err := krusty.MakeKustomizer(options).Run(disk, inRepository(root))
+	built, err := krusty.MakeKustomizer(options).Run(disk, disk.inRepository(root))
 	if err != nil {
-		return wire.Answer{}, buildFailure(call.Files, root, err)
+		return wire.Answer{}, disk.buildFailure(root, err)
 	}
 	objects := manifest.NewObjects(call.Limits.OutputBytes)
-	if err := addBuilt(objects, disk.origin(root), built); err != nil {
+	if err := disk.addBuilt(objects, root, built); err != nil {
 		return wire.Answer{}, err
 	}
 	return objects.Answer(), nil
 }
 
 // addBuilt adds the resources of a build; their origin is the kustomization that was built.
-func addBuilt(objects *manifest.Objects, file string, built resmap.ResMap) error {
+func (k *fileSystem) addBuilt(objects *manifest.Objects, root string, built resmap.ResMap) error {
+	file := k.origin(root)
 	for _, resource := range built.Resources() {
 		encoded, err := resource.MarshalJSON()
 		if err != nil {
 			return wire.NewFailure(wire.KustomizeFailed, "%s: %s", resource.CurId(), err)
 		}
-		if err := objects.AddDocument(file, manifest.Document{}, encoded); err != nil {
+		if err := objects.AddDocument(file, manifest.Document{}, k.withoutFolders(encoded)); err != nil {
 			return err
 		}
 	}
@@ -76,19 +79,18 @@ func addBuilt(objects *manifest.Objects, file string, built resmap.ResMap) error
 var fileInKustomizeError = regexp.MustCompile(`in File: (\S+)`)
 
 // buildFailure finds the file: the one the message names, else the kustomization of the application.
-func buildFailure(files *repository.Files, root string, err error) error {
+func (k *fileSystem) buildFailure(root string, err error) error {
 	var known *wire.Failure
 	if errors.As(err, &known) {
 		return known
 	}
-	message := strings.NewReplacer(repositoryFolder+"/", "", "'"+repositoryFolder+"'", "'.'").Replace(err.Error())
-	message = wire.WithoutPassword(message) // kustomize prints what a field holds
+	message := wire.WithoutPassword(k.forPeople(err.Error())) // kustomize prints what a field holds
 	result := wire.NewFailure(wire.KustomizeFailed, "%s", message)
 	result.File = root
 	if found := fileInKustomizeError.FindStringSubmatch(message); found != nil {
 		result.File = found[1]
-		if path.Base(files.Last()) == path.Base(found[1]) {
-			result.File = files.Last()
+		if path.Base(k.files.Last()) == path.Base(found[1]) {
+			result.File = k.files.Last()
 		}
 		result.Line = wire.LineOf(message)
 		if strings.Contains(message, "yaml") {

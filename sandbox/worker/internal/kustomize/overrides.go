@@ -151,7 +151,7 @@ func addPairs(what string, into *map[string]string, pairs map[string]string, for
 func (k *fileSystem) addComponents(kustomization *types.Kustomization, folder string, overrides Overrides) error {
 	for _, component := range overrides.Components {
 		if overrides.IgnoreMissingComponents {
-			if !k.IsDir(path.Join(repositoryFolder, folder, component)) {
+			if !k.IsDir(k.inRepository(path.Join(folder, component))) {
 				continue
 			}
 		}

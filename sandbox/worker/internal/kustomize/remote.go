@@ -1,8 +1,12 @@
 package kustomize
 
 import (
+	"bytes"
+	"encoding/json"
 	"path"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -27,27 +31,47 @@ type references struct {
 	OpenAPI map[string]string `json:"openapi"`
 }
 
+// withBases are the fields of which an entry may be a base that the agent has fetched.
+var withBases = []string{"resources", "bases", "components"}
+
 var remote = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*::|[A-Za-z][A-Za-z0-9+.-]*://|[^/]+@[^/]+:|gh:)` +
 	`|^(www\.)?(github|gitlab|bitbucket)\.[a-z]+[:/]|\.git(/|\?|$)|[?&](ref|version|timeout|submodules)=`)
 
-// refuseRemote looks through a kustomization before kustomize does. What exists in the repository is local;
-// what does not exist is either remote or missing, and both end here, so that kustomize never starts to fetch.
-func (k *fileSystem) refuseRemote(file string, content []byte) error {
+// localised looks through a kustomization before kustomize does, so that kustomize never starts to fetch. A remote base
+// that the agent has fetched gets the path at which it is mounted; one that it has not is named in the failure.
+func (k *fileSystem) localised(at place, content []byte) ([]byte, error) {
 	var named references
 	if err := yaml.Unmarshal(content, &named); err != nil {
-		return nil // kustomize has the better message
+		return content, nil // kustomize has the better message
 	}
-	for _, folders := range [][]string{named.Resources, named.Bases, named.Components} {
-		for _, written := range folders {
-			if err := k.local(file, written); err != nil {
-				return err
+	var wanted []wire.Base
+	moved := map[string]string{}
+	for _, written := range slices.Concat(named.Resources, named.Bases, named.Components) {
+		base, err := k.baseIn(at, written)
+		switch {
+		case err != nil:
+			return nil, err
+		case base == nil:
+		case k.bases[base.Base] != nil:
+			if moved[written], err = k.mounted(at, written, base); err != nil {
+				return nil, err
 			}
+		case !slices.Contains(wanted, base.Base):
+			wanted = append(wanted, base.Base)
 		}
 	}
-	return k.refuseRemoteFiles(file, named)
+	if err := k.refuseRemoteFiles(at, named); err != nil {
+		return nil, err
+	}
+	if len(wanted) > 0 {
+		failure := remoteFailure(at, wanted[0].Repository)
+		failure.Bases = wanted
+		return nil, k.files.Refuse(failure)
+	}
+	return withPaths(content, moved)
 }
 
-func (k *fileSystem) refuseRemoteFiles(file string, named references) error {
+func (k *fileSystem) refuseRemoteFiles(at place, named references) error {
 	paths := []string{named.OpenAPI["path"]}
 	for _, patch := range named.Patches {
 		paths = append(paths, patch.Path)
@@ -57,36 +81,91 @@ func (k *fileSystem) refuseRemoteFiles(file string, named references) error {
 	}
 	for _, written := range paths {
 		if !strings.Contains(written, "\n") && remote.MatchString(written) {
-			return k.files.Refuse(remoteFailure(file, written))
+			return k.files.Refuse(remoteFileFailure(at, written))
 		}
 	}
 	return nil
 }
 
-func (k *fileSystem) local(file, written string) error {
+// baseIn gives the remote base that an entry names, nil where it names a file or a folder of its own repository.
+func (k *fileSystem) baseIn(at place, written string) (*remoteBase, error) {
 	if written == "" || strings.Contains(written, "\n") {
-		return nil
+		return nil, nil
 	}
-	if strings.Contains(written, "://") {
-		return k.files.Refuse(remoteFailure(file, written))
+	base := parseBase(written)
+	kind := ""
+	if !strings.Contains(written, "://") {
+		stat, err := k.stat(path.Join(path.Dir(at.path()), written))
+		if err != nil {
+			return nil, err
+		}
+		// A folder of such a name is passed over, as kustomize does.
+		if kind = stat.Kind; kind == wire.KindBlob || kind == wire.KindTree && base == nil {
+			return nil, nil
+		}
 	}
-	inner, err := k.inside(path.Join(repositoryFolder, path.Dir(file), written))
-	if err != nil {
-		return err
+	switch {
+	case base != nil && isManifestFile(base.Path):
+		return nil, k.files.Refuse(remoteFileFailure(at, written))
+	case base != nil:
+		return base, k.checkLength(at, base)
+	case kind == wire.KindSubmodule || remote.MatchString(written):
+		return nil, k.files.Refuse(remoteFailure(at, written))
 	}
-	stat, err := k.files.Stat(inner)
-	if err != nil || stat.Kind == wire.KindBlob || stat.Kind == wire.KindTree {
-		return err
-	}
-	if remote.MatchString(written) || stat.Kind == wire.KindSubmodule {
-		return k.files.Refuse(remoteFailure(file, written))
-	}
-	return k.files.Refuse(&wire.Failure{Reason: wire.FileNotFound, File: file,
-		Message: file + " names " + written + ", which does not exist in the repository"})
+	return nil, k.files.Refuse(&wire.Failure{Reason: wire.FileNotFound, File: at.shown(),
+		Message: at.shown() + " names " + written + ", which does not exist in the repository"})
 }
 
-func remoteFailure(file, written string) *wire.Failure {
-	return &wire.Failure{Reason: wire.RemoteBase, File: file,
-		Message: file + " names the remote base " + wire.WithoutPassword(written) +
-			"; rendering has no network: copy it into the repository (or vendor it as a submodule's content) and name its path"}
+// mounted is the path, from the kustomization, at which a fetched base lies.
+func (k *fileSystem) mounted(at place, written string, base *remoteBase) (string, error) {
+	mount := k.bases[base.Base]
+	stat, err := mount.files.Stat(base.Path)
+	if err != nil {
+		return "", err
+	}
+	if stat.Kind != wire.KindTree {
+		return "", k.files.Refuse(&wire.Failure{Reason: wire.PathNotFound, File: at.shown(), Message: wire.Clip(
+			at.shown() + " names the remote base " + wire.WithoutPassword(written) + ", and there is no folder " + base.Path + " in it")})
+	}
+	return filepath.Rel(path.Dir(at.path()), path.Join(mount.folder, base.Path))
+}
+
+// withPaths writes other paths into a kustomization; kustomize reads JSON as it reads YAML.
+func withPaths(content []byte, moved map[string]string) ([]byte, error) {
+	if len(moved) == 0 {
+		return content, nil
+	}
+	encoded, err := yaml.YAMLToJSON(content)
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]any{}
+	decoder := json.NewDecoder(bytes.NewReader(encoded))
+	decoder.UseNumber()
+	if err := decoder.Decode(&fields); err != nil {
+		return nil, err
+	}
+	for _, name := range withBases {
+		list, _ := fields[name].([]any)
+		for number, entry := range list {
+			written, _ := entry.(string)
+			if local, ok := moved[written]; ok {
+				list[number] = local
+			}
+		}
+	}
+	return json.Marshal(fields)
+}
+
+func remoteFailure(at place, written string) *wire.Failure {
+	return &wire.Failure{Reason: wire.RemoteBase, File: at.shown(),
+		Message: wire.Clip(at.shown() + " names the remote base " + wire.WithoutPassword(written) +
+			"; rendering has no network: copy it into the repository (or vendor it as a submodule's content) and name its path")}
+}
+
+func remoteFileFailure(at place, written string) *wire.Failure {
+	return &wire.Failure{Reason: wire.RemoteBase, File: at.shown(),
+		Message: wire.Clip(at.shown() + " names the remote file " + wire.WithoutPassword(written) +
+			"; files are not fetched from URLs, only folders of Git repositories under resources and components: copy it into the repository" +
+			" and name its path")}
 }

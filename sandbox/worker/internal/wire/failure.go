@@ -18,6 +18,13 @@ type Failure struct {
 	Line     int    `json:"line,omitempty"`
 
 	Dependencies []Dependency `json:"dependencies,omitempty"` // charts to be fetched first
+	Bases        []Base       `json:"bases,omitempty"`        // remote bases to be fetched first
+}
+
+// Base is a Git repository at a ref, of which a kustomization uses a folder.
+type Base struct {
+	Repository string `json:"repository"`
+	Ref        string `json:"ref,omitempty"`
 }
 
 // Dependency is a chart that another one depends on, as its Chart.yaml or its lock names it.
