@@ -52,6 +52,7 @@ from agent.store.config_maps import ArgoSettingsWatch, PolicyWatch
 from agent.store.git_server_trust import GitServerTrust
 from agent.store.redis_artifacts import RedisArtifacts
 from agent.store.render_store import RenderStore
+from agent.store.repositories_in_use import RepositoriesInUse
 from agent.store.signing_keys import SigningKeys
 from agent.watched_state import WatchedState, watched_state
 from bus.jetstream import Bus
@@ -94,6 +95,7 @@ class AgentDependencies:
     argo_settings: ArgoSettingsWatch
     artifacts: ArtifactCache
     renders: RenderStore
+    in_use: RepositoriesInUse
     comparisons: ComparisonReader
     """Shared, so that an answer of the API server is remembered once."""
     policy: PolicyWatch
@@ -147,6 +149,7 @@ class _Opened:
     def dependencies(self) -> AgentDependencies:
         watched, connections = self.watched, self.connections
         bus, governance = connections.buses.agent, self._governance()
+        in_use = RepositoriesInUse(watched.applications, self.stores.renders)
         return AgentDependencies(
             settings=self.settings,
             metrics=self.metrics,
@@ -156,7 +159,7 @@ class _Opened:
             bridge_bus=connections.buses.bridge,
             ownership=watched.ownership,
             parts_of_repositories=RepositoryParts(
-                apps_of=watched.applications.of_repository, ownership=watched.ownership
+                apps_of=in_use.of_repository, ownership=watched.ownership
             ),
             store=StoreWatch(usage=bus.usage, metrics=self.metrics),
             sandbox=self.sandbox,
@@ -174,6 +177,7 @@ class _Opened:
             argo_settings=watched.argo_settings,
             artifacts=self.stores.artifacts,
             renders=self.stores.renders,
+            in_use=in_use,
             comparisons=self._comparisons(governance),
             policy=watched.policy,
             governance=governance,

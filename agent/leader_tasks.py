@@ -151,7 +151,7 @@ def poll_timer(parts: AgentDependencies) -> PollTimer:
         random=Random(),  # noqa: S311  spreads load, guards nothing
     )
     return PollTimer(
-        apps=parts.applications,
+        apps=parts.in_use,
         publish=parts.bus.publish,
         schedule=schedule,
         interval=interval,

@@ -168,7 +168,7 @@ class Agent:
     def _webhook_server(self) -> WebhookServer:
         parts = self.parts
         take = DeliveryIntake(
-            apps=parts.applications,
+            apps=parts.in_use,
             publish=SharedPublish(publish=parts.bus.publish),
             secrets=self._webhook_secrets,
             parts=parts.parts_of_repositories.of_push,

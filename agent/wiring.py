@@ -29,6 +29,7 @@ from handlers.refresh.handler import RefreshHandler
 from handlers.render.chart_dependencies import ChartDependencies
 from handlers.render.evaluator import Evaluator
 from handlers.render.handler import RenderHandler
+from handlers.render.remote_bases import RemoteBases
 from handlers.render.render_maker import RenderMaker
 from handlers.routes import Handlers
 from handlers.sync.applier import Applier
@@ -222,6 +223,12 @@ def evaluator_of(parts: AgentDependencies) -> Evaluator:
         dependencies=ChartDependencies(
             sources=CountedSources(parts.sources, parts.metrics),
             apps=parts.applications,
+            clock=SystemClock(),
+        ),
+        bases=RemoteBases(
+            sources=CountedSources(parts.sources, parts.metrics),
+            apps=parts.applications,
+            prover=parts.prover,
             clock=SystemClock(),
         ),
         plugins=parts.plugins,

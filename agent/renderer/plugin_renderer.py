@@ -11,8 +11,13 @@ from collections.abc import Mapping
 from agent.plugins.plugin_sidecars import PluginSidecars
 from agent.renderer.renderer import SandboxRenderer
 from handlers.ports import CommitTree, RepositoryError
-from handlers.ports.chart_dependency import ChartDependency
-from handlers.ports.rendering import Recipe, RenderError, RenderResult
+from handlers.ports.rendering import (
+    NOTHING_FETCHED,
+    FetchedSources,
+    Recipe,
+    RenderError,
+    RenderResult,
+)
 
 
 class PluginRenderer:
@@ -28,14 +33,14 @@ class PluginRenderer:
         tree: CommitTree,
         *,
         refs: Mapping[str, CommitTree] = {},
-        charts: Mapping[ChartDependency, CommitTree] = {},
+        fetched: FetchedSources = NOTHING_FETCHED,
         project: str = "",
         hard: bool = False,
     ) -> RenderResult:
         """Render; raises RenderError, RendererBusyError."""
         if recipe.plugin is None:
             return await self._sandbox.render(
-                recipe, tree, refs=refs, charts=charts, project=project, hard=hard
+                recipe, tree, refs=refs, fetched=fetched, project=project, hard=hard
             )
         name = recipe.plugin.name
         try:

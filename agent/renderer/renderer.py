@@ -13,7 +13,11 @@ from agent.renderer.requests import request_of
 from bus.status import Reason
 from handlers.ports import CommitTree, RendererBusyError
 from handlers.ports.chart_dependency import ChartDependency
+from handlers.ports.remote_base import RemoteBase
 from handlers.ports.rendering import (
+    NOTHING_FETCHED,
+    FetchedSources,
+    MissingBasesError,
     MissingChartsError,
     Recipe,
     RecordedOrigin,
@@ -28,6 +32,8 @@ from sandbox.client import (
     SandboxBusyError,
     SandboxError,
     SandboxReason,
+    WantedBase,
+    WantedChart,
 )
 
 _NEAREST = {
@@ -64,7 +70,7 @@ class SandboxRenderer:
         tree: CommitTree,
         *,
         refs: Mapping[str, CommitTree] = {},
-        charts: Mapping[ChartDependency, CommitTree] = {},
+        fetched: FetchedSources = NOTHING_FETCHED,
         project: str = "",
         hard: bool = False,
     ) -> RenderResult:
@@ -73,15 +79,20 @@ class SandboxRenderer:
         `hard`: also what is known to fail is tried again.
         """
         limits, key = self._sandbox.limits, RecipeKey(project, recipe.fingerprint)
-        names = {one: f"{number}:{one.name}" for number, one in enumerate(charts)}
-        trees = {**refs, **{names[one]: files for one, files in charts.items()}}
+        charts = {one: f"{number}:{one.name}" for number, one in enumerate(fetched.charts)}
+        bases = {one: f"{number}:{one.repository}" for number, one in enumerate(fetched.bases)}
+        trees = {
+            **refs,
+            **{charts[one]: files for one, files in fetched.charts.items()},
+            **{bases[one]: files for one, files in fetched.bases.items()},
+        }
         questions = RepositoryQuestions(tree, limits.input_bytes, trees)
         if hard:
             self._sandbox.forget(key)
         if known := self._sandbox.known_failure(key, questions):
             raise _render_error(known) from known
         questions.foresee(certain(recipe, tree))
-        op, params = request_of(recipe, limits, names)
+        op, params = request_of(recipe, limits, charts, bases)
         work = Evaluation(op=op, params=params, files=questions, project=project, recipe=key)
         try:
             answer, body = await self._sandbox.run(work)
@@ -94,6 +105,7 @@ class SandboxRenderer:
             origins=tuple(RecordedOrigin(one.file, one.document) for one in answer.origins),
             read_set=questions.read_of(),
             refs={name: questions.read_of(name) for name in recipe.refs},
+            bases={one: questions.read_of(name) for one, name in bases.items()},
         )
 
     async def manifests(self, content: bytes, *, file: str, project: str = "") -> RenderResult:
@@ -147,7 +159,9 @@ def reason_of(reason: SandboxReason) -> Reason:
 
 
 def _render_error(error: SandboxError) -> RenderError:
-    kind = MissingChartsError if error.dependencies else RenderError
+    charts = [one for one in error.wanted if isinstance(one, WantedChart)]
+    bases = [one for one in error.wanted if isinstance(one, WantedBase)]
+    kind = MissingChartsError if charts else MissingBasesError if bases else RenderError
     made = kind(
         reason_of(error.reason),
         error.message,
@@ -157,7 +171,8 @@ def _render_error(error: SandboxError) -> RenderError:
     )
     if isinstance(made, MissingChartsError):
         made.charts = tuple(
-            ChartDependency(one.name, one.repository, one.version, one.locked)
-            for one in error.dependencies
+            ChartDependency(one.name, one.repository, one.version, one.locked) for one in charts
         )
+    if isinstance(made, MissingBasesError):
+        made.bases = tuple(RemoteBase(one.repository, one.ref) for one in bases)
     return made

@@ -13,6 +13,7 @@ import msgspec
 
 from handlers.application.spec import KustomizeReplica
 from handlers.ports.chart_dependency import ChartDependency
+from handlers.ports.remote_base import RemoteBase
 from handlers.ports.rendering import Recipe, SourceType
 from sandbox.client.limits import SandboxLimits
 
@@ -21,16 +22,22 @@ _NOT_OF_KUSTOMIZE = ("version", "kubeVersion", "apiVersions", "commonAnnotations
 
 
 def request_of(
-    recipe: Recipe, limits: SandboxLimits, charts: Mapping[ChartDependency, str] = {}
+    recipe: Recipe,
+    limits: SandboxLimits,
+    charts: Mapping[ChartDependency, str] = {},
+    bases: Mapping[RemoteBase, str] = {},
 ) -> tuple[str, dict[str, Any]]:
-    """Return the operation and its parameters; `charts` has the names of the files of each."""
+    """Return the operation and its parameters.
+
+    `charts` and `bases` have the names by which the worker asks for the files of each.
+    """
     match recipe.type:
         case SourceType.DIRECTORY:
             return "directory", _directory(recipe, limits)
         case SourceType.HELM:
             return "helm", _helm(recipe, charts)
         case SourceType.KUSTOMIZE:
-            return "kustomize", _kustomize(recipe)
+            return "kustomize", _kustomize(recipe, bases)
         case SourceType.PLUGIN:
             raise ValueError("the recipe of a plugin is no operation of the sandbox")
         case _:
@@ -60,12 +67,13 @@ def _helm(recipe: Recipe, charts: Mapping[ChartDependency, str]) -> dict[str, An
     }
 
 
-def _kustomize(recipe: Recipe) -> dict[str, Any]:
+def _kustomize(recipe: Recipe, bases: Mapping[RemoteBase, str]) -> dict[str, Any]:
     overrides = _without(msgspec.to_builtins(recipe.kustomize), _NOT_OF_KUSTOMIZE)
     if recipe.kustomize.replicas:
         overrides["replicas"] = [_replica(one) for one in recipe.kustomize.replicas]
     build = msgspec.to_builtins(recipe.build)
-    return {"path": recipe.path, "overrides": overrides, **build}
+    fetched = [{**msgspec.to_builtins(one), "files": name} for one, name in bases.items()]
+    return {"path": recipe.path, "overrides": overrides, "bases": fetched, **build}
 
 
 def _replica(replica: KustomizeReplica) -> dict[str, Any]:

@@ -7,7 +7,7 @@ read sets of the renders: it finds the applications that read a path.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Self
@@ -16,7 +16,8 @@ import msgspec
 
 from agent.store.files import FileWriter, PromptFiles, sweep_parts
 from bus.identity import AppKey, RepositoryKey
-from handlers.ports.rendering import RenderRecord
+from handlers.ports.remote_base import RemoteBase
+from handlers.ports.render_record import BaseRecord, RenderRecord
 from handlers.render.read_set import keys_touched
 
 _DECODER = msgspec.json.Decoder(RenderRecord)
@@ -33,6 +34,8 @@ class RenderStore:
         self._records: dict[AppKey, RenderRecord] = {}
         self._readers: dict[RepositoryKey, PathReaders] = {}
         self._by_plugins: set[AppKey] = set()
+        self._bases: dict[RepositoryKey, dict[RemoteBase, set[AppKey]]] = {}
+        """The users of remote bases, of those that move."""
 
     @classmethod
     def open(cls, folder: Path, files: FileWriter | None = None) -> Self:
@@ -71,6 +74,13 @@ class RenderStore:
     def by_plugins(self) -> AbstractSet[AppKey]:
         return self._by_plugins
 
+    def base_repositories(self) -> Sequence[RepositoryKey]:
+        """Return the repositories of remote bases that move."""
+        return tuple(self._bases)
+
+    def base_users(self, repository: RepositoryKey) -> Mapping[RemoteBase, AbstractSet[AppKey]]:
+        return self._bases.get(repository, {})
+
     def readers(self, repository: RepositoryKey, paths: Iterable[str]) -> frozenset[AppKey]:
         known = self._readers.get(repository)
         return known.of(paths) if known else frozenset()
@@ -85,6 +95,10 @@ class RenderStore:
         for source in record.sources:
             for repository, read_set in source.reads():
                 self._readers.setdefault(repository, PathReaders()).add(record.app, read_set)
+            for base in source.bases:
+                if not base.wanted.is_exact:
+                    users = self._bases.setdefault(base.repository, {})
+                    users.setdefault(base.wanted, set()).add(record.app)
 
     def _drop(self, record: RenderRecord) -> None:
         """Take a record out of the index; two of its sources may be of one repository."""
@@ -92,6 +106,17 @@ class RenderStore:
         for source in record.sources:
             for repository, read_set in source.reads():
                 self._readers[repository].remove(record.app, read_set)
+            for base in source.bases:
+                self._leave(base, record.app)
+
+    def _leave(self, base: BaseRecord, app: AppKey) -> None:
+        users = self._bases.get(base.repository, {})
+        apps = users.get(base.wanted, set())
+        apps.discard(app)
+        if not apps:
+            users.pop(base.wanted, None)
+        if not users:
+            self._bases.pop(base.repository, None)
 
     def _path(self, app: AppKey) -> Path:
         return self._folder / f"{app.token}.json"

@@ -26,7 +26,7 @@ from handlers.comparison.resource_state import ResourceState
 from handlers.manifest import access
 from handlers.manifest.access import Manifest
 from handlers.ports import LiveObject
-from handlers.ports.rendering import RenderRecord
+from handlers.ports.render_record import RenderRecord
 
 
 class PairState(StrEnum):

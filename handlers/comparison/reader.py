@@ -48,7 +48,7 @@ from handlers.ports import (
     JqPaths,
     Renders,
 )
-from handlers.ports.rendering import RenderRecord
+from handlers.ports.render_record import RenderRecord
 
 
 @dataclass(slots=True, kw_only=True)

@@ -47,7 +47,7 @@ from handlers.ports import (
     Renders,
     StatusWrite,
 )
-from handlers.ports.rendering import RenderRecord
+from handlers.ports.render_record import RenderRecord
 from handlers.sync.hook_cleaner import HookCleaner
 from handlers.sync.operation_results import in_words
 from handlers.sync.sync_work import options_of

@@ -37,7 +37,8 @@ from handlers.ports.errors import (
     UnavailableError,
 )
 from handlers.ports.jq import JqPaths, JqResult
-from handlers.ports.rendering import Artifacts, Renderer, Renders
+from handlers.ports.render_record import Renders
+from handlers.ports.rendering import Artifacts, Renderer
 from handlers.ports.sources import (
     CommitTree,
     EntryKind,

@@ -1,4 +1,4 @@
-"""The rendering ports: recipes, the sandbox that evaluates them, artifacts, and last renders.
+"""The rendering ports: recipes, the sandbox that evaluates them, and artifacts.
 
 A recipe holds everything that a render depends on besides the files that it reads, so `fingerprint`
 and the read set together are the cache key of a render.
@@ -6,19 +6,18 @@ and the read set together are the cache key of a render.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Protocol
 
 import msgspec
 
-from bus.identity import NO_DIGEST, NO_REVISION, AppKey, Digest, RepositoryKey, Revision, digest_of
+from bus.identity import Digest, digest_of
 from bus.status import Reason
-from handlers.application.revisions import Revisions
 from handlers.application.spec import DirectorySource, HelmSource, KustomizeSource
 from handlers.application.tool_settings import BuildOptions
-from handlers.ports.chart_dependency import ChartDependency, DependencyRecord
+from handlers.ports.chart_dependency import ChartDependency
+from handlers.ports.remote_base import RemoteBase
 from handlers.ports.sources import CommitTree
 
 
@@ -80,87 +79,18 @@ class RenderResult(msgspec.Struct, frozen=True, kw_only=True):
     """Path -> object id; see `handlers/render/read_set.py` for folders and absent files."""
     refs: Mapping[str, Mapping[str, str]] = {}
     """By ref, the read set of what was read of the referenced source."""
+    bases: Mapping[RemoteBase, Mapping[str, str]] = {}
+    """The read set of what was read of each remote base."""
 
 
-class RefRecord(msgspec.Struct, frozen=True):
-    """What a render read of the source that a ref names."""
+class FetchedSources(msgspec.Struct, frozen=True, kw_only=True):
+    """The files of what was fetched for a render because its files name it."""
 
-    repository: RepositoryKey
-    read_set: dict[str, str]
-
-
-class SourceRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The last good render of one source; of one that has only a `ref`, where it led."""
-
-    repository: RepositoryKey
-    revision: Revision
-    recipe: Digest = NO_DIGEST
-    """Empty where the source renders nothing."""
-    source_type: SourceType | None = None
-    read_set: dict[str, str] = {}
-    refs: dict[str, RefRecord] = {}
-    """By name of the ref."""
-    dependencies: tuple[DependencyRecord, ...] = ()
-    """The charts that were fetched because its chart depends on them."""
-    digest: Digest = NO_DIGEST
-    """Its objects before they are put together; kept where there are several sources."""
-    plugin: str = ""
-    """The name of the plugin that rendered it."""
-
-    def reads(self) -> Iterator[tuple[RepositoryKey, Mapping[str, str]]]:
-        """The read sets, each with the repository that it is of."""
-        yield self.repository, self.read_set
-        for one in self.refs.values():
-            yield one.repository, one.read_set
+    charts: Mapping[ChartDependency, CommitTree] = {}
+    bases: Mapping[RemoteBase, CommitTree] = {}
 
 
-class SourceProof(msgspec.Struct, frozen=True, omit_defaults=True):
-    """That the sources of a render were signed as the project demanded."""
-
-    demand: str = ""
-    """The digest of what was demanded, and of the keys that were trusted; empty for nothing."""
-    until: float = 0.0
-    """When the first of the signatures or keys expires, in seconds of the epoch; 0 for never."""
-
-
-class RenderRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The last good render of an application, kept so that an equal one is never made again."""
-
-    app: AppKey
-    sources: tuple[SourceRecord, ...]
-    """One for each source, in their order."""
-    several: bool = False
-    """Whether they are of `spec.sources`, of which there may be one."""
-    digest: Digest
-    objects: int
-    repeated: tuple[str, ...] = ()
-    """Objects that several sources have, as sentences; those of the last one are deployed."""
-    unsupported: tuple[str, ...] = ()
-    """Fields of override files that are not acted on, as sentences."""
-    pinned_source: str = ""
-    """The digest of the sources that an operation named; empty where they are the spec's own."""
-    desired_sources: str = ""
-    """The digest of the sources that it is of; empty in a record of an earlier version."""
-    proof: SourceProof = SourceProof()
-    tracking: str = ""
-    """The tracking settings with which the objects were marked; empty for the default."""
-
-    @property
-    def revision(self) -> Revision:
-        """The revision of the first source that renders, by which people know a deployment."""
-        rendered = (one.revision for one in self.sources if one.recipe)
-        return next(rendered, self.sources[0].revision if self.sources else NO_REVISION)
-
-    @property
-    def revisions(self) -> Revisions:
-        if self.several:
-            return Revisions(revisions=tuple(one.revision for one in self.sources))
-        return Revisions(self.revision)
-
-    @property
-    def source_types(self) -> tuple[str, ...]:
-        """The type of each source; empty for one that renders nothing."""
-        return tuple(one.source_type or "" for one in self.sources)
+NOTHING_FETCHED = FetchedSources()
 
 
 class RenderError(Exception):
@@ -183,6 +113,12 @@ class MissingChartsError(RenderError):
     charts: tuple[ChartDependency, ...] = ()
 
 
+class MissingBasesError(RenderError):
+    """The kustomization names remote bases; with their files it can be built."""
+
+    bases: tuple[RemoteBase, ...] = ()
+
+
 class Renderer(Protocol):
     async def render(
         self,
@@ -190,15 +126,15 @@ class Renderer(Protocol):
         tree: CommitTree,
         *,
         refs: Mapping[str, CommitTree] = {},
-        charts: Mapping[ChartDependency, CommitTree] = {},
+        fetched: FetchedSources = NOTHING_FETCHED,
         project: str,
         hard: bool = False,
     ) -> RenderResult:
         """Evaluate in the sandbox, queued fairly by project; raises RenderError, RendererBusyError.
 
-        `refs` are the files of the refs that the recipe names, `charts` those of dependencies; more
-        of them may be asked for by MissingChartsError. `hard` tries a recipe again that is known to
-        fail.
+        `refs` are the files of the refs that the recipe names; more than what was `fetched` may be
+        asked for by MissingChartsError and MissingBasesError. `hard` tries a recipe again that is
+        known to fail.
         """
         ...
 
@@ -212,23 +148,3 @@ class Artifacts(Protocol):
 
     async def put(self, content: bytes) -> Digest: ...
     async def get(self, digest: Digest) -> bytes | None: ...
-
-
-class Renders(Protocol):
-    """The last good render of each Application, indexed by the paths that it read."""
-
-    def recall(self, app: AppKey) -> RenderRecord | None: ...
-    async def remember(self, record: RenderRecord) -> None: ...
-    async def forget(self, app: AppKey) -> None: ...
-    def rendered(self, repository: RepositoryKey) -> AbstractSet[AppKey]:
-        """Applications whose last good render is of this repository, among others."""
-        ...
-
-    @property
-    def by_plugins(self) -> AbstractSet[AppKey]:
-        """Applications that a plugin renders: it gets all files and the commit's id."""
-        ...
-
-    def readers(self, repository: RepositoryKey, paths: Iterable[str]) -> frozenset[AppKey]:
-        """Applications whose read set may be touched by a change of `paths` (files)."""
-        ...

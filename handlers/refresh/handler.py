@@ -44,7 +44,8 @@ from handlers.ports import (
     Sources,
     StatusWrite,
 )
-from handlers.ports.rendering import RenderRecord
+from handlers.ports.render_record import RenderRecord
+from handlers.refresh.base_followers import base_followers
 from handlers.refresh.touched_applications import (
     ResolvedTarget,
     by_target_revision,
@@ -104,7 +105,8 @@ class RefreshHandler:
     ) -> Mapping[RepositoryAccess, list[SourceFollowers]]:
         """Group the followers by credential: with another one the repository may look different."""
         found: dict[RepositoryAccess, list[SourceFollowers]] = defaultdict(list)
-        for followers in self.apps.followers(repository):
+        bases = base_followers(self.renders.base_users(repository), self.apps)
+        for followers in (*self.apps.followers(repository), *bases):
             group = followers.group
             if not self._is_admitted(group):
                 continue

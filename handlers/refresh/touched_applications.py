@@ -12,7 +12,7 @@ from handlers.application.application import Application, repository_of
 from handlers.application.status import of_type
 from handlers.application.target_revision import asked_revision
 from handlers.ports import CommitTree, SourceFollowers
-from handlers.ports.rendering import RenderRecord
+from handlers.ports.render_record import RenderRecord
 from handlers.render.read_set import holds
 from handlers.render.recipes import names_revision
 
@@ -36,7 +36,7 @@ def by_target_revision(followers: Iterable[SourceFollowers]) -> Mapping[str, fro
 
 def unsettled(app: Application, record: RenderRecord | None, repository: RepositoryKey) -> bool:
     """Whether to render again whatever a commit touched: never rendered, elsewhere, or in error."""
-    if record is None or not _is_of(record, app, repository):
+    if record is None or not (_is_of(record, app, repository) or _has_base(record, repository)):
         return True
     conditions = app.status.conditions
     return bool(conditions and of_type(conditions, ConditionType.COMPARISON_ERROR))
@@ -53,11 +53,22 @@ def _is_of(record: RenderRecord, app: Application, repository: RepositoryKey) ->
     )
 
 
+def _has_base(record: RenderRecord, repository: RepositoryKey) -> bool:
+    return any(base.repository == repository for one in record.sources for base in one.bases)
+
+
 def outdated(app: Application, record: RenderRecord, now: ResolvedTarget) -> bool:
     """Whether the render read files that differ in this commit, or names another commit's id.
 
-    Asked of the sources that follow the target, and of those that read their files by a ref.
+    Asked of the sources that follow the target, of those that read their files by a ref, and of
+    those that have it as a remote base.
     """
+    bases = (base for one in record.sources for base in one.bases)
+    at_target = (
+        one for one in bases if (one.repository, one.wanted.ref) == (now.repository, now.target)
+    )
+    if not all(holds(one.read_set, now.tree) for one in at_target):
+        return True
     for source, known in zip(app.sources, record.sources, strict=False):
         if known.repository != now.repository or asked_revision(source) != now.target:
             continue

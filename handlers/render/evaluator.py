@@ -22,23 +22,20 @@ from handlers.manifest.manifest_assembly import Written
 from handlers.manifest.tracking import app_identity
 from handlers.manifest.tracking_method import Tracking
 from handlers.ports import Clusters, Renderer
+from handlers.ports.chart_dependency import DependencyRecord
 from handlers.ports.plugins import NoPlugins, Plugins
-from handlers.ports.rendering import (
-    Recipe,
-    RefRecord,
-    RenderError,
-    RenderRecord,
-    RenderResult,
-    SourceRecord,
-)
+from handlers.ports.render_record import RefRecord, RenderRecord, SourceRecord
+from handlers.ports.rendering import FetchedSources, Recipe, RenderError, RenderResult
 from handlers.render import source_type
 from handlers.render.artifact import ArtifactOwner, assemble, decoded, served_kinds
 from handlers.render.chart_dependencies import ChartDependencies, Charts
 from handlers.render.kept_sources import Recipes, kept_content, refs_of
 from handlers.render.plugin_choice import PluginChoice, histories
 from handlers.render.recipes import ClusterVersions
+from handlers.render.remote_bases import Bases, RemoteBases
 from handlers.render.render_outcome import asked_refresh
 from handlers.render.source_overrides import effective_source, unsupported_of_overrides
+from handlers.render.source_proof import UnprovenError
 from handlers.render.source_recipes import plugin_recipe, source_recipes
 from handlers.render.source_resolver import ResolvedSource, with_only
 
@@ -69,6 +66,7 @@ class Evaluator:
     renderer: Renderer
     clusters: Clusters
     dependencies: ChartDependencies
+    bases: RemoteBases
     control_namespace: str
     tracking: Callable[[], Tracking] = Tracking
     tools: Callable[[], ToolSettings] = ToolSettings
@@ -184,14 +182,21 @@ class Evaluator:
         trees = {name: refs[name].tree for name in recipe.refs}
         project = one.app.spec.project
 
-        async def render(charts: Charts) -> RenderResult:
-            return await self.renderer.render(
-                recipe, one.tree, refs=trees, charts=charts, project=project, hard=hard
-            )
+        look = hard or bool(asked_refresh(one.app))
+
+        async def render(bases: Bases) -> tuple[RenderResult, tuple[DependencyRecord, ...]]:
+            async def with_charts(charts: Charts) -> RenderResult:
+                fetched = FetchedSources(charts=charts, bases=bases)
+                return await self.renderer.render(
+                    recipe, one.tree, refs=trees, fetched=fetched, project=project, hard=hard
+                )
+
+            return await self.dependencies.completed(with_charts, project, look=look)
 
         try:
-            look = hard or bool(asked_refresh(one.app))
-            result, charts = await self.dependencies.completed(render, project, look=look)
+            (result, charts), bases = await self.bases.completed(render, one, look=look)
+        except UnprovenError:
+            raise
         except RenderError as error:
             raise one.located(error) from error
         identity = app_identity(one.app.key, self.control_namespace)
@@ -207,6 +212,7 @@ class Evaluator:
                 for name, read in result.refs.items()
             },
             dependencies=charts,
+            bases=tuple(base.record(result.bases[base.wanted]) for base in bases),
         )
         written = decoded(result, place)
         if not one.place:
@@ -218,11 +224,13 @@ class Evaluator:
     async def still_hold(
         self, kept: Sequence[SourceRecord | None], app: Application
     ) -> Sequence[SourceRecord | None]:
-        """Drop the records of which a chart that was fetched would be another one now."""
+        """Drop the records of which a chart or base that was fetched would be another one now."""
         project, look = app.spec.project, bool(asked_refresh(app))
         return [
             one
-            if one and await self.dependencies.hold(one.dependencies, project, look=look)
+            if one
+            and await self.dependencies.hold(one.dependencies, project, look=look)
+            and await self.bases.hold(one.bases, project, look=look)
             else None
             for one in kept
         ]

@@ -12,13 +12,8 @@ import msgspec
 
 from bus.identity import RepositoryKey, Revision
 from handlers.manifest.manifest_assembly import ObjectOrigin, Written
-from handlers.ports.rendering import (
-    Recipe,
-    RecordedOrigin,
-    RenderRecord,
-    RenderResult,
-    SourceRecord,
-)
+from handlers.ports.render_record import RenderRecord, SourceRecord
+from handlers.ports.rendering import Recipe, RecordedOrigin, RenderResult
 from handlers.render.read_set import holds
 from handlers.render.source_resolver import ResolvedSource
 

@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from bus.status import Reason
 from handlers.application.application import Application
 from handlers.ports.plugins import PluginMatch, Plugins
-from handlers.ports.rendering import Recipe, RenderError, RenderRecord, SourceType
+from handlers.ports.render_record import RenderRecord
+from handlers.ports.rendering import Recipe, RenderError, SourceType
 from handlers.render.source_resolver import ResolvedSource
 from handlers.render.source_type import has_block
 

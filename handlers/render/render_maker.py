@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from handlers.application.application import Application
 from handlers.application.desired_source import desired_revisions, pinned_revisions
 from handlers.ports import Artifacts, Renders
-from handlers.ports.rendering import RenderRecord, SourceRecord
+from handlers.ports.render_record import RenderRecord, SourceRecord
 from handlers.render.evaluator import EvaluatedSource, Evaluator
 from handlers.render.kept_sources import (
     at_revisions,

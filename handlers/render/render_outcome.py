@@ -10,7 +10,8 @@ from bus.status import ConditionType, Reason, SyncStatus
 from handlers.application.application import REFRESH_ANNOTATION, Application
 from handlers.application.status import ApplicationStatus, Condition, revised
 from handlers.ports import DestinationUnavailableError, RepositoryError
-from handlers.ports.rendering import RenderError, RenderRecord
+from handlers.ports.render_record import RenderRecord
+from handlers.ports.rendering import RenderError
 from handlers.render.source_proof import UnprovenError
 
 _OWNED = (

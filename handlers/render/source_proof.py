@@ -25,9 +25,11 @@ from handlers.application.source_integrity import (
     has_integrity,
     policy_of,
 )
+from handlers.application.spec import Source
 from handlers.application.target_revision import asked_revision
 from handlers.ports import Clock, RendererBusyError
-from handlers.ports.rendering import RenderError, RenderRecord, SourceProof
+from handlers.ports.render_record import BaseRecord, RenderRecord, SourceProof
+from handlers.ports.rendering import RenderError
 from handlers.ports.signatures import Signatures, TagMovedError
 from handlers.render.source_resolver import ResolvedSource
 from handlers.report.public_commit import public_commit
@@ -63,20 +65,32 @@ class SourceProver:
 
     def demand(self, app: Application) -> str:
         """The digest of what the project demands of the sources now; empty where of none."""
-        project = self.project(app.spec.project)
+        return self._demand(app.spec.project, as_desired(app).sources)
+
+    def _demand(self, name: str, sources: Sequence[Source]) -> str:
+        project = self.project(name)
         signers = project.metadata.annotations.get(ARTIFACT_SIGNERS, "") if project else ""
         if project is None or not (signers or has_integrity(project)):
             return ""
-        policies = tuple(policy_of(project, one) for one in as_desired(app).sources)
+        policies = tuple(policy_of(project, one) for one in sources)
         if not any(policies):
             return digest_of(signers.encode()) if signers else ""
         return digest_of(msgspec.json.encode((policies, self.signatures.trust, signers)))
 
     def holds(self, app: Application, record: RenderRecord) -> bool:
         """Whether the sources of a render are proven as it is demanded now."""
-        proof = record.proof
+        bases = (base for one in record.sources for base in one.bases)
+        return self._counts(record.proof, self.demand(app)) and all(
+            self.base_holds(one, app.spec.project) for one in bases
+        )
+
+    def base_holds(self, record: BaseRecord, project: str) -> bool:
+        """Whether a remote base is proven as it is demanded now."""
+        return self._counts(record.proof, self._demand(project, (record.wanted.source,)))
+
+    def _counts(self, proof: SourceProof, demand: str) -> bool:
         in_time = not proof.until or self.clock.now().timestamp() < proof.until
-        return in_time and proof.demand == self.demand(app)
+        return in_time and proof.demand == demand
 
     async def prove(
         self, app: Application, sources: Sequence[ResolvedSource], targets: Sequence[str]
@@ -88,14 +102,27 @@ class SourceProver:
         demand = self.demand(app)
         if not demand:
             return SourceProof()
-        project, until = self.project(app.spec.project), list[float]()
+        until = list[float]()
         for one, target in zip(sources, targets, strict=True):
-            policy = policy_of(project, one.source)
-            if policy is not None:
-                checks = await self._checks(one, target, policy)
-                _judge(app, one, policy, checks, self.signatures.trust_problem)
-                until += [it.until for it in checks if it.until]
+            until += await self._proven(one, target)
         return SourceProof(demand=demand, until=min(until, default=0.0))
+
+    async def prove_base(self, base: ResolvedSource) -> SourceProof:
+        """Judge a remote base, resolved of its target revision; raises as `prove` does."""
+        demand = self._demand(base.app.spec.project, (base.source,))
+        if not demand:
+            return SourceProof()
+        until = await self._proven(base, base.source.target_revision)
+        return SourceProof(demand=demand, until=min(until, default=0.0))
+
+    async def _proven(self, one: ResolvedSource, target: str) -> Sequence[float]:
+        """Judge a source; returns when its signatures and keys expire."""
+        policy = policy_of(self.project(one.app.spec.project), one.source)
+        if policy is None:
+            return ()
+        checks = await self._checks(one, target, policy)
+        _judge(one, policy, checks, self.signatures.trust_problem)
+        return tuple(it.until for it in checks if it.until)
 
     async def _checks(
         self, one: ResolvedSource, target: str, policy: IntegrityPolicy
@@ -112,7 +139,6 @@ class SourceProver:
 
 
 def _judge(
-    app: Application,
     source: ResolvedSource,
     policy: IntegrityPolicy,
     checks: Sequence[SignatureCheck],
@@ -126,9 +152,10 @@ def _judge(
     more = f"; and {len(problems) - _NAMED} more commits" if len(problems) > _NAMED else ""
     state = next(it.state for it in checks if not policy.proves(it))
     remedy = trust_problem or _REMEDIES.get(state, _SIGN_ANEW)
+    project = source.app.spec.project
     message = (
         f"{place}nothing is deployed of {source.access.key}: {named}{more}. The AppProject "
-        f"{app.spec.project!r} demands {policy.expected} ({policy.place}, mode {policy.mode}); "
+        f"{project!r} demands {policy.expected} ({policy.place}, mode {policy.mode}); "
         f"{remedy}"
     )
     raise UnprovenError(message, problems[0])

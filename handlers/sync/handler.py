@@ -35,7 +35,7 @@ from handlers.ports import (
     StatusWrite,
     UnavailableError,
 )
-from handlers.ports.rendering import RenderRecord
+from handlers.ports.render_record import RenderRecord
 from handlers.sync.observed_status import observed
 from handlers.sync.operation import sync_result
 from handlers.sync.operation_transitions import failed_to_start, under_way

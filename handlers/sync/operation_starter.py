@@ -34,7 +34,7 @@ from handlers.comparison.comparison import Comparison
 from handlers.comparison.reader import ComparisonReader
 from handlers.control_plane.governance import Governance
 from handlers.ports import Apps, Clock, RepositoryError, Sources, StatusWrite
-from handlers.ports.rendering import RenderRecord
+from handlers.ports.render_record import RenderRecord
 from handlers.sync.operation_transitions import (
     begun,
     failed_to_start,

@@ -6,7 +6,13 @@ where files come from is said by its users, see `Evaluation` and `EvaluationFile
 """
 
 from sandbox.client.confinement import Capability, SandboxUnconfinedError
-from sandbox.client.errors import SandboxBusyError, SandboxError, SandboxReason
+from sandbox.client.errors import (
+    SandboxBusyError,
+    SandboxError,
+    SandboxReason,
+    WantedBase,
+    WantedChart,
+)
 from sandbox.client.evaluation import Evaluation, EvaluationFiles, NoFiles, RecipeKey
 from sandbox.client.limits import SandboxLimits
 from sandbox.client.pool import Sandbox
@@ -23,4 +29,6 @@ __all__ = [
     "SandboxLimits",
     "SandboxReason",
     "SandboxUnconfinedError",
+    "WantedBase",
+    "WantedChart",
 ]

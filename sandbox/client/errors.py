@@ -45,10 +45,17 @@ class WantedChart(msgspec.Struct, frozen=True):
     locked: bool = False
 
 
+class WantedBase(msgspec.Struct, frozen=True):
+    """A Git repository that an evaluation lacks, as a kustomization names it."""
+
+    repository: str
+    ref: str = ""
+
+
 class SandboxError(Exception):
     """An evaluation failed; `file`, `document` (from 1) and `line` as far as they are known.
 
-    `dependencies` are the charts with which it could be tried again.
+    `wanted` are the charts and repositories with which it could be tried again.
     """
 
     def __init__(
@@ -59,7 +66,7 @@ class SandboxError(Exception):
         file: str = "",
         document: int = 0,
         line: int = 0,
-        dependencies: tuple[WantedChart, ...] = (),
+        wanted: tuple[WantedChart | WantedBase, ...] = (),
     ) -> None:
         super().__init__(message)
         self.reason = reason
@@ -67,7 +74,7 @@ class SandboxError(Exception):
         self.file = file
         self.document = document
         self.line = line
-        self.dependencies = dependencies
+        self.wanted = wanted
 
 
 class SandboxBusyError(Exception):

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from sandbox.client.errors import SandboxError, SandboxReason, WantedChart
+from sandbox.client.errors import SandboxError, SandboxReason, WantedBase, WantedChart
 
 PROTOCOL = 2
 LENGTHS = struct.Struct(">II")
@@ -55,6 +55,7 @@ class WorkerFailure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     document: int = 0
     line: int = 0
     dependencies: tuple[WantedChart, ...] = ()
+    bases: tuple[WantedBase, ...] = ()
 
     def error(self) -> SandboxError:
         return SandboxError(
@@ -63,7 +64,7 @@ class WorkerFailure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
             file=self.file,
             document=self.document,
             line=self.line,
-            dependencies=self.dependencies,
+            wanted=(*self.dependencies, *self.bases),
         )
 
 

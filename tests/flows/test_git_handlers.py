@@ -39,6 +39,7 @@ from handlers.refresh.handler import RefreshHandler
 from handlers.render.chart_dependencies import ChartDependencies
 from handlers.render.evaluator import Evaluator
 from handlers.render.handler import RenderHandler
+from handlers.render.remote_bases import RemoteBases
 from handlers.render.render_maker import RenderMaker
 from handlers.render.source_proof import SourceProver
 from handlers.trust.signing_trust import signing_trust
@@ -100,6 +101,12 @@ class GitHandlers:
             renderer=SandboxRenderer(self.sandbox),
             clusters=clusters,
             dependencies=dependencies,
+            bases=RemoteBases(
+                sources=self.sources,
+                apps=self.cluster.apps,
+                prover=self.prover,
+                clock=self.clock,
+            ),
             control_namespace=NAMESPACE,
         )
         handler = RenderHandler(

@@ -243,3 +243,26 @@ async def test_a_source_that_cannot_be_read_is_named_and_nothing_is_pruned(
         "spec.sources[1]: spec.source.path: no folder 'api'" in (conditions(app)["ComparisonError"])
     )
     assert await data(agent, "b") == {"of": "b"}
+
+
+async def test_a_push_to_a_remote_base_is_deployed(
+    agent: AgentFixture, second: HostedRepository
+) -> None:
+    second.commit(
+        {
+            "base/kustomization.yaml": "resources: [b.yaml]\n",
+            "base/b.yaml": config_map("b", size="1"),
+        }
+    )
+    base = f"{second.url}//base?ref=main"
+    agent.commit({"web/kustomization.yaml": f"resources: ['{base}']\nnamePrefix: my-\n"})
+    await agent.apply_app("web", "web", syncPolicy=AUTOMATED)
+    await agent.until_synced("web")
+    assert await data(agent, "my-b") == {"size": "1"}
+
+    second.commit({"base/b.yaml": config_map("b", size="2")})
+
+    async def is_deployed() -> bool:
+        return await data(agent, "my-b") == {"size": "2"}
+
+    await eventually(is_deployed, within=120)

@@ -26,7 +26,8 @@ from handlers.application.status import RevisionHistory
 from handlers.application.validate import problems
 from handlers.manifest.manifest_assembly import objects_of
 from handlers.ports import Artifacts, RendererBusyError, RepositoryError, Sources
-from handlers.ports.rendering import RenderError, RenderRecord
+from handlers.ports.render_record import RenderRecord
+from handlers.ports.rendering import RenderError
 from handlers.render.evaluator import RENDER_SECONDS, Evaluator, RenderEvaluation
 from handlers.render.render_outcome import message_of
 from handlers.render.source_proof import SourceProver

@@ -11,7 +11,8 @@ from handlers.application import times
 from handlers.application.application import Application
 from handlers.application.failure_wait import wait
 from handlers.ports import SourceFollowers, SourceGroup
-from handlers.ports.rendering import RefRecord, RenderRecord, SourceRecord, SourceType
+from handlers.ports.render_record import RefRecord, RenderRecord, SourceRecord
+from handlers.ports.rendering import SourceType
 from handlers.refresh.touched_applications import (
     ResolvedTarget,
     by_target_revision,

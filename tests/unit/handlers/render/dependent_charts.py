@@ -16,7 +16,7 @@ from agent.renderer.renderer import SandboxRenderer
 from handlers.application.application import AppProject
 from handlers.ports import ApplicationLookup
 from handlers.ports.chart_dependency import DependencyRecord
-from handlers.ports.rendering import RenderError, RenderResult
+from handlers.ports.rendering import FetchedSources, RenderError, RenderResult
 from handlers.render.chart_dependencies import ChartDependencies, Charts
 from sandbox.client import Sandbox
 from tests.unit.agent.download.reader import SourceReading
@@ -100,7 +100,7 @@ class DependentCharts:
 
         async def render(charts: Charts) -> RenderResult:
             return await SandboxRenderer(self.sandbox).render(
-                helm(), tree, charts=charts, project="shop"
+                helm(), tree, fetched=FetchedSources(charts=charts), project="shop"
             )
 
         return await self.dependencies.completed(render, "shop")

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from bus.identity import NO_DIGEST, AppKey, Digest, Revision
 from bus.repository_url import RepositoryUrl
 from handlers.ports import RepositoryAccess
-from handlers.ports.rendering import Recipe, RefRecord, RenderRecord, SourceRecord, SourceType
+from handlers.ports.render_record import RefRecord, RenderRecord, SourceRecord
+from handlers.ports.rendering import Recipe, SourceType
 from handlers.render.kept_sources import at_revisions, is_whole, kept_sources, moved_together
 from handlers.render.source_resolver import ResolvedSource, with_only
 from tests.unit.agent.renderer.written_tree import WrittenTree

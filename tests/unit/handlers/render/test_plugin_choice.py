@@ -14,14 +14,8 @@ from bus.status import Reason
 from handlers.application.application import Application
 from handlers.ports import CommitTree, RepositoryAccess
 from handlers.ports.plugins import PluginMatch
-from handlers.ports.rendering import (
-    PluginRecipe,
-    Recipe,
-    RenderError,
-    RenderRecord,
-    SourceRecord,
-    SourceType,
-)
+from handlers.ports.render_record import RenderRecord, SourceRecord
+from handlers.ports.rendering import PluginRecipe, Recipe, RenderError, SourceType
 from handlers.render.plugin_choice import PluginChoice, RenderHistory, histories
 from handlers.render.source_resolver import ResolvedSource
 from tests.unit.agent.renderer.written_tree import WrittenTree

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from agent.store.render_store import RenderStore
 from bus.identity import NO_DIGEST, AppKey, Digest, RepositoryKey, Revision
-from handlers.ports.rendering import RefRecord, RenderRecord, SourceRecord, SourceType
+from handlers.ports.render_record import RefRecord, RenderRecord, SourceRecord
+from handlers.ports.rendering import SourceType
 
 RECIPE = Digest("sha256:1")
 WEB = AppKey("argocd", "web")

@@ -16,7 +16,8 @@ from handlers.comparison.dry_run_questions import compared
 from handlers.comparison.object_difference import DiffOutcome, DiffVerdict
 from handlers.manifest.tracking import stamp
 from handlers.ports import LiveObject
-from handlers.ports.rendering import RenderRecord, SourceRecord, SourceType
+from handlers.ports.render_record import RenderRecord, SourceRecord
+from handlers.ports.rendering import SourceType
 
 APP = AppKey("argocd", "web")
 RECIPE = Digest("sha256:1")
