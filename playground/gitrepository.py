@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from playground import gitstore
-from playground.gitstore import NOTHING, Changes
+from playground.gitstore import NOTHING, Changes, Sign
 from playground.pushes import Parcel, PushPayload, PushWebhook, SentDelivery
 
 
@@ -35,10 +35,17 @@ class HostedRepository:
         self.deliveries: list[SentDelivery] = []
         self._send = send
 
-    def commit(self, changes: Changes, *, branch: str = "", message: str = "change") -> str:
+    def commit(
+        self,
+        changes: Changes,
+        *,
+        branch: str = "",
+        message: str = "change",
+        sign: Sign | None = None,
+    ) -> str:
         """As a push of one commit would: None removes a path; announced; returns its id."""
         before = self.references()
-        made = gitstore.commit(self.folder, changes, branch or self.branch, message)
+        made = gitstore.commit(self.folder, changes, branch or self.branch, message, sign)
         self.announce(before)
         return made
 

@@ -3,7 +3,7 @@
 Knows nothing of HTTP and of webhooks. Every call opens the repository anew, so any thread may call.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -29,6 +29,8 @@ class Symlink(msgspec.Struct, frozen=True):
 
 Content = str | bytes | Symlink
 Changes = Mapping[str, Content | None]
+Sign = Callable[[bytes], bytes]
+"""Signs the content of a commit; returns the signature in ASCII armour."""
 
 
 class CommitSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +50,9 @@ def create_repository(folder: Path, branch: str) -> None:
         repository.config[name] = value
 
 
-def commit(folder: Path, changes: Changes, branch: str, message: str) -> str:
+def commit(
+    folder: Path, changes: Changes, branch: str, message: str, sign: Sign | None = None
+) -> str:
     """Write the changes on top of the branch (None removes a path) and return the commit's id."""
     repository = pygit2.Repository(str(folder))
     reference = f"refs/heads/{branch}"
@@ -61,7 +65,22 @@ def commit(folder: Path, changes: Changes, branch: str, message: str) -> str:
     person = pygit2.Signature(*_PERSON)
     parents = [] if tip is None else [tip.target]
     tree = index.write_tree(repository)
-    return str(repository.create_commit(reference, person, person, message, tree, parents))
+    if sign is None:
+        return str(repository.create_commit(reference, person, person, message, tree, parents))
+    plain = str(repository.create_commit(None, person, person, message, tree, parents))
+    signed = sign_commit(repository, plain, sign)
+    repository.references.create(reference, signed, force=True)
+    return signed
+
+
+def sign_commit(repository: pygit2.Repository, commit: str, sign: Sign) -> str:
+    """Write the commit again with a signature of its content; returns its id."""
+    content = repository.odb.read(commit)[1]
+    head, blank, message = content.partition(b"\n\n")
+    header = b"\ngpgsig " + sign(content).strip().replace(b"\n", b"\n ")
+    return str(
+        repository.odb.write(pygit2.enums.ObjectType.COMMIT, head + header + blank + message)
+    )
 
 
 def read(folder: Path, path: str, reference: str) -> bytes | None:

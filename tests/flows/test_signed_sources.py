@@ -19,8 +19,9 @@ from bus.identity import AppKey
 from bus.status import Reason
 from handlers.application.source_integrity import ALLOWED_SIGNERS
 from playground.githost import GitHost
+from playground.gnupg import SigningKey
 from tests.flows.test_git_handlers import GitHandlers, handlers
-from tests.signers import SignedRepository, Signers, SigningKey
+from tests.signers import SignedRepository, Signers
 
 __all__ = ["handlers"]
 
