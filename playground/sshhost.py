@@ -1,12 +1,14 @@
 """An SSH server on loopback for the repositories of a Git host: OpenSSH's, with its own keys.
 
 Whoever has an authorized key may fetch and push, through Git's restricted shell, as the user that
-runs the tests. The host key can be made anew, as when a host is replaced.
+runs the tests. A path in a URL begins at the folder of the repositories, as at Git hosts. The host
+key can be made anew, as when a host is replaced.
 """
 
 import asyncio
 import getpass
 import os
+import shlex
 import shutil
 import signal
 from collections.abc import AsyncIterator
@@ -21,7 +23,8 @@ from agent.loopback import answers_tcp, free_port
 from agent.store.files import write_whole
 from playground.toolchain import ToolMissingError
 
-_SHELL = 'restrict,command="git-shell -c \\"$SSH_ORIGINAL_COMMAND\\""'
+_SHELL = """cd {} && git-shell -c "$(printf %s "$SSH_ORIGINAL_COMMAND" | sed "s, '/, './,")" """
+"""Git asks for `git-upload-pack '/name.git'`: the slash is the folder of the repositories."""
 _OPENSSH = serialization.PrivateFormat.OpenSSH
 _OWN_DIRECTORY = Path("/run/sshd")
 """Where Debian's server puts itself before a login, when root starts it."""
@@ -69,7 +72,7 @@ class SshHost:
         self.child: ChildProcess
 
     def url(self, name: str) -> str:
-        return f"ssh://{self.user}@127.0.0.1:{self.port}{self._repositories}/{name}.git"
+        return f"ssh://{self.user}@127.0.0.1:{self.port}/{name}.git"
 
     @property
     def known_hosts(self) -> str:
@@ -78,7 +81,10 @@ class SshHost:
 
     def authorize(self, *keys: SshKey) -> None:
         """Let these keys in, and no other."""
-        lines = "".join(f"{_SHELL} {key.public}\n" for key in keys)
+        shell = _SHELL.format(shlex.quote(str(self._repositories))).strip()
+        quoted = shell.replace('"', '\\"')
+        options = f'restrict,command="{quoted}"'
+        lines = "".join(f"{options} {key.public}\n" for key in keys)
         (self._folder / "authorized_keys").write_text(lines)
 
     @property
