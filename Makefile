@@ -37,7 +37,7 @@ SOAKED := tests/service tests/flows tests/faults tests/browser tests/unit
 .PHONY: help setup parts web demo demo-info browser kubectl ssh-server gnupg image-tools images check check-code test test-sandbox test-dashboard soak pictures bench golden lint fmt docs docs-site fixtures lock clean
 
 help:
-	@echo "make demo       agent and service on real parts, live in this terminal (Ctrl-C ends it; SCENE=clusters)"
+	@echo "make demo       agent and service on real parts, live in this terminal (Ctrl-C ends it; SCENE=clusters, SCENE=sources)"
 	@echo "make demo-info  addresses, logins, clusters and files of the demo that runs here, and what to try"
 	@echo "make check      lint, types, directions and the tests without a server, in about a minute"
 	@echo "make test       everything that is checked, on real servers (WORKERS=4); FILE=tests/flows for some of it"
@@ -76,7 +76,7 @@ $(WEB_BUILT): web/node_modules/.installed $(WEB_SOURCES)
 	@$(STAGE) "building the dashboard" 30 --in web -- $(NPM) run build
 	@touch $@
 
-demo: parts
+demo: parts $(if $(filter sources,$(SCENE)),ssh-server gnupg)
 	@$(BIN)/gitops demo$(if $(SCENE), --scene $(SCENE))
 
 demo-info:

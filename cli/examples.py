@@ -77,6 +77,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "gitops demo": (
         "gitops demo",
         "gitops demo --scene clusters",
+        "gitops demo --scene sources",
         "gitops demo --once --json report.json",
     ),
     "gitops agent run": ("GITOPS_KUBE_KUBECONFIG=~/.kube/config gitops agent run",),

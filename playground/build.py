@@ -66,7 +66,7 @@ def build_kubelet(watch: Watcher) -> Path:
 
 
 def build_registry(watch: Watcher) -> Path:
-    """The OCI registry of the committed version: tests build it, the demo does without."""
+    """The OCI registry of the committed version, for tests and the scene `sources` of the demo."""
     build = registry_build()
     if not build.folder.is_dir():
         run_builds((build,), watch)

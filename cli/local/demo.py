@@ -24,7 +24,8 @@ def demo(
         typer.Option(
             "--scene",
             help="push: the way of a push, with an agent in each of two clusters. "
-            "clusters: one agent for both, by a cluster Secret.",
+            "clusters: one agent for both, by a cluster Secret. "
+            "sources: a chart of an OCI registry, two sources, SSH, signed commits.",
         ),
     ] = SceneName.PUSH,
     once: Annotated[bool, typer.Option("--once", help="End after the last stage.")] = False,

@@ -67,12 +67,23 @@ def _addresses(demo: RunningDemo, link: str) -> tuple[str, ...]:
         f"  dashboard   {link}  (signs you in)",
         f"  login       {demo.service.url} name {ADMINISTRATOR} password {demo.service.password}",
         f"  Git         {demo.repository.url}  (no login)",
+        *_hosts(demo),
         f"  metrics     {agent.metrics_url}/metrics",
         f"  ready       {agent.metrics_url}/readyz",
         "",
         "Facts straight from NATS, as any subscriber reads them",
         f"  {_bus_login(demo)} gitops events --follow",
         "",
+    )
+
+
+def _hosts(demo: RunningDemo) -> tuple[str, ...]:
+    if demo.hosts is None:
+        return ()
+    return (
+        f"  signed      {demo.hosts.payments.url}  (no login)",
+        f"  SSH         {demo.hosts.ledger_url}  (with the key of the Secret ledger)",
+        f"  registry    {demo.hosts.registry.address}  (no login)",
     )
 
 
@@ -83,10 +94,12 @@ def _bus_login(demo: RunningDemo) -> str:
 
 
 def _files(demo: RunningDemo, files: ShellFiles) -> tuple[str, ...]:
+    remote = demo.remote_cluster
+    place = (f"  remote      {remote.cluster.kubernetes.kubeconfig}",) if remote else ()
     return (
         "Files",
         f"  laptop      {demo.laptop.kubernetes.kubeconfig}",
-        f"  remote      {demo.remote.kubernetes.kubeconfig}",
+        *place,
         f"  agent       {demo.laptop.agent.child.program.log}",
         f"  service     {demo.service.server.child.program.log}",
         f"  this list   {files.info}",

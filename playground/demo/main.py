@@ -19,16 +19,29 @@ from rich.console import Console
 from rich.text import Text
 
 from agent.store.files import write_whole
-from playground.build import build_control_plane, build_kubelet, ignore_progress, missing_builds
+from playground.build import (
+    build_control_plane,
+    build_kubelet,
+    build_registry,
+    ignore_progress,
+    missing_builds,
+)
 from playground.demo.control_plane import open_sign_in
 from playground.demo.directions import information, where_to_look
-from playground.demo.running_demo import RunningDemo, open_running_demo, sandbox_program
+from playground.demo.running_demo import (
+    DemoPlan,
+    RunningDemo,
+    open_running_demo,
+    sandbox_program,
+)
 from playground.demo.scene_name import SceneName
 from playground.demo.scenes import SCENES, DemoScene
 from playground.demo.screen import DemoScreen, Timeline, showing
 from playground.demo.shell_files import FOLDER, open_shell_files, require_demo_folder
+from playground.demo.source_hosts import require_programs
 from playground.demo.stage import DemoStage, StageFailedError, StageOutcome, StageReport
 from playground.screen import watching
+from playground.toolchain import ToolMissingError
 
 _LOOK_EVERY = 0.3
 
@@ -39,16 +52,17 @@ def run_demo(*, scene: SceneName, once: bool, json_file: Path | None) -> int:
     1 if one did not, 2 where the demo cannot begin, 130 when interrupted.
     """
     console = Console()
+    chosen = SCENES[scene]
     try:
         require_demo_folder(FOLDER.absolute())
-    except FileExistsError as error:
+        if chosen.plan.source_hosts:
+            require_programs()
+    except (FileExistsError, ToolMissingError) as error:
         console.print(str(error), soft_wrap=True, highlight=False)
         return 2
-    sandbox = _built()
+    sandbox = _built(chosen.plan)
     try:
-        wishes = DemoOptions(
-            scene=SCENES[scene], once=once, json_file=json_file, folder=FOLDER.absolute()
-        )
+        wishes = DemoOptions(scene=chosen, once=once, json_file=json_file, folder=FOLDER.absolute())
         report = uvloop.run(_demo(console, sandbox, wishes))
     except KeyboardInterrupt:
         console.print("\ninterrupted; everything that was started is stopped")
@@ -56,13 +70,15 @@ def run_demo(*, scene: SceneName, once: bool, json_file: Path | None) -> int:
     return 0 if report.held else 1
 
 
-def _built() -> Path:
+def _built(plan: DemoPlan) -> Path:
     """Build what is missing, with a progress display; return the sandbox's program."""
-    if not missing_builds():
+    if not missing_builds(registry=plan.source_hosts):
         return sandbox_program(ignore_progress)
     with watching(Console(stderr=True)) as watch:
         build_control_plane(watch)
         build_kubelet(watch)
+        if plan.source_hosts:
+            build_registry(watch)
         return sandbox_program(watch)
 
 
@@ -79,9 +95,7 @@ async def _demo(console: Console, sandbox: Path, wishes: DemoOptions) -> StageRe
     began = time.monotonic()
     console.print(f"opening the playground: {wishes.scene.opening} ...")
     with tempfile.TemporaryDirectory(prefix="gitops-demo-", ignore_cleanup_errors=True) as folder:
-        async with open_running_demo(
-            Path(folder), sandbox, remote_agent=wishes.scene.remote_agent
-        ) as demo:
+        async with open_running_demo(Path(folder), sandbox, wishes.scene.plan) as demo:
             console.print(f"open after {time.monotonic() - began:.1f} s")
             with showing(console) as screen:
                 return await _show(demo, screen, wishes)

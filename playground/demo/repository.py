@@ -5,6 +5,7 @@ Three applications, one of each kind of source, and one that is broken on purpos
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 NAMESPACE = "argocd"
@@ -171,9 +172,9 @@ def first_commit() -> dict[str, str]:
 def applications(url: str) -> tuple[dict[str, Any], ...]:
     """Argo CD Applications, as a user of Argo CD would write them."""
     return (
-        _application("guestbook", url, {"path": "guestbook"}),
-        _application("shop", url, {"path": "shop", "helm": {"valueFiles": ["values-demo.yaml"]}}),
-        _application("podinfo", url, {"path": "podinfo/overlays/demo"}),
+        _of_path("guestbook", url, "guestbook"),
+        _of_path("shop", url, "shop", helm={"valueFiles": ["values-demo.yaml"]}),
+        _of_path("podinfo", url, "podinfo/overlays/demo"),
     )
 
 
@@ -185,15 +186,22 @@ def remote_destination(application: dict[str, Any], cluster: str) -> dict[str, A
 
 def unhealthy_application(url: str) -> dict[str, Any]:
     """An application whose image does not exist, for a person to find and to repair."""
-    return _application("checkout", url, {"path": "checkout"})
+    return _of_path("checkout", url, "checkout")
 
 
 def remote_application(url: str) -> dict[str, Any]:
     """The same chart in another environment, looked at by the clock: no webhook reaches there."""
-    return _application("shop", url, {"path": "shop"})
+    return _of_path("shop", url, "shop")
 
 
-def _application(name: str, url: str, source: dict[str, Any]) -> dict[str, Any]:
+def application(
+    name: str,
+    *,
+    source: Mapping[str, Any] | None = None,
+    sources: Sequence[Mapping[str, Any]] = (),
+    project: str = "default",
+) -> dict[str, Any]:
+    """An Application of one source or of several, which syncs by itself into `demo`."""
     return {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "Application",
@@ -204,8 +212,8 @@ def _application(name: str, url: str, source: dict[str, Any]) -> dict[str, Any]:
             "finalizers": ["resources-finalizer.argocd.argoproj.io"],
         },
         "spec": {
-            "project": "default",
-            "source": {"repoURL": url, "targetRevision": "main", **source},
+            "project": project,
+            **({"source": dict(source)} if source is not None else {"sources": list(sources)}),
             "destination": {"server": "https://kubernetes.default.svc", "namespace": "demo"},
             "syncPolicy": {
                 "automated": {"prune": True, "selfHeal": True},
@@ -213,3 +221,8 @@ def _application(name: str, url: str, source: dict[str, Any]) -> dict[str, Any]:
             },
         },
     }
+
+
+def _of_path(name: str, url: str, path: str, **more: Any) -> dict[str, Any]:
+    source = {"repoURL": url, "targetRevision": "main", "path": path, **more}
+    return application(name, source=source)

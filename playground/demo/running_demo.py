@@ -1,19 +1,20 @@
-"""The demo's world: the service, and two clusters, over one Git repository.
+"""The demo's world: the service, one cluster or two, and what they read from.
 
 The laptop has an agent and the applications; the remote cluster stands for one in another place. A
-scene says whether an agent of its own runs there, with a NATS of its own, reached by nobody, or
-nothing of ours at all.
+scene says whether it is there at all, and whether an agent of its own runs in it, with a NATS of
+its own, reached by nobody. A scene of several kinds of sources has hosts for them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum, auto
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bus.jetstream import Bus, BusSettings
 from bus.logins import BusLogin
@@ -23,12 +24,19 @@ from playground.compiling import Watcher
 from playground.demo.control_plane import ACCOUNT, DemoService, open_demo_service
 from playground.demo.repository import applications, first_commit, remote_application
 from playground.demo.site import DemoCluster, DemoSite, SiteParts, SitePlan, open_site
+from playground.demo.source_hosts import SourceHosts, open_source_hosts
 from playground.githost import HostedRepository
 from playground.kubeapi import KubeApi
 from playground.kubernetes import BreakableControlPlane, control_plane
-from playground.playground import Playground, PlaygroundPart, open_playground
+from playground.playground import (
+    PartNotOpenError,
+    Playground,
+    PlaygroundPart,
+    open_playground,
+)
 from playground.pushes import PushWebhook
 
+T = TypeVar("T")
 _PARTS = (
     PlaygroundPart.NATS,
     PlaygroundPart.REDIS,
@@ -40,16 +48,53 @@ _LAPTOP = AgentScope(ACCOUNT, "laptop")
 """The agent whose NATS is not its own child."""
 
 
+class RemoteKind(Enum):
+    """What there is beside the laptop."""
+
+    NONE = auto()
+    BARE = auto()
+    WITH_AGENT = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoPlan:
+    """What a scene is played in."""
+
+    remote: RemoteKind = RemoteKind.WITH_AGENT
+    source_hosts: bool = False
+    """Whether there are a registry, an SSH server and a signer of commits."""
+    files: Mapping[str, str] = field(default_factory=first_commit)
+    """The first commit of the repository of every scene."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteCluster:
+    cluster: DemoCluster
+    servers: BreakableControlPlane
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningDemo:
     playground: Playground
     service: DemoService
     laptop: DemoSite
-    remote: DemoCluster
-    remote_servers: BreakableControlPlane
-    """The programs of the remote cluster, for stages that break it."""
     repository: HostedRepository
     bus: Bus
+    remote_cluster: RemoteCluster | None
+    hosts: SourceHosts | None
+
+    @property
+    def remote(self) -> DemoCluster:
+        return _opened(self.remote_cluster, "a remote cluster").cluster
+
+    @property
+    def remote_servers(self) -> BreakableControlPlane:
+        """The programs of the remote cluster, for stages that break it."""
+        return _opened(self.remote_cluster, "a remote cluster").servers
+
+    @property
+    def sources(self) -> SourceHosts:
+        return _opened(self.hosts, "hosts of sources")
 
     @property
     def subscriber_seed_file(self) -> Path:
@@ -67,21 +112,21 @@ class RunningDemo:
         return await self.laptop.applications()
 
 
+_TWO_AGENTS = DemoPlan()
+
+
 @asynccontextmanager
 async def open_running_demo(
-    folder: Path, sandbox: Path, *, remote_agent: bool = True
+    folder: Path, sandbox: Path, plan: DemoPlan = _TWO_AGENTS
 ) -> AsyncIterator[RunningDemo]:
-    """Everything runs, the agents are enrolled, Git has its first commit; no Application yet.
-
-    `remote_agent`: an agent of its own runs beside the remote cluster.
-    """
+    """Everything runs, the agents are enrolled, Git has its first commit; no Application yet."""
     async with AsyncExitStack() as stack:
-        playground, remote_cluster = await _open_servers(stack, folder)
+        playground, remote_cluster = await _open_servers(stack, folder, plan)
         service = await stack.enter_async_context(
             open_demo_service(folder / "service", playground.postgres.url)
         )
         repository = playground.git.create("demo/apps")
-        repository.commit(first_commit(), message="three applications")
+        repository.commit(plan.files, message="first version")
         ground = SiteParts(
             folder=folder,
             sandbox=sandbox,
@@ -91,29 +136,40 @@ async def open_running_demo(
         async with asyncio.TaskGroup() as tasks:
             first = tasks.create_task(_open_laptop(stack, playground, ground), name="laptop")
             second = tasks.create_task(
-                _open_remote(stack, remote_cluster, ground if remote_agent else None),
-                name="remote",
+                _open_remote(stack, remote_cluster, ground, plan), name="remote"
             )
-        laptop, remote = first.result(), second.result()
-        url = f"{laptop.agent.url}/api/webhook"
-        repository.webhook = PushWebhook(url=url, secret=ground.webhook_secret)
-        settings = BusSettings(
-            url=playground.nats.url,
-            account=ACCOUNT,
-            agent=_LAPTOP.agent,
-            login=BusLogin.SUBSCRIBER,
-            nkey_seed_file=str(playground.seed_file(_LAPTOP, BusLogin.SUBSCRIBER)),
-        )
-        bus = await stack.enter_async_context(Bus.open(settings))
+        laptop = first.result()
+        webhook = PushWebhook(url=f"{laptop.agent.url}/api/webhook", secret=ground.webhook_secret)
+        repository.webhook = webhook
+        hosts = None
+        if plan.source_hosts:
+            opening = open_source_hosts(folder, playground.git, laptop, webhook)
+            hosts = await stack.enter_async_context(opening)
         yield RunningDemo(
             playground=playground,
             service=service,
             laptop=laptop,
-            remote=remote,
-            remote_servers=remote_cluster,
             repository=repository,
-            bus=bus,
+            bus=await stack.enter_async_context(Bus.open(_subscriber(playground))),
+            remote_cluster=second.result(),
+            hosts=hosts,
         )
+
+
+def _subscriber(playground: Playground) -> BusSettings:
+    return BusSettings(
+        url=playground.nats.url,
+        account=ACCOUNT,
+        agent=_LAPTOP.agent,
+        login=BusLogin.SUBSCRIBER,
+        nkey_seed_file=str(playground.seed_file(_LAPTOP, BusLogin.SUBSCRIBER)),
+    )
+
+
+def _opened(part: T | None, name: str) -> T:
+    if part is None:
+        raise PartNotOpenError(f"this demo was opened without {name}")
+    return part
 
 
 def sandbox_program(watch: Watcher) -> Path:
@@ -130,16 +186,18 @@ async def create_remote_application(demo: RunningDemo) -> None:
 
 
 async def _open_servers(
-    stack: AsyncExitStack, folder: Path
-) -> tuple[Playground, BreakableControlPlane]:
-    """Both clusters and all servers, side by side."""
+    stack: AsyncExitStack, folder: Path, plan: DemoPlan
+) -> tuple[Playground, BreakableControlPlane | None]:
+    """The clusters and all servers, side by side."""
     binaries = await asyncio.to_thread(build_control_plane, ignore_progress)
-    remote = control_plane(folder / "remote-kubernetes", binaries)
     async with asyncio.TaskGroup() as tasks:
         playground = tasks.create_task(
             stack.enter_async_context(open_playground(_PARTS, folder, agents=(_LAPTOP,))),
             name="world",
         )
+        if plan.remote is RemoteKind.NONE:
+            return await playground, None
+        remote = control_plane(folder / "remote-kubernetes", binaries)
         cluster = tasks.create_task(stack.enter_async_context(remote), name="remote cluster")
     return playground.result(), cluster.result()
 
@@ -158,11 +216,20 @@ async def _open_laptop(
 
 
 async def _open_remote(
-    stack: AsyncExitStack, cluster: BreakableControlPlane, ground: SiteParts | None
-) -> DemoCluster:
-    """The remote site; without `ground` the mere cluster, into which nothing is installed."""
-    if ground is None:
+    stack: AsyncExitStack,
+    cluster: BreakableControlPlane | None,
+    ground: SiteParts,
+    plan: DemoPlan,
+) -> RemoteCluster | None:
+    """The remote cluster, with an agent of its own or with nothing of ours installed."""
+    if cluster is None:
+        return None
+    if plan.remote is RemoteKind.BARE:
         api = await stack.enter_async_context(cluster.api())
-        return DemoCluster(kubernetes=cluster, api=api)
-    plan = SitePlan(name="remote", environment="prod", region="eu-west", settings={})
-    return await stack.enter_async_context(open_site(plan, cluster, ground))
+        return RemoteCluster(
+            cluster=DemoCluster(kubernetes=cluster, api=api),
+            servers=cluster,
+        )
+    site_plan = SitePlan(name="remote", environment="prod", region="eu-west", settings={})
+    site = await stack.enter_async_context(open_site(site_plan, cluster, ground))
+    return RemoteCluster(cluster=site, servers=cluster)

@@ -6,3 +6,4 @@ from enum import StrEnum
 class SceneName(StrEnum):
     PUSH = "push"
     CLUSTERS = "clusters"
+    SOURCES = "sources"
