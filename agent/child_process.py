@@ -60,7 +60,7 @@ class ChildProgram:
     user: str | None = None
     stop_signal: signal.Signals = signal.SIGTERM
     stop_grace: float = 5.0
-    ready_within: float = 30.0
+    ready_within: float = 120.0
 
     @property
     def log(self) -> Path:

@@ -1,11 +1,12 @@
 """The few calls the playground itself makes to a Kubernetes API: plain paths, plain objects, JSON.
 
-Not the agent's client: no discovery, no watch, no retries. Tests use it to look at the world from
-outside.
+Not the agent's client: no discovery and no watch. Tests use it to look at the world from outside.
+A server that answers 429 is asked again: it is busy, or makes the storage of a definition.
 """
 
 import asyncio
 import ssl
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
@@ -19,7 +20,9 @@ import yaml
 
 from agent.child_process import until
 
-_TIMEOUT = aiohttp.ClientTimeout(total=30)
+_PATIENCE = 120.0
+_TIMEOUT = aiohttp.ClientTimeout(total=_PATIENCE)
+_BUSY, _AGAIN_AFTER = 429, 0.2
 
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
@@ -97,7 +100,7 @@ class KubeApi:
         try:
             await self.get(path)
         except KubeApiError as error:
-            if error.code not in (404, 429):  # 429: a definition's storage is being made
+            if error.code not in (404, _BUSY):
                 raise
             return False
         return True
@@ -106,7 +109,7 @@ class KubeApi:
         """Return when pods can be made in it, which is when it has its ServiceAccount."""
         await self.create("/api/v1/namespaces", {"metadata": {"name": name}})
         account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-        async with asyncio.timeout(_TIMEOUT.total):
+        async with asyncio.timeout(_PATIENCE):
             await until(partial(self.exists, account))
 
     async def call(
@@ -119,6 +122,18 @@ class KubeApi:
     ) -> Object:
         data = None if body is None else orjson.dumps(body)
         headers = {"Content-Type": content_type, "Accept": accept}
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                return await self._ask(method, path, data, headers)
+            except KubeApiError as error:
+                if error.code != _BUSY or time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(_AGAIN_AFTER)
+
+    async def _ask(
+        self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]
+    ) -> Object:
         async with self._session.request(method, path, data=data, headers=headers) as answer:
             content = await answer.read()
             if answer.status >= 400:
@@ -163,11 +178,6 @@ async def install_definitions(api: KubeApi) -> None:
 
 async def _served(api: KubeApi, plural: str) -> None:
     async def answers() -> bool:
-        try:
-            return await api.exists(f"/apis/argoproj.io/v1alpha1/{plural}")
-        except KubeApiError as error:
-            if error.code != 429:  # its storage is being made
-                raise
-            return False
+        return await api.exists(f"/apis/argoproj.io/v1alpha1/{plural}")
 
     await until(answers)

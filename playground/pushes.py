@@ -100,7 +100,7 @@ def _commit(push: PushPayload, commit: CommitSummary) -> dict[str, Any]:
     }
 
 
-_TIMEOUT = aiohttp.ClientTimeout(total=10)
+_TIMEOUT = aiohttp.ClientTimeout(total=60)
 
 
 class SentDelivery(msgspec.Struct, frozen=True, kw_only=True):

@@ -27,7 +27,8 @@ async def eventually(fact: Callable[[], T], within: float = ..., what: str = ...
 async def eventually(fact: Callable[[], Any], within: float = 120, what: str = "") -> Any:
     """Return the first truthy answer of `fact`.
 
-    An AssertionError or a missing key inside it means "not yet". Fails with the last answer seen.
+    An AssertionError, a missing key or a list of another length inside it means "not yet". Fails
+    with the last answer seen.
     The deadline is generous on purpose: it ends a test that would hang, and says nothing about how
     fast something ought to be.
     """
@@ -47,5 +48,5 @@ async def _look(fact: Callable[[], Any]) -> Any:
     try:
         seen = fact()
         return await seen if inspect.isawaitable(seen) else seen
-    except (AssertionError, LookupError) as error:
+    except (AssertionError, LookupError, ValueError) as error:
         return error

@@ -61,7 +61,7 @@ async def administrator(
         who = (await connection.execute(select(principals))).one()
         row = {"id": new_id(), "account_id": who.account_id, "principal_id": who.id, "name": "test"}
         await connection.execute(insert(api_tokens).values(**row, hash=hash_of(token)))
-    timeout = aiohttp.ClientTimeout(total=30)
+    timeout = aiohttp.ClientTimeout(total=120)
     headers = {"Authorization": f"Bearer {token}"}
     async with aiohttp.ClientSession(
         url or running_service.service.url, headers=headers, timeout=timeout

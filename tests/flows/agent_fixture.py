@@ -9,11 +9,13 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from agent.dependencies import AgentDependencies, open_dependencies
 from agent.lifecycle import Agent
 from agent.settings import Settings
+from agent.store.application_writes import version_of
 from bus.events import Event
 from bus.identity import AppKey
 from handlers.application.application import Application
@@ -51,16 +53,34 @@ class AgentFixture:
                 yield self.agent
             finally:
                 self.agent.stop.set()
-                await asyncio.wait_for(task, 60)
+                await asyncio.wait_for(task, 120)
+
+    async def until_known(self, fact: Callable[[AgentDependencies], object], what: str) -> None:
+        """Wait until the agent knows what was written, where it acts in this process.
+
+        A watch tells it of the write a moment later, and each kind of object has a watch of its
+        own: what is written next, or asked of the agent, may come first.
+        """
+        if self._acts:
+            await eventually(lambda: not self._acts or fact(self.parts), what=what)
+
+    @property
+    def _acts(self) -> bool:
+        return hasattr(self, "agent") and self.agent.acting.is_set()
 
     def commit(self, changes: Mapping[str, str | None], *, branch: str = "") -> str:
         """Write to the repository; a push is told by its webhook, see `pushed`."""
         return self.repository.commit(changes, branch=branch)
 
     async def apply_app(self, name: str, path: str, **spec: Any) -> None:
-        """Create or update an Application on `path` of the repository."""
+        """Create or update an Application on `path` of the repository, and have it known."""
+        body = self.app_manifest(name, path, **spec)
+        await self._until_app_known(await self.api.apply(f"{self._applications}/{name}", body))
+
+    def app_manifest(self, name: str, path: str, **spec: Any) -> dict[str, Any]:
+        """An Application that deploys `path` into the destination namespace."""
         source = {"repoURL": self.repository.url, "path": path, "targetRevision": "main"}
-        body = {
+        return {
             "apiVersion": "argoproj.io/v1alpha1",
             "kind": "Application",
             "metadata": {"name": name, "namespace": self.namespace, **spec.pop("metadata", {})},
@@ -71,10 +91,57 @@ class AgentFixture:
                 **spec,
             },
         }
-        await self.api.apply(f"{self._applications}/{name}", body)
 
     async def patch_app(self, name: str, patch: Mapping[str, Any]) -> None:
-        await self.api.patch(f"{self._applications}/{name}", patch)
+        """Change an Application, and have the change known."""
+        await self._until_app_known(await self.api.patch(f"{self._applications}/{name}", patch))
+
+    async def _until_app_known(self, written: Mapping[str, Any]) -> None:
+        metadata = written["metadata"]
+        key = AppKey(metadata["namespace"], metadata["name"])
+
+        def is_known(parts: AgentDependencies) -> bool:
+            known = parts.applications.get(key)
+            if known is None:  # one that was let go may be gone already
+                return "deletionTimestamp" in metadata
+            return version_of(known) >= int(metadata["resourceVersion"])
+
+        await self.until_known(is_known, what=f"{key} as it was written")
+
+    async def apply_project(
+        self,
+        name: str,
+        spec: Mapping[str, Any],
+        *,
+        labels: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Create or replace an AppProject, and have it known."""
+        written = await self.api.apply(
+            f"/apis/argoproj.io/v1alpha1/namespaces/{self.namespace}/appprojects/{name}",
+            {
+                "apiVersion": "argoproj.io/v1alpha1",
+                "kind": "AppProject",
+                "metadata": {"name": name, "namespace": self.namespace, "labels": {**labels}},
+                "spec": spec,
+            },
+        )
+        version = int(written["metadata"]["resourceVersion"])
+
+        def is_known(parts: AgentDependencies) -> bool:
+            known = [one.metadata for one in parts.applications.projects()]
+            return any(one.name == name and int(one.resource_version) >= version for one in known)
+
+        await self.until_known(is_known, what=f"the AppProject {name} as it was written")
+
+    async def apply_settings(self, name: str, data: Mapping[str, str]) -> None:
+        """Create or replace a ConfigMap of Argo CD's settings, and have it known."""
+        metadata = {"name": name, "namespace": self.namespace}
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {**data}}
+        await self.api.apply(f"/api/v1/namespaces/{self.namespace}/configmaps/{name}", body)
+        await self.until_known(
+            lambda parts: parts.argo_settings._written.get(name) == data,
+            what=f"the ConfigMap {name} as it was written",
+        )
 
     async def delete_app(self, name: str) -> None:
         await self.api.delete(f"{self._applications}/{name}")
@@ -141,10 +208,13 @@ class AgentFixture:
 
 
 def is_synced(app: Mapping[str, Any], *, health: str = "Healthy") -> bool:
+    """Whether nothing differs, and no operation is asked for or under way."""
     status = app.get("status", {})
     return bool(
         status.get("sync", {}).get("status") == "Synced"
         and status.get("health", {}).get("status") == health
+        and status.get("operationState", {}).get("phase") != "Running"
+        and "operation" not in app
     )
 
 

@@ -30,7 +30,7 @@ from tests.support import eventually
 ROOT = REPOSITORY
 AGENT = ("-c", "from cli.main import main; main()", "agent", "run")
 NO_KEY = CommandKey()
-_TIMEOUT = aiohttp.ClientTimeout(total=20)
+_TIMEOUT = aiohttp.ClientTimeout(total=120)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

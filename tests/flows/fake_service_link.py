@@ -12,6 +12,7 @@ from typing import Any
 
 from bus.identity import AppKey
 from bus.link import LinkTask, TaskKind, TaskResult
+from handlers.control_plane.policy import read_policy
 from tests.flows.agent_fixture import AgentFixture, config_map
 from tests.unit.agent.bridge.fake_service import FakeService
 
@@ -95,6 +96,8 @@ async def allow(agent: AgentFixture, **data: str) -> None:
     metadata = {"name": "gitops-agent-limits"}
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
     await agent.api.apply(path, body)
+    policy = read_policy(data)
+    await agent.until_known(lambda parts: parts.policy.now == policy, what="the owner's policy")
 
 
 def is_out_of_sync(app: dict[str, Any]) -> bool:

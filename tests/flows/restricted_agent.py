@@ -11,6 +11,7 @@ from agent.settings.process_settings import KubeSettings, LeaseSettings
 from deploy import render
 from playground.kubeapi import Access
 from playground.kubernetes import ControlPlane
+from playground.rights import until_granted
 from sandbox.client import Sandbox, SandboxLimits
 from tests.flows.agent_fixture import AgentFixture
 from tests.unit.deploy.chart_values import Object, environment
@@ -51,6 +52,8 @@ async def _installed(cluster: ControlPlane, objects: list[Object]) -> AsyncItera
     async with installer(cluster.access) as installing:
         assert await installing.apply(objects, dry_run=False) == {}
         try:
+            async with cluster.api() as api:
+                await until_granted(api, objects)
             yield
         finally:
             for one in objects:

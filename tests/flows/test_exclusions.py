@@ -8,17 +8,11 @@ from tests.support import eventually
 HEALING = {"automated": {"prune": True, "selfHeal": True}}
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n"
 EXCLUDED = "- apiGroups: ['']\n  kinds: [Service]\n"
-SETTINGS = "/api/v1/namespaces/{}/configmaps/argocd-cm"
 
 
 async def put_settings(agent: AgentFixture, **data: str) -> None:
-    body = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "argocd-cm", "namespace": agent.namespace},
-        "data": {key.replace("_", "."): value for key, value in data.items()},
-    }
-    await agent.api.apply(SETTINGS.format(agent.namespace), body)
+    written = {key.replace("_", "."): value for key, value in data.items()}
+    await agent.apply_settings("argocd-cm", written)
 
 
 async def test_an_excluded_kind_is_neither_compared_applied_nor_pruned(agent: AgentFixture) -> None:

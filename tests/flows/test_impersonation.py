@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from handlers.application.impersonation_settings import ENABLED
+from playground.rights import until_permitted, user_of
 from tests.flows.agent_fixture import SERVER, AgentFixture, conditions, config_map, is_synced
 from tests.flows.test_projects import SECRET, limit
 from tests.support import eventually
@@ -40,7 +41,7 @@ async def test_the_account_of_the_project_may_what_its_role_permits(agent: Agent
     await agent.patch_app("web", {"operation": {"sync": {"prune": True}}})
     await agent.until(is_synced, app="web", within=120)
     assert await agent.get("secrets/s") is not None
-    assert await agent.get("configmaps/b") is None
+    await agent.until_gone("configmaps/b")
 
     await _account(agent, resources=["secrets"])
     await agent.delete_app("web")
@@ -48,21 +49,11 @@ async def test_the_account_of_the_project_may_what_its_role_permits(agent: Agent
     assert user in conditions(app)["DeletionError"]
     await _account(agent, resources=["configmaps", "secrets"])
     await eventually(lambda: agent.known("web") is None, within=120, what="the end of it")
-    assert await agent.get("configmaps/a") is None
+    await agent.until_gone("configmaps/a")
 
 
 async def _settings(agent: AgentFixture) -> None:
-    await agent.api.apply(
-        f"/api/v1/namespaces/{agent.namespace}/configmaps/argocd-cm",
-        {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": "argocd-cm", "namespace": agent.namespace},
-            "data": {ENABLED: "true"},
-        },
-    )
-    settings = agent.parts.argo_settings
-    await eventually(lambda: settings.now.impersonation.enabled, within=120)
+    await agent.apply_settings("argocd-cm", {ENABLED: "true"})
 
 
 async def _account(agent: AgentFixture, *, resources: list[str]) -> None:
@@ -83,3 +74,8 @@ async def _account(agent: AgentFixture, *, resources: list[str]) -> None:
     for plural, one in (("roles", role), ("rolebindings", binding)):
         body: dict[str, Any] = {"apiVersion": f"{group}/v1", "metadata": metadata, **one}
         await agent.api.apply(f"{RBAC.format(space)}/{plural}/deployer", body)
+    user = user_of(space, "deployer")
+    for resource in ("configmaps", "secrets"):
+        rule = {"apiGroups": [""], "resources": [resource], "verbs": WRITE}
+        permitted = resource in resources
+        await until_permitted(agent.api, user, rule, space, permitted=permitted)

@@ -24,6 +24,7 @@ from agent.loopback import answers_tcp, free_port
 from playground.certificates import Authority, make_authority, make_serving_pair
 from playground.kubeapi import Access
 from playground.kubernetes import ControlPlane
+from playground.rights import until_granted
 from tests.connect_proxy import behind_tls
 from tests.flows.administrator import Administrator, administrator
 from tests.flows.agent_fixture import AgentFixture, config_map
@@ -96,6 +97,7 @@ async def started(site: InstallSite, name: str, query: str) -> AsyncIterator[Age
     await site.make_secret("company-ca", **{"ca.crt": site.authority.certificate_file.read_text()})
     async with installer(site.cluster.access) as installing:
         assert await installing.apply(objects, dry_run=False) == {}
+        await until_granted(site.agent_fixture.api, objects)
         try:
             agent = await process(site, the("Deployment", objects))
             async with agent.child:

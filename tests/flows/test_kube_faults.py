@@ -180,7 +180,10 @@ async def test_an_api_server_that_is_away_at_the_start_is_waited_for(
 async def test_who_cannot_renew_stops_before_another_may_begin(
     frail: BreakableControlPlane, space: str
 ) -> None:
-    async with opened(frail.kubeconfig) as agent, contending(agent.client, space, "one") as one:
+    async with (
+        opened(frail.kubeconfig) as agent,
+        contending(agent.client, space, "one", duration=2.0) as one,
+    ):
         await until(one.acting.is_set)
         frail.kill_api_server()
         try:

@@ -16,6 +16,7 @@ from agent.kube.kube_request import RequestSeen
 from agent.kube.rights import Right, missing, who_am_i
 from handlers.ports import ApplyOptions
 from playground.kubernetes import ControlPlane
+from playground.rights import until_permitted, user_of
 from tests.unit.agent.kube.contender import contending
 from tests.unit.agent.kube.kube_fixture import following, opened, until
 
@@ -81,7 +82,7 @@ async def test_a_held_lease_is_renewed_without_a_look(
     connection = await connect(control_plane.kubeconfig)
     async with (
         kube_client(connection, observe=asked.append) as client,
-        contending(client, namespace, "one") as one,
+        contending(client, namespace, "one", duration=9.0) as one,
     ):
         await until(one.acting.is_set)
         asked.clear()
@@ -128,8 +129,10 @@ async def test_a_kind_we_may_not_list_is_skipped_with_one_warning(
     }
     with capture_logs() as logs:
         async with opened(kubeconfig, namespaces=(namespace,)) as agent, following(agent):
-            maps = agent.live.index.of_kind("", "ConfigMap")
-            assert [it.key.name for it in maps] == ["kube-root-ca.crt"]
+            index = agent.live.index  # a controller makes the ConfigMap of each namespace
+            await until(lambda: bool(index.of_kind("", "ConfigMap")))
+            maps = [it.key.name for it in index.of_kind("", "ConfigMap")]
+            assert maps == ["kube-root-ca.crt"]
             assert "/Secret" in agent.live.unlisted()
             with pytest.raises(ForbiddenError) as refused:
                 await agent.cluster.apply(secret, ApplyOptions())
@@ -152,6 +155,7 @@ async def limited(control_plane: ControlPlane, namespace: str, folder: Path) -> 
         await api.create(accounts, named)
         await api.create(f"{rbac}/roles", {**named, "rules": [rule]})
         await api.create(f"{rbac}/rolebindings", {**named, "subjects": [subject], "roleRef": role})
+        await until_permitted(api, user_of(namespace, "limited"), rule, namespace)
         answer = await api.create(f"{accounts}/limited/token", {"spec": {}})
     token = answer["status"]["token"]
     access = msgspec.structs.replace(control_plane.access, token=token)

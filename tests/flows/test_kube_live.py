@@ -155,7 +155,7 @@ async def test_a_kind_comes_and_goes_with_its_definition(
 
     await api.delete(f"{definitions}/toys.{group}")
     await until(lambda: agent.live.kind(group, "Toy") is None)
-    assert agent.live.get(key) is None
+    await until(lambda: agent.live.get(key) is None)
 
 
 async def test_a_new_kind_is_found_where_definitions_may_not_be_seen(

@@ -15,6 +15,7 @@ from playground.background import BackgroundLoop
 from playground.kubeapi import Access, KubeApiError, kube_api
 from playground.kubernetes import BreakableControlPlane, ControlPlane
 from playground.kubernetes import control_plane as open_control_plane
+from playground.rights import until_granted
 from tests.flows.agent_fixture import AgentFixture, conditions, config_map
 from tests.flows.agent_process import agent_process
 from tests.flows.layouts import layout_environment, layout_objects, layout_values
@@ -265,8 +266,9 @@ def replace_agent(agent: AgentFixture, **changes: Any) -> AgentFixture:
 
 
 async def install(cluster: ControlPlane, objects: list[dict[str, Any]]) -> None:
-    async with installer(cluster.access) as installing:
+    async with installer(cluster.access) as installing, cluster.api() as api:
         assert await installing.apply(objects, dry_run=False) == {}
+        await until_granted(api, objects)
 
 
 async def token_of(cluster: ControlPlane, namespace: str, account: str) -> str:

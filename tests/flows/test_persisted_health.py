@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.flows.agent_fixture import AgentFixture
-from tests.support import eventually
 
-PARAMETERS = "/api/v1/namespaces/{}/configmaps/argocd-cmd-params-cm"
 BALANCER = """
 apiVersion: v1
 kind: Service
@@ -17,12 +15,9 @@ spec: {type: LoadBalancer, ports: [{port: 80}]}
 
 
 async def test_the_health_of_an_object_is_persisted_and_follows_it(agent: AgentFixture) -> None:
-    name = {"name": "argocd-cmd-params-cm", "namespace": agent.namespace}
-    data = {"controller.resource.health.persist": "true"}
-    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": name, "data": data}
-    await agent.api.apply(PARAMETERS.format(agent.namespace), body)
-    settings = agent.parts.argo_settings
-    await eventually(lambda: settings.now.persists_health, within=120)
+    await agent.apply_settings(
+        "argocd-cmd-params-cm", {"controller.resource.health.persist": "true"}
+    )
 
     agent.commit({"web/web.yaml": BALANCER})
     await agent.apply_app("web", "web", syncPolicy={"automated": {}})

@@ -15,15 +15,7 @@ SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n"
 async def limit(agent: AgentFixture, name: str = "limited", **rules: Any) -> None:
     """Make or change a project."""
     open_ = {"sourceRepos": ["*"], "destinations": [{"server": SERVER, "namespace": "*"}]}
-    await agent.api.apply(
-        f"/apis/argoproj.io/v1alpha1/namespaces/{agent.namespace}/appprojects/{name}",
-        {
-            "apiVersion": "argoproj.io/v1alpha1",
-            "kind": "AppProject",
-            "metadata": {"name": name, "namespace": agent.namespace, "labels": {"of": name}},
-            "spec": {**open_, **rules},
-        },
-    )
+    await agent.apply_project(name, {**open_, **rules}, labels={"of": name})
 
 
 async def test_a_source_that_the_project_does_not_list_is_refused_until_it_does(

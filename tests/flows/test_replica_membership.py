@@ -24,7 +24,8 @@ from playground.kubernetes import ControlPlane
 from tests.support import eventually
 from tests.unit.agent.kube.contender import contending
 
-_DURATION = 4.0
+_DURATION = 10.0
+"""Long enough that a member on a busy machine is not taken for a silent one."""
 
 
 @pytest.fixture

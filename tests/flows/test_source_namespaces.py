@@ -11,8 +11,6 @@ from tests.flows.agent_fixture import APPLICATIONS, SERVER, AgentFixture, condit
 from tests.flows.test_projects import limit
 from tests.support import eventually
 
-PARAMETERS = "/api/v1/namespaces/{}/configmaps/argocd-cmd-params-cm"
-
 
 async def test_an_application_of_a_tenant_reaches_only_a_project_that_lists_his_namespace(
     agent: AgentFixture,
@@ -47,9 +45,7 @@ async def test_an_application_of_a_tenant_reaches_only_a_project_that_lists_his_
 
 
 async def follow(agent: AgentFixture, written: str) -> None:
-    name = {"name": "argocd-cmd-params-cm", "namespace": agent.namespace}
-    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": name, "data": {KEY: written}}
-    await agent.api.apply(PARAMETERS.format(agent.namespace), body)
+    await agent.apply_settings("argocd-cmd-params-cm", {KEY: written})
 
 
 async def _apply(agent: AgentFixture, project: str) -> None:

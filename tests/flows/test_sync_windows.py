@@ -22,14 +22,7 @@ async def put_project(agent: AgentFixture, *windows: dict[str, Any]) -> None:
         "clusterResourceWhitelist": [{"group": "*", "kind": "*"}],
         "syncWindows": list(windows),
     }
-    body = {
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "AppProject",
-        "metadata": {"name": "frozen", "namespace": agent.namespace},
-        "spec": spec,
-    }
-    projects = f"/apis/argoproj.io/v1alpha1/namespaces/{agent.namespace}/appprojects"
-    await agent.api.apply(f"{projects}/frozen", body)
+    await agent.apply_project("frozen", spec)
 
 
 def is_out_of_sync(app: dict[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -13,7 +13,7 @@ from typing import Any
 import aiohttp
 from argon2 import PasswordHasher
 from pydantic import SecretStr
-from sqlalchemy import ColumnElement, Table, func, insert, select
+from sqlalchemy import Column, ColumnElement, Table, func, insert, select
 
 from bus.identity import new_id
 from service.auth.credentials import API_TOKEN, hash_of, new_secret
@@ -59,6 +59,15 @@ def key_path() -> Path:
 
 def key_file() -> KeyFile:
     return open_key_file(key_path())
+
+
+def order_of(table: Table) -> Sequence[Column[Any]]:
+    """Name the columns by which rows come as they were made: PostgreSQL gives them in any order.
+
+    Records of the audit have numbers; other rows have an id that grows with time.
+    """
+    numbered = [table.c.sequence] if "sequence" in table.c else []
+    return (*numbered, *table.primary_key.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +119,10 @@ class RunningService:
             return answer.status, await answer.json(content_type=None)
 
     async def rows(self, table: Table) -> list[Any]:
-        """Read all rows; records that are counted come in the order of their numbers."""
-        numbered = [table.c.sequence] if "sequence" in table.c else []
+        """Read all rows in the order of `order_of`."""
         async with self.service.dependencies.engine.connect() as connection:
-            return list((await connection.execute(select(table).order_by(*numbered))).all())
+            query = select(table).order_by(*order_of(table))
+            return list((await connection.execute(query)).all())
 
     async def count(self, table: Table, *conditions: ColumnElement[bool]) -> int:
         """Count rows where the table is large and somebody waits for it."""

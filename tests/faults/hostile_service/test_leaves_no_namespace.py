@@ -12,7 +12,7 @@ from agent.store.applications import Applications
 from bus.link import TaskKind, TaskPhase
 from handlers.control_plane.governance import GOVERNED
 from tests.faults.hostile_service.hostile import Hostile, has_ended, messages
-from tests.flows.agent_fixture import AgentFixture, config_map
+from tests.flows.agent_fixture import APPLICATIONS, AgentFixture, config_map
 from tests.flows.fake_service_link import allow
 from tests.support import eventually
 
@@ -337,7 +337,8 @@ async def test_an_application_that_the_agent_has_not_seen_yet_is_neither_deleted
     """The policy could not judge it: a watch event comes a moment after the object."""
     monkeypatch.setattr(Applications, "_keep", lambda _apps, _app: None)
     there = {"server": SERVER, "namespace": hostile.victim}
-    await hostile.agent.apply_app("web", "web", destination=there)
+    made = hostile.agent.app_manifest("web", "web", destination=there)
+    await hostile.agent.api.create(APPLICATIONS.format(hostile.agent.namespace), made)
     before = await hostile.agent.app("web")
     spec = {**before["spec"], "destination": {**there, "namespace": hostile.agent.destination}}
     manifest = {**before, "metadata": {"name": "web"}, "spec": spec}

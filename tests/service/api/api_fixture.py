@@ -37,7 +37,7 @@ from service.store.database import open_engine
 from service.store.link_signals import LinkRegistry
 from service.store.signals import Signals, send
 from service.wiring import provide_api
-from tests.service.service_fixture import MovableClock, key_file, settings
+from tests.service.service_fixture import MovableClock, key_file, order_of, settings
 
 API = "/api/v1"
 PASSWORD = "correct horse battery"
@@ -188,8 +188,11 @@ class ApiFixture:
             await send(connection, ENDED, found)
 
     async def rows(self, name: str) -> list[Any]:
+        """Read all rows in the order of `order_of`."""
+        table = tables.metadata.tables[name]
         async with self.engine.connect() as connection:
-            return list((await connection.execute(select(tables.metadata.tables[name]))).all())
+            query = select(table).order_by(*order_of(table))
+            return list((await connection.execute(query)).all())
 
 
 @asynccontextmanager

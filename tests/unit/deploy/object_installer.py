@@ -63,7 +63,7 @@ async def installer(access: Access) -> AsyncIterator[Installer]:
         access.url,
         connector=aiohttp.TCPConnector(ssl=trust),
         headers={"Authorization": f"Bearer {access.token}"},
-        timeout=aiohttp.ClientTimeout(total=30),
+        timeout=aiohttp.ClientTimeout(total=120),
     ) as session:
         yield Installer(session)
 

@@ -35,20 +35,26 @@ class Contender:
             self.acting.clear()
 
 
-def terms_of(namespace: str, identity: str) -> LeaseTerms:
+_DURATION = 12.0
+"""Long enough that a holder on a busy machine is not taken for a dead one."""
+
+
+def terms_of(namespace: str, identity: str, duration: float = _DURATION) -> LeaseTerms:
     return LeaseTerms(
         namespace=namespace,
         name="agent",
         identity=identity,
-        duration=2.0,
-        deadline=1.5,
+        duration=duration,
+        deadline=duration * 3 / 4,
         retry=0.1,
     )
 
 
 @asynccontextmanager
-async def contending(client: KubeClient, namespace: str, identity: str) -> AsyncIterator[Contender]:
-    agent = Contender(client, terms_of(namespace, identity))
+async def contending(
+    client: KubeClient, namespace: str, identity: str, duration: float = _DURATION
+) -> AsyncIterator[Contender]:
+    agent = Contender(client, terms_of(namespace, identity, duration))
     task = asyncio.ensure_future(agent.run())
     try:
         yield agent

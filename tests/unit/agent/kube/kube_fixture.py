@@ -21,7 +21,7 @@ from agent.kube.live_extent import LiveExtent
 from agent.kube.own_session import OwnClusterSession, SessionSources
 from bus.identity import ResourceKey
 
-_PATIENCE = 60
+_PATIENCE = 120
 _LOOK_EVERY = 0.02
 
 
