@@ -40,7 +40,7 @@ async def everything(facts: AsyncIterator[tuple[Envelope, Event]]) -> list[objec
 
 async def first(facts: AsyncIterator[tuple[Envelope, Event]], count: int) -> list[Fact]:
     seen: list[Fact] = []
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         async for _, fact in facts:
             assert isinstance(fact, Fact)
             seen.append(fact)

@@ -94,7 +94,7 @@ async def test_what_is_said_once_arrives_although_nats_was_away_too_long(own_nat
     """As of a handler whose status is written: run again, it has nothing more to say."""
     door, report, watch = GateHandler(emitted=(FAILED,)), always_open(), DispatchRecorder()
     routes = route_of(door, RefreshApp), route_of(report, RenderFailed)
-    settings = settings_of(own_nats.url, ack_wait=2, publish_seconds=0.5)
+    settings = settings_of(own_nats.url, ack_wait=2, publish_seconds=3)
     async with Bus.open(settings) as bus:
         await bus.provision()
         async with dispatching(bus, *routes, watch=watch):

@@ -132,7 +132,7 @@ async def test_a_connection_without_a_byte_is_cut_off() -> None:
 
 
 async def test_the_second_head_of_a_connection_has_a_deadline_too() -> None:
-    async with open_site(head_seconds=0.3, idle_seconds=60) as site:
+    async with open_site(head_seconds=2, idle_seconds=60) as site:
         reader, writer = await site.request(GET)
         assert await head_of(reader) == b"HTTP/1.1 200 OK\r\n"
         writer.write(HALF_HEAD)
@@ -154,7 +154,7 @@ async def test_a_request_that_nobody_vouches_for_has_a_deadline() -> None:
 
 
 async def test_who_has_logged_in_may_stay() -> None:
-    async with open_site(request_seconds=0.1, head_seconds=0.1) as site:
+    async with open_site(request_seconds=2, head_seconds=2) as site:
         reader, writer = await site.request(GET.replace(b"hello", b"stream"))
         assert await head_of(reader) == b"HTTP/1.1 200 OK\r\n"
         waiting, _ = await site.connect()

@@ -36,7 +36,7 @@ class Following:
         """What came up to the fact of this type."""
         assert self.process.stdout is not None
         found: list[dict[str, Any]] = []
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(120):
             while not found or found[-1]["type"].removeprefix("fact.") != type_:
                 found.append(json.loads(await self.process.stdout.readline()))
         return found

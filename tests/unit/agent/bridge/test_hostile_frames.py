@@ -171,7 +171,7 @@ BYTES = {
 
 async def received(url: str) -> object:
     async with (
-        asyncio.timeout(30),
+        asyncio.timeout(120),
         open_service_http(ServiceAddress(url=url)) as http,
         websocket(http, "t") as link,
     ):

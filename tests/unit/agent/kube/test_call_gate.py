@@ -42,7 +42,7 @@ async def test_a_call_without_an_answer_is_suspicious(monkeypatch: pytest.Monkey
     monkeypatch.setattr(call_gate, "SUSPECT_AFTER", 0.0)
     suspected = asyncio.Event()
     (call,) = await started(CallGate("prod", suspected.set), 1)
-    await asyncio.wait_for(suspected.wait(), 30)
+    await asyncio.wait_for(suspected.wait(), 120)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call

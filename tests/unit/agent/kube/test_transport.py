@@ -20,6 +20,7 @@ from agent.kube.client import KubeClient, kube_client
 from agent.kube.connection_config import AuthHeaders, KubeConnection
 from agent.kube.kube_request import RequestSeen
 from agent.kube.watch import KindWatch, WatchTarget
+from agent.loopback import free_port
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError
 from playground.certificates import make_authority, serving
 from tests.connect_proxy import refusing_proxy
@@ -34,7 +35,10 @@ async def no_headers() -> dict[str, str]:
 
 @asynccontextmanager
 async def answered(
-    answer: Answer, seen: list[RequestSeen] | None = None, headers: AuthHeaders = no_headers
+    answer: Answer,
+    seen: list[RequestSeen] | None = None,
+    headers: AuthHeaders = no_headers,
+    within: float = 120,
 ) -> AsyncIterator[KubeClient]:
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", answer)
@@ -42,7 +46,7 @@ async def answered(
         url = str(server.make_url("")).rstrip("/")
         connection = KubeConnection(url=url, tls=False, headers=headers)
         observe = seen.append if seen is not None else None
-        async with kube_client(connection, answer_within=0.5, observe=observe) as client:
+        async with kube_client(connection, answer_within=within, observe=observe) as client:
             yield client
 
 
@@ -141,18 +145,19 @@ async def test_silence_is_unreachable() -> None:
         await asyncio.Event().wait()
         raise AssertionError
 
-    async with answered(silent, seen) as client:
+    async with answered(silent, seen, within=0.5) as client:
         with pytest.raises(ClusterUnreachableError, match="did not answer in time"):
             await client.get("/x")
 
     assert [it.code for it in seen] == [0]
 
 
-async def test_a_closed_port_is_unreachable(unused_tcp_port: int) -> None:
-    url = f"http://127.0.0.1:{unused_tcp_port}"
+async def test_a_closed_port_is_unreachable() -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
     connection = KubeConnection(url=url, tls=False, headers=no_headers)
     async with kube_client(connection) as client:
-        with pytest.raises(ClusterUnreachableError, match=str(unused_tcp_port)):
+        with pytest.raises(ClusterUnreachableError, match=str(port)):
             await client.get("/x")
 
 
