@@ -172,7 +172,7 @@ async def test_refused_logs_say_why(api: ApiFixture) -> None:
 
 
 async def _task(api: ApiFixture) -> str:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         rows: list[Any] = []
         while not rows:
             await asyncio.sleep(0.01)

@@ -15,7 +15,7 @@ from schemathesis.specs.openapi.checks import (
 
 from tests.service.api.api_fixture import ApiFixture
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 
 ENDLESS = (
     "/api/v1/events",

@@ -89,7 +89,7 @@ async def test_a_task_is_offered_answered_and_waited_for(
             second, arguments=SyncArguments(revision="abc"), precondition={"uid": "u"}
         )
         waiting = group.create_task(
-            second.service.dependencies.tasks.result(task_id, 20), name="wait"
+            second.service.dependencies.tasks.result(task_id, 120), name="wait"
         )
         task = (await link.until(Offer)).task
         assert (task.id, task.arguments, task.precondition) == (
@@ -193,7 +193,7 @@ async def test_a_queued_task_is_cancelled_at_once(
     task_id, queue = await submit(running_service), running_service.service.dependencies.tasks
     async with running_service.service.dependencies.engine.begin() as connection:
         assert await queue.cancel(connection, task_id) is TaskPhase.CANCELLED
-    ended = await queue.result(task_id, 5)
+    ended = await queue.result(task_id, 60)
     assert ended is not None
     assert ended.phase is TaskPhase.CANCELLED
 

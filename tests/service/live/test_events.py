@@ -125,6 +125,7 @@ async def test_nobody_gets_what_they_may_not_see(api: ApiFixture, one: ServiceRe
     ]
     expected = {"labels": ["argocd/mine"], "project": ["argocd/shop"], "nothing": []}
     for name, person in people.items():
+        await eventually(lambda: not any(one.dependencies.hub._listeners.values()))
         async with subscribed(one.url, person.token) as subscriber:
             await note_changes(api, *events)
             seen = await subscriber.take(len(expected[name]))

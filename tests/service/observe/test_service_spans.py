@@ -131,7 +131,7 @@ async def test_the_service_answers_and_ends_while_the_collector_gives_no_answer(
     database_url: str, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     collector.open.clear()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         async with traced(database_url, collector, monkeypatch) as running_service:
             assert (await running_service.call("GET", "/agents"))[0] == 200
             await eventually(lambda: collector.asked)

@@ -68,7 +68,7 @@ def own_run_ended(running_service: RunningService) -> bool:
 async def retain(running_service: RunningService) -> None:
     """Once the service's own run is over."""
     dependencies = running_service.service.dependencies
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while not await retention_job(dependencies).once():
             async with dependencies.engine.begin() as connection:
                 await connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
