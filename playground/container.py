@@ -60,7 +60,7 @@ async def container(
         ),
         folder=folder,
         stop_grace=30.0,
-        ready_within=90.0,
+        ready_within=120,
     )
     async with ChildProcess(program, _answers(f"http://127.0.0.1:{port}/readyz")) as child:
         yield Server(f"http://127.0.0.1:{port}", child)

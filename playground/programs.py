@@ -101,7 +101,7 @@ def kubelet(files: ClusterFiles, port: int, program: Path) -> ChildProgram:
             f"--folder={files.folder}",
         ),
         folder=files.folder,
-        ready_within=90,
+        ready_within=120,
     )
 
 
@@ -138,5 +138,5 @@ def _program(files: ClusterFiles, name: str, *flags: str) -> ChildProgram:
         name=name,
         command=(str(files.binaries / name), *flags),
         folder=files.folder,
-        ready_within=90,
+        ready_within=120,
     )

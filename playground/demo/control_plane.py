@@ -125,7 +125,7 @@ async def _service(folder: Path, database_url: str, password_file: Path) -> Asyn
             "GITOPS_SERVICE_ADMIN_PASSWORD_FILE": str(password_file),
             "GITOPS_SERVICE_ROOTS_SECONDS": "15",
         },
-        ready_within=60.0,
+        ready_within=120,
     )
     url = f"http://127.0.0.1:{port}"
     async with ChildProcess(program, answers_ok(f"{url}/healthz")) as child:

@@ -140,7 +140,7 @@ async def open_agent(
             "GITOPS_LINK_TOKEN_FILE": str(token_file),
             **plan.settings,
         },
-        ready_within=60.0,
+        ready_within=120,
         stop_grace=20.0,
     )
     url, metrics_url = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{metrics_port}"

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 MARKS = [
     pytest.mark.asyncio(loop_scope="session"),
-    pytest.mark.timeout(300),  # the first one builds the demo
+    pytest.mark.timeout(600),  # the first one builds the demo
 ]
 VIEWER = "vera"
 WORKS = (
@@ -99,7 +99,7 @@ class BrowserScene:
             body["metadata"]["labels"] = {"plumbline.dev/service": service}
         await self.call(self.demo.laptop.create(body))
         status = "Synced" if automated else "OutOfSync"
-        await eventually(lambda: self._seen(name, status), 60)
+        await eventually(lambda: self._seen(name, status))
         found = await self.call(self.demo.service.application("laptop", name))
         assert found is not None
         return SceneWork(id=found["id"], name=name)
@@ -116,7 +116,7 @@ class BrowserScene:
 
     async def is_synced(self, work: SceneWork) -> None:
         """Wait until the service knows it as synced."""
-        await eventually(lambda: self._seen(work.name, "Synced"), 60)
+        await eventually(lambda: self._seen(work.name, "Synced"))
 
     async def labelled(self, work: SceneWork, name: str, value: str) -> None:
         """Wait until the service knows this label of it."""
@@ -125,7 +125,7 @@ class BrowserScene:
             found = await self.get(f"/applications/{work.id}")
             return bool(found["labels"].get(name) == value)
 
-        await eventually(seen, 60)
+        await eventually(seen)
 
     async def colour(self, work: SceneWork) -> str:
         found = await self.call(self.demo.api.get(work.object))

@@ -53,7 +53,7 @@ async def test_an_action_shows_what_it_will_do_and_then_does_it(
         found = [it["metadata"]["uid"] for it in listed["items"]]
         return bool(found) and before not in found
 
-    await eventually(created_again, 60)
+    await eventually(created_again)
 
 
 async def test_an_object_is_edited_from_the_menu_of_the_tree(

@@ -145,7 +145,7 @@ async def _secret(scene: BrowserScene, url: str) -> dict[str, str]:
         found[:] = [_clear(one["data"]) for one in listed["items"]]
         return any(one.get("url") == url for one in found)
 
-    await eventually(there, 30, what="the Secret is in the agent's cluster")
+    await eventually(there, what="the Secret is in the agent's cluster")
     return next(one for one in found if one.get("url") == url)
 
 

@@ -41,7 +41,7 @@ async def test_a_terminal_runs_a_shell_for_who_may_have_one(
         listed = await scene.call(scene.demo.api.get("/api/v1/namespaces/entered/pods"))
         return next((it for it in listed["items"] if it["status"]["phase"] == "Running"), None)
 
-    name = (await eventually(pod, 60))["metadata"]["name"]
+    name = (await eventually(pod))["metadata"]["name"]
     address = f"/applications/{work.id}?object=/Pod/entered/{name}"
 
     await page.goto(address)
