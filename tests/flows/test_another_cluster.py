@@ -110,7 +110,7 @@ async def test_another_cluster_with_higher_versions_is_read_anew_and_nothing_is_
 
     await eventually(
         lambda: fake_service.hellos[-1].cluster_uid not in ("", before.cluster_uid),
-        within=90,
+        within=120,
         what="a Hello of the other cluster",
     )
     assert fake_service.hellos[-1].epoch != before.epoch

@@ -105,7 +105,7 @@ async def test_a_cluster_that_stands_still_and_one_that_is_cut_delay_no_third(
         await agent.until(
             lambda app: not conditions(app) and app["status"]["sync"]["status"] == "Synced",
             app=app,
-            within=90,
+            within=120,
         )
     assert (await second.get(there[0]) or {})["data"] == {"a": "2"}
     async with third.api() as api:

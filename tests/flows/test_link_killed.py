@@ -20,7 +20,7 @@ from tests.paths import REPOSITORY
 from tests.support import eventually
 from tests.unit.agent.bridge.fake_service import FakeService, quiet
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(400)
 
 _AGENT = "from cli.main import main; main()"
 SEED = 20260101

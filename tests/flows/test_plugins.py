@@ -41,7 +41,7 @@ def stopped_agent(
     stopped_agent: AgentFixture, sidecar: PluginSidecar, plugin_client_binary: Path
 ) -> AgentFixture:
     plugins = stopped_agent.settings.plugins.model_copy(
-        update={"folder": sidecar.sockets, "binary": plugin_client_binary, "deadline": 5.0}
+        update={"folder": sidecar.sockets, "binary": plugin_client_binary, "deadline": 60.0}
     )
     stopped_agent.settings = stopped_agent.settings.model_copy(update={"plugins": plugins})
     return stopped_agent

@@ -67,7 +67,7 @@ async def ended(fake_service: DemoService, task: str) -> dict[str, Any]:
             return {}
         return answer if answer["phase"] in _ENDED else {}
 
-    return await eventually(end, within=90, what="an end of the command")
+    return await eventually(end, within=120, what="an end of the command")
 
 
 async def test_a_killed_service_loses_no_command_and_has_none_done_twice(

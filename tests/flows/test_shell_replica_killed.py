@@ -56,7 +56,7 @@ async def second_replica(
             "GITOPS_SERVICE_METRICS_PORT": str(free_port()),
             "GITOPS_SERVICE_KEY_FILE": str(key_path()),
         },
-        ready_within=90.0,
+        ready_within=120.0,
     )
     url = f"http://127.0.0.1:{port}"
     async with ChildProcess(program, answers_ok(f"{url}/healthz")) as child:

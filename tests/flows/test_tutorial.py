@@ -19,7 +19,7 @@ from playground.githost import GitHost
 from playground.kubernetes import control_plane as open_control_plane
 from tests.paths import REPOSITORY
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(700)
 
 _PAGE = REPOSITORY / "docs/tutorial.md"
 _BLOCK = re.compile(
@@ -33,7 +33,7 @@ _PORTS = {
     8090: "GITOPS_SERVICE_PORT",
     8091: "GITOPS_SERVICE_METRICS_PORT",
 }
-_WITHIN = 240.0
+_WITHIN = 600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -108,7 +108,7 @@ async def gitops(*arguments: str, **variables: str) -> tuple[int, str, str]:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         out, err = await process.communicate()
     return process.returncode or 0, out.decode(), err.decode()
 
@@ -153,7 +153,7 @@ async def test_events_follows_what_happens_next(bus: Bus) -> None:
     )
     assert process.stdout is not None
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             await bus.publish(assessed(SHOP))
             first = await process.stdout.readline()
             await bus.publish(assessed(WEB))
