@@ -172,6 +172,12 @@ class AgentFixture:
     ) -> dict[str, Any]:
         return await self.until(lambda app: is_synced(app, health=health), app=name, within=within)
 
+    async def until_synced_to(self, name: str, revision: str) -> dict[str, Any]:
+        return await self.until(
+            lambda app: is_synced(app) and app["status"]["sync"].get("revision") == revision,
+            app=name,
+        )
+
     def known(self, name: str) -> Application | None:
         """The Application as the agent has it."""
         return self.parts.applications.get(AppKey(self.namespace, name))
@@ -226,6 +232,22 @@ def conditions(app: Mapping[str, Any]) -> dict[str, str]:
 def config_map(name: str, **data: str) -> str:
     lines = "".join(f"  {key}: {value!r}\n" for key, value in data.items())
     return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata:\n{lines}"
+
+
+def gate(name: str) -> str:
+    """A Service whose load balancer comes when the test says so: until then it is not healthy."""
+    return (
+        f"apiVersion: v1\nkind: Service\nmetadata: {{name: {name}}}\n"
+        "spec: {type: LoadBalancer, selector: {app: none}, ports: [{port: 80}]}\n"
+    )
+
+
+async def open_gate(agent: AgentFixture, name: str) -> None:
+    """As the controller of a cloud does, once the Service is there."""
+    await eventually(lambda: agent.get(f"services/{name}"), what=f"the gate {name}")
+    path = f"/api/v1/namespaces/{agent.destination}/services/{name}/status"
+    balancer = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}
+    await agent.api.patch(path, {"status": balancer})
 
 
 def state_folder(base: Path) -> Path:

@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from bus.events import AppDeleted
-from tests.flows.agent_fixture import AgentFixture, conditions, config_map
+from tests.flows.agent_fixture import (
+    AgentFixture,
+    conditions,
+    config_map,
+    gate,
+    open_gate,
+)
 from tests.flows.agent_process import agent_process, bus_of
 from tests.flows.evidence import a_fact
 from tests.flows.test_kill_hops import dying
@@ -33,27 +39,30 @@ async def test_hooks_run_before_and_after_the_objects_are_deleted(agent: AgentFi
     agent.commit(
         {
             "web/a.yaml": config_map("a"),
-            "web/b.yaml": job("before", label=LAST, hook="PreDelete"),
-            "web/c.yaml": job(
-                "after", label=LAST, hook="PostDelete", hook_delete_policy="HookSucceeded"
+            "web/b.yaml": annotated(gate("before"), hook="PreDelete"),
+            "web/c.yaml": annotated(
+                gate("after"), hook="PostDelete", hook_delete_policy="HookSucceeded"
             ),
             "web/d.yaml": annotated(config_map("both"), hook="PreSync,PostDelete"),
         }
     )
     await agent.apply_app("web", "web", syncPolicy=HEALING, metadata={"finalizers": [CASCADE]})
-    app = await agent.until_synced("web")
+    await agent.until_synced("web")
+    app = await agent.until(lambda app: POST in finalizers(app), app="web")
     assert set(finalizers(app)) == {CASCADE, PRE, f"{PRE}/cleanup", POST, f"{POST}/cleanup"}
     assert conditions(app) == {}
-    assert await agent.get("batch/v1/jobs/before") is None
+    assert await agent.get("services/before") is None
 
     await agent.delete_app("web")
-    await eventually(lambda: is_there(agent, "batch/v1/jobs/before"))
+    await eventually(lambda: is_there(agent, "services/before"))
     assert await agent.get("configmaps/a") is not None
-    await eventually(lambda: is_there(agent, "batch/v1/jobs/after"))
+    await open_gate(agent, "before")
+    await eventually(lambda: is_there(agent, "services/after"))
     assert await agent.get("configmaps/a") is None
+    await open_gate(agent, "after")
     await eventually(lambda: is_deleted(agent))
-    await agent.until_gone("batch/v1/jobs/after")
-    for left in ("batch/v1/jobs/before", "configmaps/both"):
+    await agent.until_gone("services/after")
+    for left in ("services/before", "configmaps/both"):
         live = await agent.get(left)
         assert live is not None
         assert not live["metadata"].get("finalizers")
@@ -97,7 +106,7 @@ async def test_a_failing_hook_holds_the_deletion_up_until_a_person_acts(
     left = [one for one in finalizers(app) if one != PRE]
     await agent.patch_app("web", {"metadata": {"finalizers": left}})
     await eventually(lambda: is_deleted(agent))
-    assert await agent.get("configmaps/a") is None
+    await agent.until_gone("configmaps/a")
 
 
 async def test_a_running_hook_of_a_sync_does_not_hold_up_the_deletion(agent: AgentFixture) -> None:
@@ -131,4 +140,4 @@ async def test_hooks_of_a_deletion_run_once_although_the_agent_is_killed(
     after = await agent.get("batch/v1/jobs/before")
     assert after is not None
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
-    assert await agent.get("configmaps/a") is None
+    await agent.until_gone("configmaps/a")

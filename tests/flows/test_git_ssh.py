@@ -203,7 +203,7 @@ async def test_fetches_share_a_connection_that_ends_with_the_agent(scene: Scene)
         access = scene.git.access(scene.url, "one")
         await scene.git.fetch(access)
         assert await scene.git.resolve(access, "main") == commit
-    assert scene.host.connections == 1
+    await eventually(lambda: scene.host.connections == 1)
     # The open connection of one project is no way in for another.
     with pytest.raises(RepositoryError, match="the host refused this key"):
         await scene.git.fetch(scene.git.access(scene.url, "two"))

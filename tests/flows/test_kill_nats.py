@@ -46,20 +46,21 @@ async def test_nothing_is_lost_while_nats_is_away_and_the_agent_says_that_it_is(
         await agent_fixture.until_synced("web")
         own_nats.kill()
         await eventually(lambda: not agent_fixture.parts.bus.is_connected)
-        assert "NATS is away" in (await missing(agent_fixture))["bus"]
+        await eventually(lambda: readiness_blames_nats(agent_fixture))
         agent_fixture.commit({"web/a.yaml": config_map("a", key="2")})
         path = f"/api/v1/namespaces/{agent_fixture.destination}/configmaps/b"
         await agent_fixture.api.patch(path, {"data": {"key": "edited"}})
         refused = await eventually(lambda: facts_of(agent_fixture, 2))
         assert refused == 503
-        sha = agent_fixture.commit({"web/a.yaml": config_map("a", key="3")})
         await own_nats.start()
+        await eventually(lambda: agent_fixture.parts.bus.is_connected)
+        sha = agent_fixture.commit({"web/a.yaml": config_map("a", key="3")})
         await agent_fixture.until(
             lambda app: is_synced(app) and app["status"]["sync"]["revision"] == sha, app="web"
         )
         assert await eventually(lambda: facts_of(agent_fixture, 3)) == 200
         await eventually(lambda: is_healed(agent_fixture))
-        assert await missing(agent_fixture) == {}
+        await eventually(lambda: is_ready(agent_fixture))
     assert '"event":"bus lost"' in log.getvalue()
     assert '"event":"bus back"' in log.getvalue()
     assert await dead_letters(agent_fixture.parts.bus) == []
@@ -80,6 +81,14 @@ async def test_a_message_that_nobody_can_read_is_put_aside_with_its_reason_and_b
     assert letters[0]["dead-subject"] == poisoned
     assert letters[0]["dead-reason"]
     assert await dead_letters(bus) == letters
+
+
+async def readiness_blames_nats(agent_fixture: AgentFixture) -> bool:
+    return "NATS is away" in (await missing(agent_fixture)).get("bus", "")
+
+
+async def is_ready(agent_fixture: AgentFixture) -> bool:
+    return await missing(agent_fixture) == {}
 
 
 async def missing(agent_fixture: AgentFixture) -> Mapping[str, str]:

@@ -10,7 +10,14 @@ import pytest
 
 from bus.events import SyncApp, TerminateOperation
 from bus.identity import AppKey
-from tests.flows.agent_fixture import AgentFixture, conditions, config_map, is_synced
+from tests.flows.agent_fixture import (
+    AgentFixture,
+    conditions,
+    config_map,
+    gate,
+    is_synced,
+    open_gate,
+)
 from tests.support import eventually
 
 HEALING = {"automated": {"prune": True, "selfHeal": True}}
@@ -227,16 +234,12 @@ async def test_a_wave_waits_for_the_health_of_the_one_before_and_can_be_terminat
     assert await agent.get("configmaps/b") is None
 
 
-SLOW = WORKLOAD.replace("  minReadySeconds: 500\n", "").replace(
-    "labels: {app: first}", 'labels: {app: first, playground/slow: "4s"}'
-)
-
-
 async def test_a_wave_follows_when_the_one_before_is_healthy(agent: AgentFixture) -> None:
-    agent.commit({"web/a.yaml": SLOW, "web/b.yaml": in_wave(config_map("b"), 1)})
+    agent.commit({"web/a.yaml": gate("first"), "web/b.yaml": in_wave(config_map("b"), 1)})
     await agent.apply_app("web", "web", syncPolicy=HEALING)
     await agent.until(lambda app: "healthy state" in state(app).get("message", ""), app="web")
     assert await agent.get("configmaps/b") is None
+    await open_gate(agent, "first")
     app = await agent.until(ended, app="web")
     assert (phase(app), results(app)) == ("Succeeded", {"first": "created", "b": "created"})
 
@@ -411,7 +414,7 @@ async def test_deleting_the_application_deletes_what_it_deployed(agent: AgentFix
     await agent.until_synced("web")
     await agent.delete_app("web")
     await eventually(lambda: agent.known("web") is None)
-    assert await agent.get("configmaps/a") is None
+    await agent.until_gone("configmaps/a")
     assert await agent.get("configmaps/kept") is not None
 
 
@@ -460,18 +463,18 @@ async def test_a_sync_of_four_objects_costs_four_applies_and_one_status_write(
     before = written(agent)
     await agent.apply_app("web", "web", syncPolicy=HEALING)
     await agent.until_synced("web")
-    assert written(agent) - before == {"patch 201": 4, "patch 200": 1}
+    await until_written(agent, before, {"patch 201": 4, "patch 200": 1})
     agent.commit({"web/a.yaml": config_map("a", key="2")})
     await agent.until(lambda app: results(app).get("a") == "configured", app="web")
-    assert written(agent) - before == {"patch 201": 4, "patch 200": 3}
+    await until_written(agent, before, {"patch 201": 4, "patch 200": 3})
 
 
 async def test_an_edit_by_hand_is_healed_by_one_write_to_the_object(agent: AgentFixture) -> None:
     agent.commit({"web/a.yaml": config_map("a", key="1", other="1")})
+    before = written(agent)
     await agent.apply_app("web", "web", syncPolicy=HEALING)
     await agent.until_synced("web")
-    await agent.until(lambda app: "operation" not in app and ended(app), app="web")
-    before = written(agent)
+    await until_written(agent, before, {"patch 201": 1, "patch 200": 1})
     path = f"/api/v1/namespaces/{agent.destination}/configmaps/a"
 
     await agent.api.apply(path, {**MAP_A, "data": {"key": "edited", "added": "x"}}, "kubectl-edit")
@@ -479,7 +482,15 @@ async def test_an_edit_by_hand_is_healed_by_one_write_to_the_object(agent: Agent
     app = await agent.until(lambda app: "took fields over" in results(app).get("a", ""), app="web")
     assert '"kubectl-edit" wrote data.key' in results(app)["a"]
     assert await data_of(agent, "a") == {"key": "1", "other": "1", "added": "x"}
-    assert written(agent) - before == {"patch 200": 2}  # the other one is the status
+    # Of the two more the other one is the status.
+    await until_written(agent, before, {"patch 201": 1, "patch 200": 3})
+
+
+async def until_written(
+    agent: AgentFixture, before: Counter[str], expected: dict[str, int]
+) -> None:
+    """Wait until these requests are counted: one is when its answer is read, after its effect."""
+    await eventually(lambda: written(agent) - before == expected, what=f"the writes {expected}")
 
 
 def written(agent: AgentFixture) -> Counter[str]:
