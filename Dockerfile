@@ -23,6 +23,14 @@ COPY sandbox/plugins/ ./
 RUN --mount=type=cache,target=/root/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     GOMODCACHE=/root/go/pkg/mod CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /out/gitops-plugins .
 
+FROM ${GO_IMAGE} AS sops
+WORKDIR /src
+COPY sandbox/sops/go.mod sandbox/sops/go.sum ./
+RUN --mount=type=cache,target=/root/go/pkg/mod GOMODCACHE=/root/go/pkg/mod go mod download
+COPY sandbox/sops/ ./
+RUN --mount=type=cache,target=/root/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
+    GOMODCACHE=/root/go/pkg/mod CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /out/gitops-sops .
+
 FROM ${NODE_IMAGE} AS dashboard
 WORKDIR /src/web
 COPY web/package.json web/package-lock.json ./
@@ -102,6 +110,7 @@ RUN apt-get update \
 COPY --from=dependencies /opt/gitops /opt/gitops
 COPY --from=sandbox /out/gitops-sandbox /usr/local/bin/gitops-sandbox
 COPY --from=plugins /out/gitops-plugins /usr/local/bin/gitops-plugins
+COPY --from=sops /out/gitops-sops /usr/local/bin/gitops-sops
 COPY --from=wheel /out/opt/gitops /opt/gitops
 ENV PATH=/opt/gitops/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \

@@ -32,6 +32,9 @@ REGISTRY_PROGRAM = "registry"
 PLUGIN_CLIENT_SOURCES = Path(__file__).parent.parent / "sandbox" / "plugins"
 PLUGIN_CLIENT_PROGRAM = "gitops-plugins"
 PLUGIN_CLIENT_VARIABLE = "GITOPS_PLUGINS_BINARY"
+SOPS_SOURCES = Path(__file__).parent.parent / "sandbox" / "sops"
+SOPS_PROGRAM = "gitops-sops"
+SOPS_VARIABLE = "GITOPS_SOPS_BINARY"
 PLUGIN_SERVER_SOURCES = Path(__file__).parent / "pluginserver"
 PLUGIN_SERVER_PROGRAM = "argocd-cmp-server"
 
@@ -84,6 +87,17 @@ def build_plugin_client(watch: Watcher) -> Path:
     return build.folder / PLUGIN_CLIENT_PROGRAM
 
 
+def build_sops(watch: Watcher) -> Path:
+    """The program that decrypts files of SOPS for the agent; GITOPS_SOPS_BINARY overrides."""
+    configured = os.environ.get(SOPS_VARIABLE)
+    if configured:
+        return Path(configured)
+    build = sops_build()
+    if not build.folder.is_dir():
+        run_builds((build,), watch)
+    return build.folder / SOPS_PROGRAM
+
+
 def build_plugin_server(watch: Watcher) -> Path:
     """Argo CD's server before a plugin: tests build it, the demo does without."""
     build = plugin_server_build()
@@ -93,7 +107,12 @@ def build_plugin_server(watch: Watcher) -> Path:
 
 
 def missing_builds(
-    *, cluster: bool = True, sandbox: bool = True, registry: bool = False, plugins: bool = False
+    *,
+    cluster: bool = True,
+    sandbox: bool = True,
+    registry: bool = False,
+    plugins: bool = False,
+    sops: bool = False,
 ) -> tuple[Build, ...]:
     """What of the wanted would have to be built now."""
     missing = []
@@ -107,6 +126,8 @@ def missing_builds(
         missing.append(registry_build())
     if plugins:
         missing += [plugin_client_build(), plugin_server_build()]
+    if sops and not os.environ.get(SOPS_VARIABLE):
+        missing.append(sops_build())
     return tuple(build for build in missing if not build.folder.is_dir())
 
 
@@ -150,6 +171,11 @@ def plugin_client_build() -> Build:
         program=PLUGIN_CLIENT_PROGRAM, seconds=25, module=PLUGIN_CLIENT_SOURCES, package="."
     )
     return Build(folder=_own_folder("plugins", PLUGIN_CLIENT_SOURCES), steps=(step,))
+
+
+def sops_build() -> Build:
+    step = BuildStep(program=SOPS_PROGRAM, seconds=150, module=SOPS_SOURCES, package=".")
+    return Build(folder=_own_folder("sops", SOPS_SOURCES), steps=(step,))
 
 
 def plugin_server_build() -> Build:

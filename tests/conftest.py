@@ -24,6 +24,7 @@ from playground.build import (
     build_plugin_server,
     build_registry,
     build_sandbox,
+    build_sops,
     ignore_progress,
     missing_builds,
 )
@@ -109,6 +110,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         sandbox="sandbox_binary" in fixtures,
         registry="registry_binary" in fixtures,
         plugins="plugin_server_binary" in fixtures,
+        sops="sops_binary" in fixtures,
     )
     with suppress(BuildError), watching(Console(stderr=True)) as watch:  # the fixture says it again
         run_builds(missing, watch)
@@ -260,6 +262,12 @@ def registry_binary() -> Path:
 @pytest.fixture(scope="session")
 def plugin_client_binary() -> Path:
     return build_plugin_client(ignore_progress)
+
+
+@pytest.fixture(scope="session")
+def sops_binary() -> Path:
+    """The program that decrypts; building it takes two minutes, once."""
+    return build_sops(ignore_progress)
 
 
 @pytest.fixture(scope="session")

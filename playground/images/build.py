@@ -18,7 +18,7 @@ _SECONDS = {"agent": 240.0, "service": 100.0}
 """With an empty cache on two cores."""
 _NOT_OF = {
     "agent": ("service", "web", "requirements.service.lock"),
-    "service": ("requirements.image.lock", "sandbox/worker", "sandbox/plugins"),
+    "service": ("requirements.image.lock", "sandbox/worker", "sandbox/plugins", "sandbox/sops"),
 }
 """What the builder is sent and this image does not hold: its changes leave the image as it is."""
 _UNWANTED = ("__pycache__", "node_modules", "static", "bin", ".*")

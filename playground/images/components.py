@@ -22,7 +22,9 @@ from playground.images.bases import ROOT
 from playground.images.build import MountedImage
 from playground.toolchain import find_go
 
-_GO_PROGRAMS = ("usr/local/bin/gitops-sandbox", "usr/local/bin/gitops-plugins")
+_GO_PROGRAMS = tuple(
+    f"usr/local/bin/{name}" for name in ("gitops-sandbox", "gitops-plugins", "gitops-sops")
+)
 
 
 def bill_of_materials(mounted: MountedImage) -> str:
