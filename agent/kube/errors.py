@@ -2,8 +2,8 @@
 
 Every refusal is an ApplyRefusedError of the ports, which is all that a handler needs; adapters in
 agent/ tell the usual refusals apart by class. A refusal is permanent unless the same call may
-succeed a moment later. The refusal of a Secret is masked, because its message may quote the
-Secret's values and goes into status, facts and logs.
+succeed a moment later. The refusal of a Secret, or of an object with values that were encrypted in
+Git, is masked, because its message may quote these values and goes into status, facts and logs.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Iterator
 import msgspec
 
 from handlers.manifest.access import Manifest, is_secret, mapping
+from handlers.manifest.encryption import noted_fields, noted_values
 from handlers.ports import ApplyRefusedError, ClusterUnreachableError
 
 _LONGEST_MESSAGE = 2000
@@ -140,7 +141,7 @@ _CLASSES: dict[int, type[ApplyRefusedError]] = {
 
 
 def discreet(error: ApplyRefusedError, manifest: Manifest) -> ApplyRefusedError:
-    if not is_secret(manifest):
+    if not is_secret(manifest) and not noted_fields(manifest):
         return error
     message = error.message
     for value in sorted(_values(manifest), key=len, reverse=True):
@@ -150,8 +151,10 @@ def discreet(error: ApplyRefusedError, manifest: Manifest) -> ApplyRefusedError:
 
 def _values(manifest: Manifest) -> Iterator[str]:
     """Return each value as written and as decoded; shorter ones would mask ordinary words."""
-    for leaf in _leaves((mapping(manifest, "data"), mapping(manifest, "stringData"))):
-        for text in (leaf, _decoded(leaf)):
+    names = ("data", "stringData") if is_secret(manifest) else ()
+    secret = (mapping(manifest, name) for name in names)
+    for leaf in _leaves((*secret, *noted_values(manifest))):
+        for text in (leaf, _decoded(leaf), msgspec.json.encode(leaf).decode()[1:-1]):
             if len(text) >= _SHORTEST_MASKED:
                 yield text
 

@@ -15,6 +15,8 @@ from typing import Any
 from bus.redaction import is_sensitive, is_sensitive_path, looks_opaque
 from bus.redaction.assignments import takes_password_with_p, without_flags
 from bus.redaction.names import words_of
+from handlers.manifest import access
+from handlers.manifest.access import Manifest
 
 LISTS = frozenset({"args", "command", "arguments", "cmd", "entrypoint"})
 _WORDS_OF_PROGRAM = 2
@@ -105,6 +107,11 @@ def holds_data(name: str, owner: Mapping[str, Any]) -> bool:
     if name != "data" or kind == "Secret":
         return name == "data"
     return isinstance(owner[name], Mapping) and not _EMBEDDED.isdisjoint(owner)
+
+
+def is_foreign_secret(manifest: Manifest) -> bool:
+    """Tell whether the object is a `Secret` of another API group."""
+    return access.kind(manifest) == "Secret" and access.group(manifest) != ""
 
 
 def is_known_annotation(name: str) -> bool:

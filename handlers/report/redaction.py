@@ -20,6 +20,7 @@ from bus.redaction import is_sensitive, masked
 from handlers.manifest import access
 from handlers.manifest.access import LAST_APPLIED, Manifest
 from handlers.report import fields
+from handlers.report.encrypted_values import EncryptedValue, concealed
 from handlers.report.fields import LISTS, hidden_arguments, program_of
 from handlers.report.known_secrets import KnownSecrets
 from handlers.report.masks import Masks, Path, Seen, identity_of
@@ -74,14 +75,15 @@ class Redaction:
             return self._members(value, path, setting=setting)
         if isinstance(value, list | tuple):
             return self._list(value, path, setting=setting)
-        return value
+        return self._leaf(value, path) if isinstance(value, EncryptedValue) else value
 
     def manifest(self, manifest: Manifest, path: Path = ()) -> dict[str, Any]:
         """Redact a Kubernetes object of any kind."""
         identity = identity_of(manifest)
         if self.scope != identity:
             return self.within(identity).manifest(manifest, path)
-        foreign = _is_foreign_secret(manifest)
+        foreign = fields.is_foreign_secret(manifest)
+        manifest = concealed(manifest)
         shown: dict[str, Any] = {}
         for name, value in manifest.items():
             here = (*path, name)
@@ -211,6 +213,7 @@ class Redaction:
         return self._leaf(value, path)
 
     def _leaf(self, value: Any, path: Path) -> Any:
+        value = value.value if isinstance(value, EncryptedValue) else value
         shown = value is None or value == "" or isinstance(value, bool)
         return value if shown else self.hidden(value, path)
 
@@ -235,10 +238,6 @@ class Redaction:
             return text
         shown = self.value(read) if isinstance(read, dict | list) else read
         return text if shown == read else msgspec.json.encode(shown).decode()
-
-
-def _is_foreign_secret(manifest: Manifest) -> bool:
-    return access.kind(manifest) == "Secret" and access.group(manifest) != ""
 
 
 def _step(item: Any) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from agent.kube.errors import ConflictError, discreet
+from handlers.manifest.encryption import ENCRYPTED_FIELDS
 from handlers.ports import ApplyRefusedError
 
 SECRET = {"apiVersion": "v1", "kind": "Secret", "data": {"token": "aHVudGVyMg==", "pin": 12345}}
@@ -27,6 +28,15 @@ def test_its_class_stays() -> None:
 
     assert type(discreet(error, SECRET)) is ConflictError
     assert not discreet(error, SECRET).permanent
+
+
+def test_a_value_that_was_encrypted_in_git_is_not_quoted_of_any_kind() -> None:
+    metadata = {"name": "shop", "annotations": {ENCRYPTED_FIELDS: '["/spec/plan","/spec/pins"]'}}
+    spec = {"plan": 'gold "plus"', "pins": [4711], "size": "large"}
+    manifest = {"kind": "Shop", "metadata": metadata, "spec": spec}
+    error = ApplyRefusedError('"gold \\"plus\\"" and 4711 do not fit large', code=422)
+
+    assert discreet(error, manifest).message == '"++++++++" and ++++++++ do not fit large'
 
 
 def test_what_is_no_secret_is_quoted() -> None:
