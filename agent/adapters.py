@@ -7,6 +7,9 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from agent.connections import Connections
+from agent.decryption.object_decryption import ObjectDecryption
+from agent.decryption.project_keys import ProjectKeys
+from agent.decryption.sops_client import SopsClient
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.git.repository_secrets import SecretCredentials
 from agent.observe.metrics import AgentMetrics
@@ -18,6 +21,7 @@ from agent.store.files import WriteBehind
 from agent.store.render_store import RenderStore
 from agent.watched_state import WatchedState
 from bus.spans import Spans, SpanSource, open_spans
+from handlers.control_plane.governance import Governance
 from sandbox.client.binary import sandbox_binary
 from sandbox.client.limits import SandboxLimits
 from sandbox.client.pool import Sandbox
@@ -60,6 +64,21 @@ def configured_sandbox(settings: Settings) -> Sandbox:
         allow_missing=chosen.allow_missing,
     )
     return Sandbox(sandbox_binary(chosen.binary), limits)
+
+
+def configured_decryption(
+    settings: Settings, watched: WatchedState, governance: Governance
+) -> ObjectDecryption:
+    known = watched.known_secrets if settings.link.url else None
+    return ObjectDecryption(
+        client=SopsClient(settings.sops.binary, settings.sops.deadline),
+        keys=ProjectKeys(
+            project=watched.applications.project,
+            secrets=watched.secrets.all,
+            is_governed=governance.governs_project,
+        ),
+        learn=known.learn if known is not None else None,
+    )
 
 
 def configured_mirrors(settings: Settings, watched: WatchedState, sandbox: Sandbox) -> Mirrors:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from agent.adapters import (
     Stores,
+    configured_decryption,
     configured_mirrors,
     configured_sandbox,
     open_stores,
@@ -25,6 +26,7 @@ from agent.bridge.identity.key_store import SECRET as LINK_KEYS
 from agent.bridge.tasks.task_traces import TaskTraces
 from agent.clock import SystemClock
 from agent.connections import Connections, open_connections
+from agent.decryption.object_decryption import ObjectDecryption
 from agent.download.disk import DownloadDisk, open_disk
 from agent.download.services import DownloadServices
 from agent.git.gnupg import Gnupg
@@ -92,6 +94,7 @@ class AgentDependencies:
     git_trust: GitServerTrust
     signing_keys: SigningKeys
     prover: SourceProver
+    decryption: ObjectDecryption
     argo_settings: ArgoSettingsWatch
     artifacts: ArtifactCache
     renders: RenderStore
@@ -150,6 +153,7 @@ class _Opened:
         watched, connections = self.watched, self.connections
         bus, governance = connections.buses.agent, self._governance()
         in_use = RepositoriesInUse(watched.applications, self.stores.renders)
+        decryption = configured_decryption(self.settings, self.watched, governance)
         return AgentDependencies(
             settings=self.settings,
             metrics=self.metrics,
@@ -174,11 +178,12 @@ class _Opened:
             git_trust=watched.git_trust,
             signing_keys=watched.signing_keys,
             prover=self._prover(),
+            decryption=decryption,
             argo_settings=watched.argo_settings,
             artifacts=self.stores.artifacts,
             renders=self.stores.renders,
             in_use=in_use,
-            comparisons=self._comparisons(governance),
+            comparisons=self._comparisons(governance, decryption),
             policy=watched.policy,
             governance=governance,
             refs=ResolvedRefs(),
@@ -219,7 +224,9 @@ class _Opened:
             tracking=lambda: watched.argo_settings.now.tracking,
         )
 
-    def _comparisons(self, governance: Governance) -> ComparisonReader:
+    def _comparisons(
+        self, governance: Governance, decryption: ObjectDecryption
+    ) -> ComparisonReader:
         watched, stores = self.watched, self.stores
         return ComparisonReader(
             apps=watched.applications,
@@ -229,5 +236,6 @@ class _Opened:
             governance=governance,
             control_namespace=self.settings.namespace,
             jq=SandboxJqPaths(self.sandbox),
+            decryption=decryption,
             settings=lambda: watched.argo_settings.now,
         )

@@ -123,6 +123,7 @@ def _subscriptions(
         control_namespace=parts.settings.namespace,
     )
     return WatchSubscriptions(
+        secrets=parts.secrets,
         signing_keys=parts.signing_keys,
         demand=parts.prover.demand,
         applications=parts.applications,

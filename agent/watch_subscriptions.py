@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
+from agent.git.credentials import Secret
 from agent.ingress.object_facts import ObjectFacts
 from agent.ingress.pending_asks import PendingAsks
 from agent.ingress.tracked_applications import TrackedApplications
@@ -31,11 +32,13 @@ from agent.kube.session_state import SessionState
 from agent.observe.metrics import AgentMetrics
 from agent.replicas.shard_ownership import ShardOwnership
 from agent.store.applications import Applications
+from agent.store.argo_secrets import ArgoSecrets
 from agent.store.config_maps import ArgoSettingsWatch, PolicyWatch
 from agent.store.signing_keys import SigningKeys
 from bus.events import CompareApp, DeleteApp, RefreshApp
 from bus.identity import AppKey, shard_of
 from handlers.application.application import Application, AppProject
+from handlers.application.decryption_keys import key_secrets
 from handlers.application.ignore_rules import ignore_rules
 from handlers.comparison.orphaned_resources import warns
 from handlers.control_plane.governance import Governance
@@ -51,6 +54,7 @@ class WatchSubscriptions:
     policy: PolicyWatch
     settings: ArgoSettingsWatch
     governance: Governance
+    secrets: ArgoSecrets
     signing_keys: SigningKeys
     demand: Callable[[Application], str]
     """What the project of an Application demands of the signatures of its sources."""
@@ -69,6 +73,7 @@ class WatchSubscriptions:
             self.policy.changes.subscribed(self._policy_changed),
             self.settings.changes.subscribed(self._settings_changed),
             self.signing_keys.changes.subscribed(self._keys_changed),
+            self.secrets.indexed.subscribed(self._secret_changed),
             self.clusters.live_changes.subscribed(self._live_changed),
             self.clusters.own_changes.subscribed(self._applied),
             self.clusters.changes.subscribed(self._session_changed),
@@ -110,6 +115,13 @@ class WatchSubscriptions:
         """Refresh the Applications whose commits have to be signed: others may prove them now."""
         signed = filter(self.demand, self.applications.all())
         self.pending.put(*(RefreshApp(app=app.key) for app in signed if not app.deleting))
+
+    def _secret_changed(self, secret: Secret) -> None:
+        """Refresh the Applications whose projects name the Secret for keys that decrypt Git."""
+        projects = self.applications.projects()
+        names = {one.metadata.name for one in projects if secret.name in key_secrets(one)}
+        mine = (app for app in self.applications.all() if (app.spec.project or "default") in names)
+        self.pending.put(*(RefreshApp(app=app.key) for app in mine if not app.deleting))
 
     def _stored(self, app: Application) -> None:
         """Publish the facts of a stored write whose answer was lost: no handler will."""

@@ -137,6 +137,7 @@ def _delete(parts: AgentDependencies, clock: SystemClock) -> DeleteHandler:
         governance=parts.governance,
         conditions=conditions,
         is_proven=parts.prover.holds,
+        decryption=parts.decryption,
         settings=settings,
     )
     return DeleteHandler(
@@ -232,4 +233,5 @@ def evaluator_of(parts: AgentDependencies) -> Evaluator:
             clock=SystemClock(),
         ),
         plugins=parts.plugins,
+        decryption=parts.decryption,
     )

@@ -114,6 +114,7 @@ class Reason(StrEnum):
     PLUGIN_FAILED = "PluginFailed"
     CLUSTER_UNREACHABLE = "ClusterUnreachable"
     SOURCE_UNPROVEN = "SourceUnproven"
+    DECRYPTION_FAILED = "DecryptionFailed"
     # why a sync was not started
     ALREADY_SYNCED = "AlreadySynced"
     AUTO_SYNC_OFF = "AutoSyncOff"

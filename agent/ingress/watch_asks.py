@@ -21,6 +21,7 @@ from bus.identity import AppKey
 from bus.status import ConditionType, OperationPhase
 from handlers.application.application import SKIP_RECONCILE, Application, AppProject
 from handlers.application.artifact_signers import ARTIFACT_SIGNERS
+from handlers.application.decryption_keys import DECRYPTION_KEYS
 from handlers.application.deletion_approval import approval
 from handlers.application.ignore_rules import NO_RULES, IgnoreRules
 from handlers.application.source_integrity import ALLOWED_SIGNERS
@@ -96,7 +97,7 @@ def _is_unchanged(before: Application | AppProject, after: Application | AppProj
 def _acted_on(one: Application | AppProject) -> tuple[object, ...]:
     annotations = (
         one.metadata.annotations.get(name)
-        for name in (*_ACTED_ON, ALLOWED_SIGNERS, ARTIFACT_SIGNERS)
+        for name in (*_ACTED_ON, ALLOWED_SIGNERS, ARTIFACT_SIGNERS, DECRYPTION_KEYS)
     )
     # The labels of a project choose which projects are global for it.
     labels = one.metadata.labels if isinstance(one, AppProject) else {}

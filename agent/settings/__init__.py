@@ -31,6 +31,7 @@ from agent.settings.process_settings import (
     PollSettings,
     ReplicasSettings,
     SandboxSettings,
+    SopsSettings,
     TraceSettings,
     WebhookSettings,
 )
@@ -90,6 +91,7 @@ class Settings(BaseSettings):
     poll: PollSettings = PollSettings()
     sandbox: SandboxSettings = SandboxSettings()
     plugins: PluginsSettings = PluginsSettings()
+    sops: SopsSettings = SopsSettings()
     lease: LeaseSettings = LeaseSettings()
     replicas: ReplicasSettings = ReplicasSettings()
     facts: FactsSettings = FactsSettings()

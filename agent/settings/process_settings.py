@@ -146,6 +146,17 @@ class PluginsSettings(SettingsGroup):
     )
 
 
+class SopsSettings(SettingsGroup):
+    """Decryption of what SOPS has encrypted in Git."""
+
+    binary: PathHere | None = Field(
+        default=None, description="The `gitops-sops` program; unset: found."
+    )
+    deadline: Seconds = Field(
+        default=30.0, description="Longest time for the decryption of one Application's objects."
+    )
+
+
 class LeaseSettings(SettingsGroup):
     enabled: bool = Field(default=True, description="Only the holder of a Kubernetes Lease acts.")
     name: Name = Field(

@@ -1,7 +1,8 @@
 """ArgoSecrets holds the decoded Secrets of Argo CD's formats in the control namespace.
 
-Only those with the label `argocd.argoproj.io/secret-type` and `argocd-secret` itself are kept;
-every other Secret of the namespace is forgotten as soon as it is read.
+Only those with the label `argocd.argoproj.io/secret-type`, those labelled as keys that decrypt Git,
+and `argocd-secret` itself are kept; every other Secret of the namespace is forgotten as soon as it
+is read.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import structlog
 from agent.git.credentials import SECRET_TYPE, Secret
 from agent.subscribers import Subscribers
 from handlers.application.application import Metadata
+from handlers.application.decryption_keys import SECRET_TYPE_LABEL
 from handlers.control_plane.governance import is_marked
 
 log = structlog.get_logger()
@@ -28,7 +30,7 @@ class ArgoSecrets:
         self.seen = Subscribers[[bytes]]()
         """Called with every Secret of the namespace as it was read."""
         self.indexed = Subscribers[[Secret]]()
-        """Called with each Secret of Argo CD's formats that is put or removed."""
+        """Called with each Secret of these that is put or removed."""
         self._secrets: dict[str, Secret] = {}
 
     def __contains__(self, name: str) -> bool:
@@ -45,7 +47,8 @@ class ArgoSecrets:
     def put(self, raw: bytes) -> None:
         self.seen.notify(raw)
         metadata = _RAW.decode(raw).metadata
-        if SECRET_TYPE in metadata.labels or metadata.name == SETTINGS_SECRET:
+        labels = metadata.labels.keys() & {SECRET_TYPE, SECRET_TYPE_LABEL}
+        if labels or metadata.name == SETTINGS_SECRET:
             self._secrets[metadata.name] = kept = read_secret(raw)
             self.indexed.notify(kept)
         else:

@@ -27,6 +27,7 @@ from handlers.application.revisions import Revisions
 from handlers.comparison.application_writer import application_writer
 from handlers.comparison.comparison import Comparison, ComparisonInput, joined
 from handlers.comparison.comparison_memory import ComparisonMemory
+from handlers.comparison.decryption import decrypted_artifact
 from handlers.comparison.desired_objects import DesiredObjects, without_excluded
 from handlers.comparison.dry_run_questions import compared, questions
 from handlers.comparison.dry_runs import DryRuns
@@ -48,7 +49,9 @@ from handlers.ports import (
     JqPaths,
     Renders,
 )
+from handlers.ports.decryption import Decryption, NoDecryption
 from handlers.ports.render_record import RenderRecord
+from handlers.ports.rendering import RenderError
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,6 +65,7 @@ class ComparisonReader:
     governance: Governance
     control_namespace: str
     jq: JqPaths
+    decryption: Decryption = field(default_factory=NoDecryption)
     settings: Callable[[], ArgoSettings] = ArgoSettings
     _ignored_fields: IgnoredFieldsReader = field(init=False)
     _dry_runs: DryRuns = field(init=False)
@@ -74,7 +78,8 @@ class ComparisonReader:
     async def read(self, app: Application) -> Comparison | None:
         """Compare with the last render; None where the desired state must be rendered first.
 
-        Also where an ignore rule cannot be understood: the render handler says so. Raises
+        Also where an ignore rule cannot be understood, or an object cannot be decrypted: the render
+        handler says so. Raises
         UnavailableError and DestinationUnknownError.
         """
         record = self.renders.recall(app.key)
@@ -87,14 +92,15 @@ class ComparisonReader:
             return None
         try:
             return await self.compare(app, record, content)
-        except IgnoreRuleError:
+        except (IgnoreRuleError, RenderError):
             return None
 
     async def compare(self, app: Application, record: RenderRecord, content: bytes) -> Comparison:
         """Compare the live objects with these manifests, which need not be the last render.
 
-        Raises UnavailableError, DestinationUnknownError, IgnoreRuleError.
+        Raises UnavailableError, DestinationUnknownError, IgnoreRuleError, RenderError.
         """
+        content = await decrypted_artifact(self.decryption, app, record, content)
         session = self.clusters.of(app.spec.destination)
         found = self._inputs(app, record, content, session)
         writer = self.writer(app)

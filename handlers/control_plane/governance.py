@@ -58,6 +58,10 @@ class Governance:
             project is not None and self._leads_to_mark(project.metadata)
         )
 
+    def governs_project(self, project: AppProject) -> bool:
+        """Whether the project, or an application that deploys it, came over the link."""
+        return self._leads_to_mark(project.metadata)
+
     def _leads_to_mark(self, metadata: Metadata) -> bool:
         """Whether the object is marked, or an application in the chain that deploys it."""
         level: tuple[Metadata, ...] = (metadata,)

@@ -8,7 +8,7 @@ Application goes before the hooks are let go: a hook that vanishes then is not c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bus.events import RefreshApp
 from bus.identity import ResourceKey
@@ -19,6 +19,7 @@ from handlers.application.deletion_stage import DeletionStage
 from handlers.application.denials import denials
 from handlers.application.status import blocking
 from handlers.comparison.application_writer import application_writer
+from handlers.comparison.decryption import decrypted_artifact
 from handlers.comparison.dry_runs import gathered
 from handlers.comparison.normalised_objects import sent
 from handlers.control_plane.governance import Governance, named
@@ -47,7 +48,9 @@ from handlers.ports import (
     Renders,
     StatusWrite,
 )
+from handlers.ports.decryption import Decryption, NoDecryption
 from handlers.ports.render_record import RenderRecord
+from handlers.ports.rendering import RenderError
 from handlers.sync.hook_cleaner import HookCleaner
 from handlers.sync.operation_results import in_words
 from handlers.sync.sync_work import options_of
@@ -66,6 +69,7 @@ class StageRunner:
     conditions: DeletionConditions
     is_proven: Callable[[Application, RenderRecord], bool]
     """Whether the sources of a render are proven as it is demanded now."""
+    decryption: Decryption = field(default_factory=NoDecryption)
     settings: Callable[[], ArgoSettings] = ArgoSettings
 
     async def run(self, app: Application, stage: DeletionStage) -> Application | None:
@@ -128,6 +132,10 @@ class StageRunner:
         content = await self.artifacts.get(record.digest) if record is not None else None
         if record is None or content is None or not self.is_proven(app, record):
             raise await self._not_rendered(app, stage)
+        try:
+            content = await decrypted_artifact(self.decryption, app, record, content)
+        except RenderError as error:
+            raise await self._stopped(app, error.message) from error
         session = self._session(app)
         is_excluded = exclusion(self.settings().resources, session.cluster.server)
         written = (one for one in objects_of(content) if not is_excluded(access.key(one)))

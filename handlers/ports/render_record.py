@@ -65,6 +65,8 @@ class SourceRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Its objects before they are put together; kept where there are several sources."""
     plugin: str = ""
     """The name of the plugin that rendered it."""
+    is_verified: bool = False
+    """Whether its encrypted objects were checked; False in a record of an earlier version."""
 
     def reads(self) -> Iterator[tuple[RepositoryKey, Mapping[str, str]]]:
         """The read sets, each with the repository that it is of."""
@@ -108,6 +110,11 @@ class RenderRecord(msgspec.Struct, frozen=True, kw_only=True):
         if self.several:
             return Revisions(revisions=tuple(one.revision for one in self.sources))
         return Revisions(self.revision)
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether the encrypted objects of every source were checked."""
+        return all(one.is_verified for one in self.sources if one.recipe)
 
     @property
     def source_types(self) -> tuple[str, ...]:

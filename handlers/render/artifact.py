@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from bus.status import Reason
 from handlers.manifest import access, manifest_assembly
+from handlers.manifest.encryption import with_note
 from handlers.manifest.kinds import KindInfo, Kinds
 from handlers.manifest.manifest_assembly import (
     ManifestProblem,
@@ -51,7 +52,7 @@ def assemble(written: Sequence[Written], kinds: Kinds, owner: ArtifactOwner) -> 
     if problem := owner.tracking.problem(owner.identity):
         raise RenderError(Reason.INVALID_SPEC, problem)
     stamp = owner.tracking.stamp
-    stamped = (stamp(one, owner.identity, owner.namespace) for one in assembly.manifests)
+    stamped = (with_note(stamp(one, owner.identity, owner.namespace)) for one in assembly.manifests)
     return Artifact(artifact_lines(stamped), len(assembly.manifests), assembly.repeated)
 
 

@@ -23,12 +23,14 @@ from handlers.manifest.tracking import app_identity
 from handlers.manifest.tracking_method import Tracking
 from handlers.ports import Clusters, Renderer
 from handlers.ports.chart_dependency import DependencyRecord
+from handlers.ports.decryption import Decryption, NoDecryption
 from handlers.ports.plugins import NoPlugins, Plugins
 from handlers.ports.render_record import RefRecord, RenderRecord, SourceRecord
 from handlers.ports.rendering import FetchedSources, Recipe, RenderError, RenderResult
 from handlers.render import source_type
 from handlers.render.artifact import ArtifactOwner, assemble, decoded, served_kinds
 from handlers.render.chart_dependencies import ChartDependencies, Charts
+from handlers.render.decryption_check import DecryptionCheck
 from handlers.render.kept_sources import Recipes, kept_content, refs_of
 from handlers.render.plugin_choice import PluginChoice, histories
 from handlers.render.recipes import ClusterVersions
@@ -71,6 +73,7 @@ class Evaluator:
     tracking: Callable[[], Tracking] = Tracking
     tools: Callable[[], ToolSettings] = ToolSettings
     plugins: Plugins = field(default_factory=NoPlugins)
+    decryption: Decryption = field(default_factory=NoDecryption)
 
     async def effective(
         self,
@@ -195,6 +198,8 @@ class Evaluator:
 
         try:
             (result, charts), bases = await self.bases.completed(render, one, look=look)
+            files = {base.wanted: base.tree for base in bases}
+            await DecryptionCheck(decryption=self.decryption).check(one, result, files)
         except UnprovenError:
             raise
         except RenderError as error:
@@ -206,6 +211,7 @@ class Evaluator:
             recipe=recipe.fingerprint,
             source_type=recipe.type,
             plugin=one.plugin,
+            is_verified=True,
             read_set={**result.read_set, **looked},
             refs={
                 name: RefRecord(refs[name].access.key, dict(read))

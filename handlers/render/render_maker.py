@@ -13,6 +13,8 @@ from msgspec.structs import replace
 
 from handlers.application.application import Application
 from handlers.application.desired_source import desired_revisions, pinned_revisions
+from handlers.comparison.decryption import decrypted_artifact
+from handlers.manifest.encryption import may_hold_encrypted
 from handlers.ports import Artifacts, Renders
 from handlers.ports.render_record import RenderRecord, SourceRecord
 from handlers.render.evaluator import EvaluatedSource, Evaluator
@@ -74,12 +76,19 @@ class RenderMaker:
     async def _is_still_good(
         self, app: Application, last: RenderRecord, kept: Sequence[SourceRecord | None]
     ) -> bool:
-        """Whether another render would come out the same, and the artifact of the last is there."""
+        """Whether another render would come out the same, and the artifact of the last is there.
+
+        Raises RenderError where it cannot be decrypted any more: its keys are gone.
+        """
         if last.several != bool(app.spec.sources) or not is_whole(last, kept):
             return False
         if last.tracking != self.evaluate.tracking().fingerprint:
             return False
-        return await self.artifacts.get(last.digest) is not None
+        content = await self.artifacts.get(last.digest)
+        if content is None or _is_unverified(last, content):
+            return False
+        await decrypted_artifact(self.evaluate.decryption, app, last, content)
+        return True
 
     async def _objects(self, kept: Sequence[SourceRecord | None]) -> Mapping[int, EvaluatedSource]:
         """Read the objects of the sources that need no evaluation, by their place."""
@@ -91,7 +100,12 @@ class RenderMaker:
                 found[place] = EvaluatedSource(record=record)
                 continue
             content = await self.artifacts.get(record.digest) if record.digest else None
-            if content is not None:
+            if content is not None and not _is_unverified(record, content):
                 written = written_in(content, place)
                 found[place] = EvaluatedSource(record=record, written=written)
         return found
+
+
+def _is_unverified(record: RenderRecord | SourceRecord, content: bytes) -> bool:
+    """Whether an earlier version rendered it, which checked nothing that is encrypted."""
+    return not record.is_verified and may_hold_encrypted(content)

@@ -35,6 +35,7 @@ from handlers.manifest import access
 from handlers.manifest.access import Manifest
 from handlers.manifest.hooks import HookPhase, phases_of
 from handlers.manifest.options import SyncOptions
+from handlers.ports.rendering import RenderError
 from handlers.render.evaluator import RenderEvaluation
 from handlers.report.items import LARGEST
 from handlers.report.redaction import Redaction
@@ -85,7 +86,7 @@ class DiffExecutor:
     async def _compared(self, app: Application, evaluation: RenderEvaluation) -> Comparison:
         try:
             return await self.comparisons.compare(app, evaluation.record, evaluation.content)
-        except IgnoreRuleError as error:
+        except (IgnoreRuleError, RenderError) as error:
             raise TaskFailedError("invalid", str(error)) from error
 
     def _intents(

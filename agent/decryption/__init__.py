@@ -1,0 +1,1 @@
+"""Decryption of what SOPS has encrypted in Git, by a Go program of its own, a process a call."""
