@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from agent.connections import Connections
 from agent.decryption.object_decryption import ObjectDecryption
-from agent.decryption.project_keys import ProjectKeys
+from agent.decryption.project_keys import KeyFinder
 from agent.decryption.sops_client import SopsClient
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.git.repository_secrets import SecretCredentials
@@ -72,7 +72,7 @@ def configured_decryption(
     known = watched.known_secrets if settings.link.url else None
     return ObjectDecryption(
         client=SopsClient(settings.sops.binary, settings.sops.deadline),
-        keys=ProjectKeys(
+        keys=KeyFinder(
             project=watched.applications.project,
             secrets=watched.secrets.all,
             is_governed=governance.governs_project,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from agent.decryption.project_keys import ProjectKeys, missing
+from agent.decryption.project_keys import KeyFinder, ProjectKeys, missing
 from agent.decryption.sops_client import SopsClient
 from bus.identity import Digest, digest_of
 from handlers.application.application import Application
@@ -34,7 +34,7 @@ class ObjectDecryption:
     """Implements handlers.ports.decryption.Decryption."""
 
     client: SopsClient
-    keys: ProjectKeys
+    keys: KeyFinder
     learn: Learn | None = None
     """None where nothing is shown to a service."""
     most_kept: int = _MOST_KEPT
@@ -44,15 +44,15 @@ class ObjectDecryption:
     _bytes: int = field(default=0, init=False)
 
     async def verify(self, app: Application, found: EncryptedObjects) -> None:
-        keys, absent = self.keys.of(app)
+        keys = self.keys.of(app)
         try:
             await self.client.verify(keys, found.objects, found.files)
         except DecryptionError as error:
-            raise _with_absent(error, absent) from error
+            raise _with_absent(error, keys.absent) from error
 
     async def opened(self, app: Application, content: bytes) -> bytes:
-        keys, absent = self.keys.of(app)
-        known = (digest_of(content), _fingerprint(keys))
+        keys = self.keys.of(app)
+        known = (digest_of(content), _fingerprint(keys.keys))
         kept = self._kept.get(known)
         if kept is not None:
             self._kept.move_to_end(known)
@@ -60,11 +60,11 @@ class ObjectDecryption:
         try:
             opened = await self._open(keys, content)
         except DecryptionError as error:
-            raise _with_absent(error, absent) from error
+            raise _with_absent(error, keys.absent) from error
         self._keep(known, opened)
         return opened
 
-    async def _open(self, keys: DecryptionKeys, content: bytes) -> bytes:
+    async def _open(self, keys: ProjectKeys, content: bytes) -> bytes:
         lines = content.splitlines()
         places = [place for place, line in enumerate(lines) if _is_encrypted(line)]
         found = await self.client.open(keys, [lines[place] for place in places])

@@ -1,4 +1,4 @@
-"""ProjectKeys finds the keys with which objects of a project are decrypted.
+"""KeyFinder finds the keys with which objects of a project are decrypted.
 
 The AppProject names Secrets of the agent's namespace. A Secret counts only with the label that its
 owner gives it for this purpose, and a project only while it is its owner's own: one that came or
@@ -28,13 +28,22 @@ _LABEL = f"{SECRET_TYPE_LABEL}: {DECRYPTION_KEY}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectKeys:
+    """The keys of a project, and the names of the Secrets of it that are not there."""
+
+    project: str
+    keys: DecryptionKeys
+    absent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyFinder:
     project: Callable[[str], AppProject | None]
     secrets: Callable[[], Sequence[Secret]]
     is_governed: Callable[[AppProject], bool]
     """Whether a project came or was changed over the link."""
 
-    def of(self, app: Application) -> tuple[DecryptionKeys, tuple[str, ...]]:
-        """Return the keys, and the names of Secrets that are not there; raises DecryptionError."""
+    def of(self, app: Application) -> ProjectKeys:
+        """Find the keys of the Application's project; raises DecryptionError."""
         name = app.spec.project or "default"
         project = self.project(app.spec.project)
         if project is None:
@@ -60,11 +69,11 @@ class ProjectKeys:
 
     def _read(
         self, project: str, wanted: tuple[str, ...], found: Mapping[str, Mapping[str, str]]
-    ) -> tuple[DecryptionKeys, tuple[str, ...]]:
+    ) -> ProjectKeys:
         absent = tuple(one for one in wanted if one not in found)
         keys = keys_in({one: found[one] for one in wanted if one in found})
         if keys:
-            return keys, absent
+            return ProjectKeys(project=project, keys=keys, absent=absent)
         if absent:
             raise _no_keys(
                 f"{missing(absent)}, which the AppProject {project!r} names for its keys"

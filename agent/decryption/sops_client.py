@@ -1,30 +1,33 @@
 """SopsClient asks the program `gitops-sops` to check or open encrypted objects, a process a call.
 
 The library of SOPS is that program's (sandbox/sops). Keys and decrypted values go through pipes
-only: they are in no argument, no environment and no file. The program has a deadline and a largest
-answer, and its process group is killed with the call.
+only: they are in no argument, no environment and no file.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
+import resource
 import shutil
-import signal
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
+from agent.decryption.project_keys import ProjectKeys
+from agent.limited_process import ProcessLimits, run_limited
 from handlers.application.decryption_keys import DecryptionKeys
 from handlers.ports.decryption import DecryptionError, DecryptionProblem
 
 PROGRAM = "gitops-sops"
-LARGEST = 32 << 20
+LARGEST = 48 << 20
 """Bytes of a request and of an answer."""
 _AT_ONCE = 2
+_RESOURCES = (
+    (resource.RLIMIT_DATA, 1 << 30),
+    (resource.RLIMIT_FSIZE, 0),
+    (resource.RLIMIT_CORE, 0),  # it would hold the keys
+)
 
 
 class OpenedObjects(msgspec.Struct, frozen=True):
@@ -66,26 +69,29 @@ class SopsClient:
         self._binary = binary
         self._deadline = deadline
         self._at_once = asyncio.Semaphore(_AT_ONCE)
+        self._turns: dict[str, asyncio.Semaphore] = {}
+        """By project: one takes not all of the time."""
 
     async def verify(
-        self, keys: DecryptionKeys, objects: Sequence[bytes], files: Mapping[str, bytes]
+        self, keys: ProjectKeys, objects: Sequence[bytes], files: Mapping[str, bytes]
     ) -> None:
         """Check objects against their files; raises DecryptionError."""
         sent = tuple(_File(path, content) for path, content in files.items())
-        await self._ask(_request("verify", keys, objects, sent))
+        await self._ask(keys.project, _request("verify", keys.keys, objects, sent))
 
-    async def open(self, keys: DecryptionKeys, objects: Sequence[bytes]) -> OpenedObjects:
+    async def open(self, keys: ProjectKeys, objects: Sequence[bytes]) -> OpenedObjects:
         """Open objects, in their order; raises DecryptionError."""
-        opened = await self._ask(_request("open", keys, objects))
+        opened = await self._ask(keys.project, _request("open", keys.keys, objects))
         if len(opened.objects) != len(objects):
             raise _failed(f"{PROGRAM} answered for {len(opened.objects)} of {len(objects)} objects")
         return opened
 
-    async def _ask(self, request: bytes) -> OpenedObjects:
+    async def _ask(self, project: str, request: bytes) -> OpenedObjects:
         if len(request) > LARGEST:
             text = f"they have {len(request)} bytes with their files; at most {LARGEST} are read"
             raise DecryptionError(DecryptionProblem.TOO_LARGE, text)
-        async with self._at_once:
+        turn = self._turns.setdefault(project, asyncio.Semaphore(1))
+        async with turn, self._at_once:
             content = await self._run(request)
         answer = _decoded(content)
         if answer.problem is not None:
@@ -96,25 +102,17 @@ class SopsClient:
         program = self._binary or shutil.which(PROGRAM)
         if program is None:
             raise _failed(f"there is no program {PROGRAM}; name it with GITOPS_SOPS_BINARY")
+        limits = ProcessLimits(
+            seconds=self._deadline, output_bytes=LARGEST + 1, resources=_RESOURCES
+        )
         try:
-            process = await asyncio.create_subprocess_exec(
-                str(program),
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=DEVNULL,
-                env={},
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise _failed(f"{program} cannot be started: {error.strerror}") from error
-        try:
-            async with asyncio.timeout(self._deadline):
-                return await _exchange(process, request)
+            run = await run_limited((str(program),), environment={}, limits=limits, content=request)
         except TimeoutError as error:
             text = f"it took longer than {self._deadline:g} s (GITOPS_SOPS_DEADLINE)"
             raise DecryptionError(DecryptionProblem.TOO_LARGE, text) from error
-        finally:
-            await _end(process)
+        except OSError as error:
+            raise _failed(f"{program} cannot be started: {error.strerror}") from error
+        return run.output
 
 
 def _request(
@@ -122,31 +120,6 @@ def _request(
 ) -> bytes:
     raw = tuple(msgspec.Raw(one) for one in objects)
     return msgspec.json.encode(_Request(call, keys.age, keys.pgp, raw, files))
-
-
-async def _exchange(process: Process, request: bytes) -> bytes:
-    if process.stdin is None or process.stdout is None:
-        return b""
-    with suppress(ConnectionError):
-        process.stdin.write(request)
-        await process.stdin.drain()
-    process.stdin.close()
-    content = bytearray()
-    while len(content) <= LARGEST and (chunk := await process.stdout.read(1 << 16)):
-        content += chunk
-    return bytes(content)
-
-
-async def _end(process: Process) -> None:
-    """Kill what is left of the call; nothing of it has to be tidied up."""
-    if process.returncode is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    if process.stdin is not None:
-        process.stdin.close()
-    while process.stdout is not None and await process.stdout.read(1 << 16):
-        """Empty the pipe: the end of the process is not seen before that of its output."""
-    await process.wait()
 
 
 def _decoded(content: bytes) -> _Answer:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from bus.repository_url import without_user_info
+from bus.redaction import without_user_info
 from bus.status import Reason
 from handlers.comparison.decryption import (
     ENCRYPTED_LIST,

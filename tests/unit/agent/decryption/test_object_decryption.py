@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from agent.decryption.object_decryption import ObjectDecryption
-from agent.decryption.project_keys import ProjectKeys
+from agent.decryption.project_keys import KeyFinder
 from agent.decryption.sops_client import SopsClient
 from agent.git.credentials import Secret
 from handlers.application.application import Application, AppProject, Metadata
@@ -51,7 +51,7 @@ class KeyedProject:
         self.decryption = self.opened_by(binary)
 
     def opened_by(self, binary: Path, deadline: float = 60.0) -> ObjectDecryption:
-        keys = ProjectKeys(
+        keys = KeyFinder(
             project=self._project,
             secrets=lambda: self.secrets,
             is_governed=lambda _: self.is_governed,
