@@ -23,6 +23,7 @@ from handlers.application.source_integrity import (
     IntegrityMode,
     IntegrityPolicy,
     has_integrity,
+    integrity_problems,
     policy_of,
 )
 from handlers.application.spec import Source
@@ -73,9 +74,11 @@ class SourceProver:
         if project is None or not (signers or has_integrity(project)):
             return ""
         policies = tuple(policy_of(project, one) for one in sources)
-        if not any(policies):
+        problems = tuple(integrity_problems(project, tuple(sources)))
+        if not (any(policies) or problems):
             return digest_of(signers.encode()) if signers else ""
-        return digest_of(msgspec.json.encode((policies, self.signatures.trust, signers)))
+        demanded = (policies, self.signatures.trust, signers, *problems)
+        return digest_of(msgspec.json.encode(demanded))
 
     def holds(self, app: Application, record: RenderRecord) -> bool:
         """Whether the sources of a render are proven as it is demanded now."""
@@ -97,11 +100,13 @@ class SourceProver:
     ) -> SourceProof:
         """Judge each source, resolved of `targets`; raises UnprovenError for the first that fails.
 
-        Also the errors of the check; RendererBusyError too where a tag has moved meanwhile.
+        Also the errors of the check; RendererBusyError too where a tag has moved meanwhile, and
+        RenderError where the project's demand cannot be understood.
         """
         demand = self.demand(app)
         if not demand:
             return SourceProof()
+        self._check_understood(app.spec.project, tuple(one.source for one in sources))
         until = list[float]()
         for one, target in zip(sources, targets, strict=True):
             until += await self._proven(one, target)
@@ -112,8 +117,14 @@ class SourceProver:
         demand = self._demand(base.app.spec.project, (base.source,))
         if not demand:
             return SourceProof()
+        self._check_understood(base.app.spec.project, (base.source,))
         until = await self._proven(base, base.source.target_revision)
         return SourceProof(demand=demand, until=min(until, default=0.0))
+
+    def _check_understood(self, name: str, sources: tuple[Source, ...]) -> None:
+        project = self.project(name)
+        for problem in integrity_problems(project, sources) if project else ():
+            raise RenderError(Reason.INVALID_SPEC, problem)
 
     async def _proven(self, one: ResolvedSource, target: str) -> Sequence[float]:
         """Judge a source; returns when its signatures and keys expire."""
