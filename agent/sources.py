@@ -13,9 +13,11 @@ from typing import Protocol
 
 from agent.download.services import DownloadServices
 from agent.git.credentials import CredentialSource, GitCredential
+from agent.git.issued_logins.issued_logins import IssuedLogins
 from agent.git.mirrors import Mirrors
 from agent.helm.charts import HelmCharts
 from agent.oci.artifacts import OciArtifacts
+from agent.oci.registry_logins import RegistryLogins
 from bus.events import Commit
 from bus.identity import Revision
 from bus.repository_url import RepositoryUrlError, UrlLogin, login_of
@@ -42,13 +44,14 @@ def source_readers(
     mirrors: Mirrors, services: DownloadServices, signers: SignersOf = _nobody_asked
 ) -> SourceReaders:
     """Build the reader of every kind of source."""
+    logins = RegistryLogins(IssuedLogins(services.trust))
     return SourceReaders(
         credentials=services.credentials,
         signers=signers,
         by_kind={
             SourceKind.GIT: mirrors,
             SourceKind.HELM: HelmCharts(services=services),
-            SourceKind.OCI: OciArtifacts(services=services),
+            SourceKind.OCI: OciArtifacts(services=services, logins=logins),
         },
     )
 

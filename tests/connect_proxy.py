@@ -5,20 +5,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+
+Place = tuple[str, int]
+
+
+def _as_asked(host: str, port: int) -> Place:
+    return host, port
 
 
 class Proxy:
-    def __init__(self) -> None:
+    def __init__(self, place: Callable[[str, int], Place]) -> None:
         self.asked: list[str] = []
         self.port = 0
+        self._place = place
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         self.asked.append(head.splitlines()[0])
         host, _, port = head.split()[1].rpartition(":")
-        upstream_reader, upstream_writer = await asyncio.open_connection(host, int(port))
+        upstream_reader, upstream_writer = await asyncio.open_connection(
+            *self._place(host, int(port))
+        )
         writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(_copy(reader, upstream_writer))
@@ -26,8 +35,11 @@ class Proxy:
 
 
 @asynccontextmanager
-async def connect_proxy() -> AsyncIterator[Proxy]:
-    proxy = Proxy()
+async def connect_proxy(
+    place: Callable[[str, int], Place] = _as_asked,
+) -> AsyncIterator[Proxy]:
+    """`place`: where a name and port of the internet are on this machine."""
+    proxy = Proxy(place)
     server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
     proxy.port = server.sockets[0].getsockname()[1]
     try:

@@ -12,8 +12,9 @@ from handlers.ports import RepositoryError
 _CHECK_LOGIN = "Check user name and password of the Secret, and its rights"
 _NO_LOGIN = "Store user name and password in a Secret of the repository"
 _ISSUED = (
-    "Logins that a host issues (useAzureWorkloadIdentity, a GitHub App, an account of a cloud) are "
-    "for Git repositories only: store user name and password in a Secret of the repository"
+    "Of logins that a host issues, useAzureWorkloadIdentity and gcpServiceAccountKey are for "
+    "registries too, all others for Git repositories only: store user name and password in a "
+    "Secret of the repository, or check the rights of the account"
 )
 _TRIED_AGAIN = "it is tried again"
 

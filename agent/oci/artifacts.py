@@ -11,6 +11,7 @@ import asyncio
 import time
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -26,6 +27,7 @@ from agent.download.services import DownloadServices
 from agent.oci.manifest import ArtifactError, content_layer, is_digest, manifest_of
 from agent.oci.reference import base_of, name_of, tag_of
 from agent.oci.registry import AbsentError, Registry
+from agent.oci.registry_logins import RegistryLogins
 from agent.oci.signatures import prove
 from bus.identity import Digest, Revision
 from bus.status import Reason
@@ -61,6 +63,7 @@ class _Repository:
 @dataclass(slots=True, kw_only=True)
 class OciArtifacts(ArchivedSource):
     services: DownloadServices
+    logins: RegistryLogins
     _known: dict[RepositoryAccess, _Repository] = field(default_factory=dict)
     _outdated_at: float = -float("inf")
 
@@ -154,13 +157,9 @@ class OciArtifacts(ArchivedSource):
         self, server: DownloadServer, repository: RepositoryAccess, known: _Repository, target: str
     ) -> Resolved:
         by_version = {one.replace("_", "+"): one for one in await self._tags(server, known)}
-        version = await chosen_version(
-            server,
-            self.services.versions,
-            target,
-            tuple(by_version),
-            project=repository.project,
-        )
+        versions, project = tuple(by_version), repository.project
+        choice = self.services.versions
+        version = await chosen_version(server, choice, target, versions, project=project)
         try:
             digest, _ = await known.registry.manifest(server, by_version[version])
         except AbsentError:
@@ -193,9 +192,7 @@ class OciArtifacts(ArchivedSource):
         digest, content = await known.registry.manifest(server, reference)
         await self._prove(server, repository, known, digest)
         kept = await asyncio.to_thread(known.store.read, revision, digest)
-        if kept is not None:
-            return kept
-        return await self._unpacked(server, repository, known, revision, digest, content)
+        return kept or await self._unpacked(server, repository, known, revision, digest, content)
 
     async def _prove(
         self, server: DownloadServer, repository: RepositoryAccess, known: _Repository, digest: str
@@ -243,6 +240,7 @@ class OciArtifacts(ArchivedSource):
                 name=name_of(server, repository),
                 trust=self.services.trust,
                 folder=self.services.disk.scratch_folder,
+                sign_in=partial(self.logins.signed_in, url=repository.url),
             )
             store = ArchiveStore(folder, self.services.disk)
             known = _Repository(folder=folder, registry=registry, store=store)

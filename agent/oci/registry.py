@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,7 +26,6 @@ from agent.download.downloader import (
     open_downloader,
 )
 from agent.download.failures import DownloadServer
-from agent.git.credentials import GitCredential
 from agent.git.server_trust import ServerTrust
 from agent.oci.answers import (
     MOST_TAGS,
@@ -38,6 +37,7 @@ from agent.oci.answers import (
 )
 from agent.oci.challenge import LoginChallenge, LoginScheme, challenge_of
 from agent.oci.manifest import MANIFEST_TYPES
+from agent.oci.registry_logins import elsewhere
 from bus.address import AddressError, Origin
 from bus.identity import Digest
 from bus.status import Reason
@@ -67,6 +67,8 @@ class Registry:
     trust: ServerTrust
     folder: Path
     """For files that are gone after each request."""
+    sign_in: Callable[[DownloadServer], Awaitable[DownloadServer]]
+    """Gets a login of now where the Secret says who issues one."""
     _authorization: str = field(default="", repr=False)
     _valid_until: float = 0.0
     _wait_until: float = -float("inf")
@@ -188,6 +190,7 @@ class Registry:
 
     async def _login(self, server: DownloadServer, challenge: LoginChallenge) -> None:
         self._authorization = ""
+        server = await self.sign_in(server)
         if challenge.scheme is LoginScheme.BASIC:
             self._authorization = server.authorization
             self._valid_until = float("inf") if self._authorization else 0.0
@@ -202,7 +205,7 @@ class Registry:
         scope = f"repository:{self.name}:pull" if self.name else ""
         query = {"service": challenge.service, "scope": scope}
         url = realm.update_query({name: value for name, value in query.items() if value})
-        asked = server if realm.host == self.base.host else _elsewhere(server)
+        asked = server if realm.host == self.base.host else elsewhere(server)
         with self._scratch() as folder:
             request = DownloadRequest(
                 url=url,
@@ -242,9 +245,3 @@ class Registry:
 
     def _scratch(self) -> TemporaryDirectory[str]:
         return TemporaryDirectory(dir=self.folder)
-
-
-def _elsewhere(server: DownloadServer) -> DownloadServer:
-    """Leave out what is for the registry's own server: certificate, and trust without proof."""
-    credential = server.credential or GitCredential()
-    return replace(server, credential=replace(credential, certificate="", key="", insecure=False))

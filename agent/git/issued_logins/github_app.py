@@ -51,6 +51,8 @@ class GitHubApp:
     installation: str = ""
     api: str = _PUBLIC_API
 
+    for_registries = False
+
     def scope(self, url: RepositoryUrl) -> str:
         return "" if self.installation else owner_of(url)
 

@@ -1,6 +1,7 @@
-"""A service account of Google Cloud as login: for Cloud Source and Secure Source repositories.
+"""A service account of Google Cloud as login: for its Git repositories, and Artifact Registry.
 
-https://developers.google.com/identity/protocols/oauth2/service-account.
+https://developers.google.com/identity/protocols/oauth2/service-account,
+https://cloud.google.com/artifact-registry/docs/docker/authentication#token.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from bus.repository_url import RepositoryUrl
 _GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _SECONDS = 3600
+_REGISTRY_USER = "oauth2accesstoken"
 _SERVICE_ACCOUNT = "service_account"
 
 
@@ -37,11 +39,16 @@ class ServiceAccount:
     key: str = field(repr=False)
     key_id: str
     endpoint: str
+    for_registries = True
 
-    def scope(self, _url: RepositoryUrl) -> str:
-        return ""
+    def scope(self, url: RepositoryUrl) -> str:
+        """Name the user: a registry has one for tokens of any account."""
+        return self._user(url)
 
-    async def issue(self, _url: RepositoryUrl, calls: LoginCalls, now: datetime) -> IssuedLogin:
+    def _user(self, url: RepositoryUrl) -> str:
+        return _REGISTRY_USER if url.origin.scheme == "oci" else self.email
+
+    async def issue(self, url: RepositoryUrl, calls: LoginCalls, now: datetime) -> IssuedLogin:
         began = int(now.timestamp())
         claims: dict[str, str | int] = {
             "iss": self.email,
@@ -60,7 +67,7 @@ class ServiceAccount:
         remedy = "Check that the key was not deleted, and the clock of the agent's node"
         token = oauth_token(answer, f"the service account {self.email}", remedy)
         until = now + timedelta(seconds=token.expires_in)
-        return IssuedLogin(username=self.email, password=token.access_token, until=until)
+        return IssuedLogin(username=self._user(url), password=token.access_token, until=until)
 
 
 def service_account(data: Mapping[str, str]) -> tuple[ServiceAccount | None, str]:

@@ -36,6 +36,11 @@ class IssuedLogin:
 class LoginIssuer(Protocol):
     """A frozen value: equal issuers share their logins."""
 
+    @property
+    def for_registries(self) -> bool:
+        """Whether a login is issued for OCI registries too, whose addresses are `oci://`."""
+        ...
+
     def scope(self, url: RepositoryUrl) -> str:
         """Name the part of the address that the login depends on; empty for none."""
         ...

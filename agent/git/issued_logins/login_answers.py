@@ -22,6 +22,10 @@ class OAuthToken(msgspec.Struct, frozen=True):
     """Seconds."""
 
 
+class _RefreshToken(msgspec.Struct, frozen=True):
+    refresh_token: str
+
+
 class _OAuthError(msgspec.Struct, frozen=True):
     error: str = ""
 
@@ -37,8 +41,19 @@ def decoded(answer: LoginAnswer, kind: type[T]) -> T:
 
 def oauth_token(answer: LoginAnswer, who: str, remedy: str) -> OAuthToken:
     """Read the token that `who` asked for; raises LoginIssueError, with the host's error code."""
+    _check(answer, who, remedy)
+    return decoded(answer, OAuthToken)
+
+
+def refresh_token(answer: LoginAnswer, who: str, remedy: str) -> str:
+    """Read the token that a registry has exchanged for another; raises LoginIssueError."""
+    _check(answer, who, remedy)
+    return decoded(answer, _RefreshToken).refresh_token
+
+
+def _check(answer: LoginAnswer, who: str, remedy: str) -> None:
     if answer.status == _FINE:
-        return decoded(answer, OAuthToken)
+        return
     try:
         code = msgspec.json.decode(answer.body, type=_OAuthError).error
     except (msgspec.DecodeError, UnicodeDecodeError):
