@@ -37,7 +37,7 @@ def request_of(
         case SourceType.HELM:
             return "helm", _helm(recipe, charts)
         case SourceType.KUSTOMIZE:
-            return "kustomize", _kustomize(recipe, bases)
+            return "kustomize", _kustomize(recipe, charts, bases)
         case SourceType.PLUGIN:
             raise ValueError("the recipe of a plugin is no operation of the sandbox")
         case _:
@@ -63,17 +63,31 @@ def _helm(recipe: Recipe, charts: Mapping[ChartDependency, str]) -> dict[str, An
         "kubeVersion": source.kube_version or recipe.kube_version,
         "apiVersions": list(source.api_versions or recipe.api_versions),
         "refs": list(recipe.refs),
-        "dependencies": [{**msgspec.to_builtins(one), "ref": name} for one, name in charts.items()],
+        "dependencies": _charts(charts),
     }
 
 
-def _kustomize(recipe: Recipe, bases: Mapping[RemoteBase, str]) -> dict[str, Any]:
+def _kustomize(
+    recipe: Recipe, charts: Mapping[ChartDependency, str], bases: Mapping[RemoteBase, str]
+) -> dict[str, Any]:
     overrides = _without(msgspec.to_builtins(recipe.kustomize), _NOT_OF_KUSTOMIZE)
     if recipe.kustomize.replicas:
         overrides["replicas"] = [_replica(one) for one in recipe.kustomize.replicas]
     build = msgspec.to_builtins(recipe.build)
     fetched = [{**msgspec.to_builtins(one), "files": name} for one, name in bases.items()]
-    return {"path": recipe.path, "overrides": overrides, "bases": fetched, **build}
+    return {
+        "path": recipe.path,
+        "overrides": overrides,
+        "bases": fetched,
+        "kubeVersion": recipe.kube_version,
+        "apiVersions": list(recipe.api_versions),
+        "dependencies": _charts(charts),
+        **build,
+    }
+
+
+def _charts(charts: Mapping[ChartDependency, str]) -> list[dict[str, Any]]:
+    return [{**msgspec.to_builtins(one), "ref": name} for one, name in charts.items()]
 
 
 def _replica(replica: KustomizeReplica) -> dict[str, Any]:

@@ -31,6 +31,8 @@ class BuildOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     reorder: str = ""
     """`none` or `legacy`; empty: the default of kustomize."""
     managed_by_label: bool = False
+    enable_helm: bool = False
+    """Whether `helmCharts` are inflated: by the sandbox, of charts that the agent has fetched."""
 
 
 class ToolSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +59,8 @@ def read_tools(data: Mapping[str, str]) -> ToolSettings:
             build = replace(build, reorder=value)
         elif name == "--enable-managedby-label" and value in ("", "true"):
             build = replace(build, managed_by_label=True)
+        elif name == "--enable-helm" and value in ("", "true"):
+            build = replace(build, enable_helm=True)
         else:
             option = f"{name} {value}".strip()[:100]
             left_out.append((f"{BUILD_OPTIONS}: {option}", "kustomizations are built without it"))

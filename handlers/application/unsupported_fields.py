@@ -132,11 +132,6 @@ def unsupported_of_source(source: Source, place: str) -> Iterator[Unsupported]:
             bool(kustomize and kustomize.version),
             "the built-in version is used",
         ),
-        (
-            "kustomize.kubeVersion and apiVersions",
-            bool(kustomize and (kustomize.kube_version or kustomize.api_versions)),
-            "charts are not inflated",
-        ),
     )
     for field, is_set, consequence in found:
         if is_set:

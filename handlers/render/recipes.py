@@ -153,7 +153,14 @@ def recipe_of(type_: SourceType, app: Application, folder: str, context: RecipeC
             return replace(plain, directory=directory, skip_jsonnet=skipped)
         case SourceType.KUSTOMIZE:
             kustomize = _kustomize(source.kustomize, environment)
-            return replace(plain, kustomize=kustomize, build=context.tools.build)
+            recipe = replace(plain, kustomize=kustomize, build=context.tools.build)
+            if not recipe.build.enable_helm:
+                return recipe
+            return replace(
+                recipe,
+                kube_version=kustomize.kube_version or context.kube_version,
+                api_versions=kustomize.api_versions or context.api_versions,
+            )
         case SourceType.HELM:
             helm = _helm(source.helm, context)
             return replace(

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
+	"plumbline.dev/sandbox/worker/internal/operation"
 	"plumbline.dev/sandbox/worker/internal/repository"
 	"plumbline.dev/sandbox/worker/internal/wire"
 )
@@ -24,14 +25,25 @@ type fileSystem struct {
 	own     *mount
 	bases   map[wire.Base]*mount
 	files   *repository.Files
-	overlay map[string][]byte
+	overlay map[string][]byte // by kustomize's path
+	params  Params
+	limits  wire.Limits
+
+	fetched   map[wire.Dependency]string // the files of the charts that the agent has fetched
+	inherited map[string][]string        // the namespaces that a folder has from kustomizations above it
+	charts    int
 }
 
 var _ filesys.FileSystem = (*fileSystem)(nil)
 
-func newFileSystem(files *repository.Files, fetched []FetchedBase) *fileSystem {
-	own, bases := mountsOf(files, fetched)
-	return &fileSystem{own: own, bases: bases, files: files, overlay: map[string][]byte{}}
+func newFileSystem(call *operation.Call, params Params) *fileSystem {
+	own, bases := mountsOf(call.Files, params.Bases)
+	fetched := map[wire.Dependency]string{}
+	for _, one := range params.Dependencies {
+		fetched[one.Dependency] = one.Ref
+	}
+	return &fileSystem{own: own, bases: bases, files: call.Files, overlay: map[string][]byte{}, params: params, limits: call.Limits,
+		fetched: fetched, inherited: map[string][]string{}}
 }
 
 func (k *fileSystem) inRepository(name string) string { return path.Join(k.own.folder, name) }
@@ -65,6 +77,9 @@ func (k *fileSystem) look(name string) (place, wire.Stat, error) {
 	at, err := k.inside(name)
 	if err != nil {
 		return at, wire.Stat{}, err
+	}
+	if _, overlaid := k.overlay[at.path()]; overlaid {
+		return at, wire.Stat{Kind: wire.KindBlob, Path: at.inner}, nil
 	}
 	stat, err := at.mount.files.Stat(at.inner)
 	return at, stat, err
@@ -102,8 +117,8 @@ func (k *fileSystem) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, overlaid := k.overlay[at.inner]
-	if !overlaid || at.mount != k.own {
+	content, overlaid := k.overlay[at.path()]
+	if !overlaid {
 		if content, err = at.mount.files.Read(at.inner); err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"plumbline.dev/sandbox/worker/internal/helm"
 	"plumbline.dev/sandbox/worker/internal/manifest"
 	"plumbline.dev/sandbox/worker/internal/operation"
 	"plumbline.dev/sandbox/worker/internal/repository"
@@ -25,7 +26,11 @@ type Params struct {
 	ManagedByLabel bool      `json:"managedByLabel"`
 	Overrides      Overrides `json:"overrides"`
 
-	Bases []FetchedBase `json:"bases"` // remote bases that the agent has fetched
+	EnableHelm   bool                `json:"enableHelm"` // whether helmCharts are inflated
+	KubeVersion  string              `json:"kubeVersion"`
+	APIVersions  []string            `json:"apiVersions"`
+	Dependencies []helm.FetchedChart `json:"dependencies"` // charts that the agent has fetched
+	Bases        []FetchedBase       `json:"bases"`        // remote bases that the agent has fetched
 }
 
 // Evaluate builds a kustomization, with what the Application overrides laid over it in memory.
@@ -38,7 +43,7 @@ func Evaluate(call *operation.Call) (wire.Answer, error) {
 	if err != nil {
 		return wire.Answer{}, err
 	}
-	disk := newFileSystem(call.Files, params.Bases)
+	disk := newFileSystem(call, params)
 	if err := disk.override(root, params.Overrides); err != nil {
 		return wire.Answer{}, err
 	}

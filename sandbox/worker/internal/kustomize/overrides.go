@@ -82,7 +82,7 @@ func (k *fileSystem) override(folder string, overrides Overrides) error {
 		trouble.File = file
 		return trouble
 	}
-	k.overlay[file], err = yaml.Marshal(kustomization)
+	k.overlay[k.inRepository(file)], err = yaml.Marshal(kustomization)
 	return err
 }
 

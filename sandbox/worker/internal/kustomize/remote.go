@@ -29,6 +29,10 @@ type references struct {
 		Path string `json:"path"`
 	} `json:"patches"`
 	OpenAPI map[string]string `json:"openapi"`
+
+	Namespace  string            `json:"namespace"`
+	HelmCharts []json.RawMessage `json:"helmCharts"`
+	HelmOfOld  []json.RawMessage `json:"helmChartInflationGenerator"`
 }
 
 // withBases are the fields of which an entry may be a base that the agent has fetched.
@@ -68,7 +72,13 @@ func (k *fileSystem) localised(at place, content []byte) ([]byte, error) {
 		failure.Bases = wanted
 		return nil, k.files.Refuse(failure)
 	}
-	return withPaths(content, moved)
+	if !k.params.EnableHelm {
+		return k.rewritten(at, content, moved, false)
+	}
+	if err := k.passOn(at, named, moved); err != nil {
+		return nil, err
+	}
+	return k.rewritten(at, content, moved, len(named.HelmCharts)+len(named.HelmOfOld) > 0)
 }
 
 func (k *fileSystem) refuseRemoteFiles(at place, named references) error {
@@ -130,9 +140,38 @@ func (k *fileSystem) mounted(at place, written string, base *remoteBase) (string
 	return filepath.Rel(path.Dir(at.path()), path.Join(mount.folder, base.Path))
 }
 
-// withPaths writes other paths into a kustomization; kustomize reads JSON as it reads YAML.
-func withPaths(content []byte, moved map[string]string) ([]byte, error) {
-	if len(moved) == 0 {
+// passOn notes the namespace that the kustomizations below one have from it, for their charts.
+func (k *fileSystem) passOn(at place, named references, moved map[string]string) error {
+	folder := path.Dir(at.path())
+	namespaces := k.inherited[folder]
+	if named.Namespace != "" {
+		namespaces = []string{named.Namespace}
+	} else if len(namespaces) == 0 {
+		namespaces = []string{helmNamespace}
+	}
+	for _, written := range slices.Concat(named.Resources, named.Bases, named.Components) {
+		if written == "" || strings.Contains(written, "\n") {
+			continue
+		}
+		if local, ok := moved[written]; ok {
+			written = local
+		}
+		below, stat, err := k.look(path.Join(folder, written))
+		if err != nil {
+			return err
+		}
+		if stat.Kind == wire.KindTree {
+			inner := place{below.mount, stat.Path}.path()
+			k.inherited[inner] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(k.inherited[inner], namespaces))))
+		}
+	}
+	return nil
+}
+
+// rewritten writes other paths into a kustomization, and the objects of its charts in their place; kustomize reads JSON
+// as it reads YAML.
+func (k *fileSystem) rewritten(at place, content []byte, moved map[string]string, hasCharts bool) ([]byte, error) {
+	if len(moved) == 0 && !hasCharts {
 		return content, nil
 	}
 	encoded, err := yaml.YAMLToJSON(content)
@@ -152,6 +191,11 @@ func withPaths(content []byte, moved map[string]string) ([]byte, error) {
 			if local, ok := moved[written]; ok {
 				list[number] = local
 			}
+		}
+	}
+	if hasCharts {
+		if err := k.inflate(at, fields, encoded); err != nil {
+			return nil, err
 		}
 	}
 	return json.Marshal(fields)

@@ -30,7 +30,8 @@ var fields = map[string]string{
 	"configMapGenerator": "configMapGenerator: [{name: x, files: ['%']}]",
 	"env file":           "configMapGenerator: [{name: x, envs: ['%']}]",
 	"secretGenerator":    "secretGenerator: [{name: x, files: ['k=%']}]",
-	"helmCharts":         "helmCharts: [{name: x, repo: '%', version: '1'}]",
+	"helmCharts":         "helmCharts: [{name: x, repo: '%', version: '1', releaseName: r}]",
+	"helm value files":   "helmCharts: [{name: x, releaseName: r, repo: 'https://h.example', additionalValuesFiles: ['%']}]",
 	"helm values":        "helmGlobals: {chartHome: '%'}\nhelmCharts: [{name: x, valuesFile: '%'}]",
 }
 
@@ -42,13 +43,15 @@ func TestNoReferenceOfAKustomizationLeavesTheRepository(t *testing.T) {
 				text = strings.ReplaceAll(field, "%", written) + "\n"
 			}
 			files := operationtest.Files{"app/kustomization.yaml": text, "app/x.yaml": "apiVersion: v1\nkind: A\nmetadata: {name: x}\n"}
-			body, failure := operationtest.Run(t, Evaluate, Params{Path: "app", LoadRestrictor: "none"}, "", files)
-			if failure == nil {
-				t.Errorf("%s of %s was built: %q", written, name, body)
-				continue
-			}
-			if failure.Reason == wire.WorkerFailed || strings.Contains(failure.Message, "secret") {
-				t.Errorf("%s of %s: %+v", written, name, failure)
+			for _, helm := range []bool{false, true} {
+				body, failure := operationtest.Run(t, Evaluate, Params{Path: "app", LoadRestrictor: "none", EnableHelm: helm}, "", files)
+				if failure == nil {
+					t.Errorf("%s of %s was built: %q", written, name, body)
+					continue
+				}
+				if failure.Reason == wire.WorkerFailed || strings.Contains(failure.Message, "secret") {
+					t.Errorf("%s of %s: %+v", written, name, failure)
+				}
 			}
 		}
 	}

@@ -21,6 +21,7 @@ from handlers.application.tool_settings import BUILD_OPTIONS, BuildOptions, read
             "--enable-managedby-label --reorder=none",
             BuildOptions(reorder="none", managed_by_label=True),
         ),
+        ("--enable-helm", BuildOptions(enable_helm=True)),
     ],
 )
 def test_options_that_say_how_to_build_are_read(written: str, build: BuildOptions) -> None:
@@ -31,7 +32,6 @@ def test_options_that_say_how_to_build_are_read(written: str, build: BuildOption
 @pytest.mark.parametrize(
     "written",
     [
-        "--enable-helm",
         "--enable-exec",
         "--enable-alpha-plugins",
         "--network",
@@ -53,9 +53,9 @@ def test_every_other_option_is_told_and_changes_nothing(written: str) -> None:
 
 
 def test_what_is_safe_beside_what_is_not_is_acted_on() -> None:
-    found = read_tools({BUILD_OPTIONS: "--enable-helm --load-restrictor LoadRestrictionsNone"})
+    found = read_tools({BUILD_OPTIONS: "--enable-exec --load-restrictor LoadRestrictionsNone"})
     assert found.build == BuildOptions(load_restrictor="none")
-    assert [place for place, _ in found.left_out] == [f"{BUILD_OPTIONS}: --enable-helm"]
+    assert [place for place, _ in found.left_out] == [f"{BUILD_OPTIONS}: --enable-exec"]
 
 
 def test_jsonnet_is_switched_off_by_its_key() -> None:

@@ -23,7 +23,6 @@ SPECS: dict[str, dict[str, Any]] = {
     "helm 2": {"source": SOURCE | {"helm": {"version": "v2"}}},
     "helm credentials": {"source": SOURCE | {"helm": {"passCredentials": True}}},
     "kustomize": {"source": SOURCE | {"kustomize": {"version": "v5"}}},
-    "kustomize kube": {"source": SOURCE | {"kustomize": {"kubeVersion": "1.30"}}},
     "unknown": {"syncPolicy": {"syncOptions": ["Magic=true"]}},
 }
 

@@ -16,7 +16,7 @@ from agent.renderer.renderer import SandboxRenderer
 from handlers.application.application import AppProject
 from handlers.ports import ApplicationLookup
 from handlers.ports.chart_dependency import DependencyRecord
-from handlers.ports.rendering import FetchedSources, RenderError, RenderResult
+from handlers.ports.rendering import FetchedSources, Recipe, RenderError, RenderResult
 from handlers.render.chart_dependencies import ChartDependencies, Charts
 from sandbox.client import Sandbox
 from tests.unit.agent.download.reader import SourceReading
@@ -94,13 +94,13 @@ class DependentCharts:
         )
 
     async def rendered(
-        self, files: dict[str, str]
+        self, files: dict[str, str], recipe: Recipe | None = None
     ) -> tuple[RenderResult, tuple[DependencyRecord, ...]]:
         tree = WrittenTree(files)
 
         async def render(charts: Charts) -> RenderResult:
             return await SandboxRenderer(self.sandbox).render(
-                helm(), tree, fetched=FetchedSources(charts=charts), project="shop"
+                recipe or helm(), tree, fetched=FetchedSources(charts=charts), project="shop"
             )
 
         return await self.dependencies.completed(render, "shop")

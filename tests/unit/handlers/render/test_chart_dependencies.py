@@ -5,16 +5,18 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.renderer.renderer import SandboxRenderer
 from bus.status import Reason
+from handlers.application.tool_settings import BuildOptions
 from handlers.ports.chart_dependency import ChartDependency
 from handlers.ports.rendering import MissingChartsError, RenderError
 from playground.charthost import ChartHost
 from sandbox.client import Sandbox
 from sandbox.client.limits import SandboxLimits
 from tests.unit.agent.download.reader import source_reading
-from tests.unit.agent.renderer.recipe_samples import helm
+from tests.unit.agent.renderer.recipe_samples import helm, kustomize, objects
 from tests.unit.agent.renderer.written_tree import WrittenTree
 from tests.unit.handlers.application.builders import project
 from tests.unit.handlers.render.dependent_charts import (
@@ -206,6 +208,23 @@ async def test_what_was_read_is_read_again_where_it_is_not_permitted_any_more(
     opened.reader.secrets.clear()
     opened.reader.secret(host.url, project="shop")
     assert not await opened.dependencies.hold(records, "shop")
+
+
+async def test_charts_of_a_kustomization_are_fetched_under_the_same_rules(
+    opened: DependentCharts, host: ChartHost
+) -> None:
+    chart = f"{{name: db, repo: '{host.url}', version: ^1, releaseName: r, namespace: data}}"
+    files = {"app/kustomization.yaml": f"helmCharts: [{chart}]\nnamePrefix: my-\n"}
+    recipe = replace(kustomize(), build=BuildOptions(enable_helm=True), kube_version="v1.33.0")
+    rendered, (record,) = await opened.rendered(files, recipe)
+    (found,) = objects(rendered)
+    assert found["metadata"]["name"].startswith("my-")
+    assert (found["data"]["version"], record.revision) == ("1.2.4", "1.2.4")
+
+    opened.projects.found = project({"sourceRepos": []})
+    with pytest.raises(RenderError) as caught:
+        await opened.rendered(files, recipe)
+    assert caught.value.reason is Reason.NOT_PERMITTED
 
 
 async def test_a_server_that_never_answers_is_named_in_time(charts: DependentCharts) -> None:
