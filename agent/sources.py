@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from agent.download.services import DownloadServices
 from agent.git.credentials import CredentialSource, GitCredential
 from agent.git.issued_logins.issued_logins import IssuedLogins
@@ -23,7 +25,12 @@ from bus.identity import Revision
 from bus.repository_url import RepositoryUrlError, UrlLogin, login_of
 from bus.status import Reason
 from handlers.application.artifact_signers import Signers
-from handlers.application.source_address import OCI_SCHEME, SourceAddress, SourceKind
+from handlers.application.source_address import (
+    OCI_SCHEME,
+    SourceAddress,
+    SourceKind,
+    passes_credentials,
+)
 from handlers.application.spec import Source
 from handlers.ports import CommitTree, RepositoryAccess, RepositoryError, SourceReader
 
@@ -74,7 +81,10 @@ class SourceReaders:
             login = login_of(source.repo_url) if "://" in source.repo_url else None
         except RepositoryUrlError as error:
             raise RepositoryError(Reason.INVALID_SPEC, str(error)) from error
-        return self.access_at(address, project, login)
+        found = self.access_at(address, project, login)
+        if found.kind is not SourceKind.HELM or not passes_credentials(source):
+            return found
+        return replace(found, pass_credentials=True)
 
     def access_at(
         self, address: SourceAddress, project: str, login: UrlLogin | None = None

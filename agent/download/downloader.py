@@ -62,7 +62,9 @@ class DownloadRequest:
     what: str
     """How an error names the file."""
     authorization: str = field(default="", repr=False)
-    """The value of the header, for the origin of the repository only."""
+    """The value of the header, for the origin of the repository."""
+    further: Origin | None = None
+    """Another server that is given the header; no other part of the Secret is for it."""
     headers: Mapping[str, str] = field(default_factory=dict)
     expected: tuple[int, ...] = (200,)
     """Statuses that are returned; any other is an error."""
@@ -102,7 +104,7 @@ class Downloader:
         is_own = self._is_own(url)
         self._check_place(url, request)
         headers = {"User-Agent": _USER_AGENT, "Accept-Encoding": "identity", **request.headers}
-        if is_own and request.authorization:
+        if request.authorization and (is_own or _is_at(url, request.further)):
             headers["Authorization"] = request.authorization
         credential = self.server.credential or GitCredential()
         async with self.session.get(
@@ -172,10 +174,7 @@ class Downloader:
         return OverloadedError(self.server.overloaded(min(seconds, _LONGEST_WAIT)), seconds)
 
     def _is_own(self, url: URL) -> bool:
-        try:
-            return Origin.parse(url.scheme, url.authority) == self.origin
-        except AddressError:
-            return False
+        return _is_at(url, self.origin)
 
     def _tls(self, url: URL, credential: GitCredential) -> ssl.SSLContext | bool:
         """Blocking: reads certificates. `credential` is empty for a server that is not ours."""
@@ -187,6 +186,13 @@ class Downloader:
             certificate=credential.certificate,
             key=credential.key,
         )
+
+
+def _is_at(url: URL, origin: Origin | None) -> bool:
+    try:
+        return Origin.parse(url.scheme, url.authority) == origin
+    except AddressError:
+        return False
 
 
 class OverloadedError(RepositoryError):

@@ -3,7 +3,8 @@
 Who writes an index chooses its addresses, and need not be the owner of the login that reads it. So
 a repository of https stays with https, and the login stays below the repository's own path: another
 team's archives on the same server are none of this index. A Secret may say otherwise with
-`passCredentials`. Pure.
+`passCredentials`, for the server of the repository; and a source with
+`helm.passCredentials`, for every server that the index names, as Helm does. Pure.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ class ArchiveAddress(NamedTuple):
     url: URL
     has_login: bool
     """Whether the login may be sent there, as far as it is the repository's own server."""
+    further: Origin | None = None
+    """Another server, that of the archive, to which the login may be sent."""
 
     @classmethod
     def of(
@@ -45,6 +48,8 @@ class ArchiveAddress(NamedTuple):
         if url.scheme == "http" and repository.url.origin.scheme == "https":
             cause = f"the index names {written[:200]!r}, without TLS, as that of version {version}"
             raise server.hostile(cause)
+        if repository.pass_credentials:
+            return cls(url, True, _origin(url))  # noqa: FBT003  the field of a tuple
         consents = server.credential is not None and server.credential.pass_credentials
         return cls(url, consents or _is_covered(url, repository.url))
 
@@ -61,6 +66,13 @@ def login_not_sent(server: DownloadServer, address: ArchiveAddress) -> Repositor
         'with passCredentials: "true"'
     )
     return server.error(Reason.CREDENTIALS_REFUSED, cause, remedy)
+
+
+def _origin(url: URL) -> Origin | None:
+    try:
+        return Origin.parse(url.scheme, url.authority)
+    except AddressError:
+        return None
 
 
 def _is_covered(url: URL, repository: RepositoryUrl) -> bool:

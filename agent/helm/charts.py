@@ -167,6 +167,7 @@ class HelmCharts(ArchivedSource):
                 limit=LARGEST_ARCHIVE,
                 what=what,
                 authorization=asked.authorization,
+                further=address.further,
             )
             try:
                 async with self._downloader(repository, asked) as downloader:
@@ -200,6 +201,7 @@ class HelmCharts(ArchivedSource):
         return known.cache
 
     def _chart(self, repository: RepositoryAccess, server: DownloadServer) -> _Chart:
+        repository = msgspec.structs.replace(repository, pass_credentials=False)
         folder = self.services.folder_of(repository, server)
         known = self._charts.get(repository)
         if known is None or known.folder != folder:
@@ -209,8 +211,8 @@ class HelmCharts(ArchivedSource):
 
 
 def _of_all_charts(repository: RepositoryAccess) -> RepositoryAccess:
-    """Drop the chart, and who has to have signed it: the index is one of all."""
-    return msgspec.structs.replace(repository, chart="", signers=())
+    """Drop what is of one chart or source: the index is one of all."""
+    return msgspec.structs.replace(repository, chart="", signers=(), pass_credentials=False)
 
 
 def _below(repository: RepositoryAccess, name: str) -> URL:

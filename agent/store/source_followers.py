@@ -14,6 +14,7 @@ from collections.abc import Set as AbstractSet
 from bus.identity import AppKey, RepositoryKey
 from bus.status import ConditionType
 from handlers.application.application import Application, repository_of
+from handlers.application.source_address import passes_credentials
 from handlers.application.spec import Source
 from handlers.application.status import of_type
 from handlers.application.target_revision import asked_revision
@@ -92,7 +93,12 @@ class FollowerIndex:
 def _group(app: Application, source: Source) -> SourceGroup:
     namespace = app.metadata.namespace
     return SourceGroup(
-        source.repo_url, app.spec.project, asked_revision(source), namespace, source.chart
+        source.repo_url,
+        app.spec.project,
+        asked_revision(source),
+        namespace,
+        source.chart,
+        passes_credentials(source),
     )
 
 

@@ -84,6 +84,11 @@ def is_chart(source: Source) -> bool:
     return bool(source.chart) and not _is_artifact(source)
 
 
+def passes_credentials(source: Source) -> bool:
+    """Whether the login of a chart's repository goes wherever its index leads (Helm's option)."""
+    return is_chart(source) and source.helm is not None and source.helm.pass_credentials
+
+
 def is_versioned(source: Source) -> bool:
     """Whether the source has versions and no HEAD."""
     return bool(source.chart) or _is_artifact(source)

@@ -113,8 +113,8 @@ def unsupported_of_source(source: Source, place: str) -> Iterator[Unsupported]:
         ),
         (
             "helm.passCredentials",
-            bool(helm and helm.pass_credentials),
-            "a login is sent to the server of repoURL and to no other",
+            bool(helm and helm.pass_credentials) and not is_chart(source),
+            "the charts that it depends on are read with logins that stay on their servers",
         ),
         ("path", bool(is_chart(source) and source.path), "a chart is rendered from its root"),
         (

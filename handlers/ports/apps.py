@@ -11,7 +11,7 @@ import msgspec
 from bus.events import Event
 from bus.identity import AppKey, RepositoryKey
 from handlers.application.application import Application, AppProject
-from handlers.application.spec import Source
+from handlers.application.spec import HelmSource, Source
 from handlers.application.status import ApplicationStatus
 
 
@@ -41,11 +41,13 @@ class SourceGroup(NamedTuple):
     namespace: str = ""
     """Of the Applications: their project may not admit it."""
     chart: str = ""
+    pass_credentials: bool = False
 
     @property
     def source(self) -> Source:
         """The source as far as it decides which repository is read."""
-        return Source(repo_url=self.repo_url, chart=self.chart)
+        helm = HelmSource(pass_credentials=True) if self.pass_credentials else None
+        return Source(repo_url=self.repo_url, chart=self.chart, helm=helm)
 
 
 class SourceFollowers(NamedTuple):

@@ -53,6 +53,8 @@ class RepositoryAccess(msgspec.Struct, frozen=True):
     """Of a Helm repository."""
     signers: Signers = ()
     """Who has to have signed what is read of it, as the Application's project demands."""
+    pass_credentials: bool = False
+    """Whether archives of charts may have the login on every server that the index names."""
 
     @property
     def key(self) -> RepositoryKey:

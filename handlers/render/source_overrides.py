@@ -18,8 +18,10 @@ import msgspec
 from bus.status import Reason
 from handlers.application.patch import patched
 from handlers.application.plugin_source import plugin_problems
+from handlers.application.source_address import passes_credentials
 from handlers.application.spec import Source
 from handlers.application.unknown_fields import unknown_fields
+from handlers.application.unsupported import Unsupported
 from handlers.application.unsupported_fields import unsupported_of_source
 from handlers.ports import CommitTree, Renderer
 from handlers.ports.rendering import RenderError
@@ -61,10 +63,16 @@ def overridden(source: Source, document: object, file: str) -> Source:
     return _checked(source, patch, file)
 
 
+_IN_SPEC_ONLY = "it is the spec of the Application that says where a login goes"
+
+
 def unsupported_of_overrides(written: Source, merged: Source) -> tuple[str, ...]:
     """Say which fields of the override files are not acted on; those of the spec say it there."""
     known = {one.message for one in unsupported_of_source(written, _PLACE)}
     found = [one.message for one in unsupported_of_source(merged, _PLACE)]
+    if passes_credentials(merged) and not passes_credentials(written):
+        text = f"{_PLACE}.helm.passCredentials"
+        found.append(Unsupported(field=text, consequence=_IN_SPEC_ONLY).message)
     return tuple(one for one in found if one not in known)
 
 

@@ -9,6 +9,7 @@ from aiohttp import web
 
 from bus.identity import Revision
 from bus.status import Reason
+from handlers.application.spec import HelmSource, Source
 from handlers.ports import RepositoryError
 from playground.certificates import make_authority, serving
 from playground.charthost import ChartHost, packaged
@@ -217,6 +218,33 @@ async def test_a_login_goes_to_archives_of_others_only_where_the_secret_says_so(
         with pytest.raises(RepositoryError, match=r"not sent.*passCredentials") as caught:
             await reader.files(url, "1.0.0", "web")
         assert caught.value.reason is Reason.CREDENTIALS_REFUSED
+
+
+@pytest.mark.parametrize("passes", [False, True])
+async def test_a_login_goes_to_other_servers_of_the_index_only_where_the_source_says_so(
+    reader: SourceReading, *, passes: bool
+) -> None:
+    seen: list[str] = []
+
+    async def other(request: web.Request) -> web.Response:
+        seen.append(request.headers.get("Authorization", ""))
+        if request.path.endswith("web.tgz"):
+            return web.Response(status=302, headers={"Location": f"{third}/moved"})
+        return web.Response(body=packaged("web", "1.0.0"))
+
+    async with answering(other) as third, answering(other) as elsewhere:
+
+        async def answer(request: web.Request) -> web.Response:
+            assert request.path.endswith("index.yaml")
+            return web.Response(text=index_of(f"{elsewhere}/web.tgz"))
+
+        async with answering(answer) as url:
+            reader.secret(url, username=LOGIN[0], password=LOGIN[1])
+            helm = HelmSource(pass_credentials=passes)
+            access = reader.sources.access(Source(repo_url=url, chart="web", helm=helm), "shop")
+            found = await reader.sources.resolve(access, "1.0.0")
+            assert text_of(await reader.sources.tree(access, found), "Chart.yaml")
+    assert [bool(one) for one in seen] == [passes, False]
 
 
 @pytest.mark.parametrize(

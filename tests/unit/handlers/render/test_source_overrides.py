@@ -78,3 +78,12 @@ def test_a_field_of_the_file_that_is_not_acted_on_is_said_once() -> None:
     merged = overridden(source(), {"kustomize": {"version": "v4"}}, FILE)
     (text,) = unsupported_of_overrides(source(), merged)
     assert text.startswith("`.argocd-source`.kustomize.version is not acted on")
+
+
+def test_where_a_login_goes_is_said_by_the_spec_alone() -> None:
+    chart, passing = {"chart": "web", "path": ""}, {"passCredentials": True}
+    merged = source(**chart, helm=passing)
+    (text,) = unsupported_of_overrides(source(**chart), merged)
+    assert "helm.passCredentials" in text
+    assert "the spec of the Application" in text
+    assert unsupported_of_overrides(merged, merged) == ()
