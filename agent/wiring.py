@@ -31,6 +31,7 @@ from handlers.render.evaluator import Evaluator
 from handlers.render.handler import RenderHandler
 from handlers.render.remote_bases import RemoteBases
 from handlers.render.render_maker import RenderMaker
+from handlers.render.submodule_reader import SubmoduleReader
 from handlers.routes import Handlers
 from handlers.sync.applier import Applier
 from handlers.sync.handler import DecideHandler, FailOnRenderErrorHandler
@@ -215,6 +216,7 @@ def _version() -> str:
 
 def evaluator_of(parts: AgentDependencies) -> Evaluator:
     """Build the evaluator without a cache, for the render handler and for dry runs."""
+    sources = CountedSources(parts.sources, parts.metrics)
     return Evaluator(
         renderer=PluginRenderer(SandboxRenderer(parts.sandbox), parts.plugins),
         clusters=parts.clusters,
@@ -222,9 +224,10 @@ def evaluator_of(parts: AgentDependencies) -> Evaluator:
         tracking=lambda: parts.argo_settings.now.tracking,
         tools=lambda: parts.argo_settings.now.tools,
         dependencies=ChartDependencies(
-            sources=CountedSources(parts.sources, parts.metrics),
-            apps=parts.applications,
-            clock=SystemClock(),
+            sources=sources, apps=parts.applications, clock=SystemClock()
+        ),
+        submodules=SubmoduleReader(
+            sources=sources, apps=parts.applications, is_on=parts.settings.git.submodules
         ),
         bases=RemoteBases(
             sources=CountedSources(parts.sources, parts.metrics),

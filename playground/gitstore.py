@@ -27,7 +27,13 @@ class Symlink(msgspec.Struct, frozen=True):
     target: str
 
 
-Content = str | bytes | Symlink
+class Gitlink(msgspec.Struct, frozen=True):
+    """The commit of a submodule."""
+
+    commit: str
+
+
+Content = str | bytes | Symlink | Gitlink
 Changes = Mapping[str, Content | None]
 Sign = Callable[[bytes], bytes]
 """Signs the content of a commit; returns the signature in ASCII armour."""
@@ -128,6 +134,8 @@ def _put(
         case Symlink(target):
             blob = repository.create_blob(target.encode())
             index.add(pygit2.IndexEntry(path, blob, FileMode.LINK))
+        case Gitlink(linked):
+            index.add(pygit2.IndexEntry(path, pygit2.Oid(hex=linked), FileMode.COMMIT))
         case str() | bytes():
             body = content.encode() if isinstance(content, str) else content
             index.add(pygit2.IndexEntry(path, repository.create_blob(body), FileMode.BLOB))

@@ -15,6 +15,7 @@ import pygit2
 
 from playground import gitstore
 from playground.githost import HostedRepository
+from playground.gitstore import Changes
 from playground.gnupg import GnupgSigner, SigningKey
 
 _NOW = ""
@@ -65,7 +66,7 @@ class SignedRepository:
 
     def commit(
         self,
-        changes: Mapping[str, str | None],
+        changes: Changes,
         key: SigningKey | None,
         *,
         message: str = "change",

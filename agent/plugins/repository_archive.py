@@ -26,6 +26,7 @@ from bus.status import Reason
 from handlers.ports import CommitTree, EntryKind, RepositoryError, TreeEntry
 from handlers.ports.rendering import RenderError
 from handlers.render.read_set import EscapedPathError, locate
+from handlers.render.submodule_tree import commit_of
 
 _PORTION = 1 << 20
 _PORTION_FILES = 500
@@ -51,7 +52,7 @@ async def packed(
     """Pack the files of a commit; raises RenderError, RepositoryError, OSError."""
     with tempfile.TemporaryFile(dir=folder) as file:
         writer = _ArchiveWriter(file)
-        for portion in _portions(_items(tree, limits)):
+        for portion in _portions(_items(commit_of(tree), limits)):
             await asyncio.to_thread(writer.write, portion)
         yield await asyncio.to_thread(writer.close)
 

@@ -22,6 +22,7 @@ from pydantic_settings import (
 from agent.settings.bus_settings import NatsSettings, RedisSettings, StreamsSettings
 from agent.settings.process_settings import (
     FactsSettings,
+    GitSettings,
     HttpSettings,
     KubeSettings,
     LeaseSettings,
@@ -89,6 +90,7 @@ class Settings(BaseSettings):
     http: HttpSettings = HttpSettings()
     webhook: WebhookSettings = WebhookSettings()
     poll: PollSettings = PollSettings()
+    git: GitSettings = GitSettings()
     sandbox: SandboxSettings = SandboxSettings()
     plugins: PluginsSettings = PluginsSettings()
     sops: SopsSettings = SopsSettings()

@@ -93,6 +93,16 @@ class PollSettings(SettingsGroup):
     )
 
 
+class GitSettings(SettingsGroup):
+    submodules: bool = Field(
+        default=True,
+        description=(
+            "Read the submodules that a render looks into; else their folders are empty"
+            " (Argo CD's `ARGOCD_GIT_MODULES_ENABLED`)."
+        ),
+    )
+
+
 class SandboxSettings(SettingsGroup):
     binary: PathHere | None = Field(
         default=None, description="The `gitops-sandbox` program; unset: found."

@@ -67,6 +67,8 @@ class SourceRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """The name of the plugin that rendered it."""
     is_verified: bool = False
     """Whether its encrypted objects were checked; False in a record of an earlier version."""
+    submodules: dict[str, str] = {}
+    """The submodules that were read, by path, with their URLs."""
 
     def reads(self) -> Iterator[tuple[RepositoryKey, Mapping[str, str]]]:
         """The read sets, each with the repository that it is of."""

@@ -40,6 +40,8 @@ from handlers.render.source_overrides import effective_source, unsupported_of_ov
 from handlers.render.source_proof import UnprovenError
 from handlers.render.source_recipes import plugin_recipe, source_recipes
 from handlers.render.source_resolver import ResolvedSource, with_only
+from handlers.render.submodule_reader import SubmoduleReader
+from handlers.render.submodule_tree import read_of_commit, submodules_of
 
 RENDER_SECONDS = 180.0
 """Limit of one render with the fetch before it, in seconds."""
@@ -69,6 +71,7 @@ class Evaluator:
     clusters: Clusters
     dependencies: ChartDependencies
     bases: RemoteBases
+    submodules: SubmoduleReader
     control_namespace: str
     tracking: Callable[[], Tracking] = Tracking
     tools: Callable[[], ToolSettings] = ToolSettings
@@ -179,7 +182,8 @@ class Evaluator:
         *,
         hard: bool,
     ) -> EvaluatedSource:
-        record = SourceRecord(repository=one.access.key, revision=one.revision)
+        urls = {it.path: it.url for it in submodules_of(one.tree)}
+        record = SourceRecord(repository=one.access.key, revision=one.revision, submodules=urls)
         if recipe is None:
             return EvaluatedSource(record=record)
         trees = {name: refs[name].tree for name in recipe.refs}
@@ -212,9 +216,9 @@ class Evaluator:
             source_type=recipe.type,
             plugin=one.plugin,
             is_verified=True,
-            read_set={**result.read_set, **looked},
+            read_set=read_of_commit({**result.read_set, **looked}, one.tree),
             refs={
-                name: RefRecord(refs[name].access.key, dict(read))
+                name: RefRecord(refs[name].access.key, read_of_commit(read, refs[name].tree))
                 for name, read in result.refs.items()
             },
             dependencies=charts,

@@ -182,7 +182,9 @@ class RenderHandler:
     async def _resolve(
         self, app: Application, fetch: tuple[RepositoryAccess, ...] | None
     ) -> tuple[ResolvedSource, ...]:
-        resolver = SourceResolver(sources=self.sources)
+        resolver = SourceResolver(
+            sources=self.sources, submodules=self.make.evaluate.submodules.is_on
+        )
         return await resolver.resolve(app, desired_revisions(app), fetch=fetch)
 
     async def _fail(
@@ -195,7 +197,8 @@ class RenderHandler:
         rendering = (one.revision for one in sources if one.source.renders)
         fact = failed(app, error, next(rendering, NO_REVISION))
         if error.reason in _TRANSIENT and isinstance(error, RenderError):
-            # A chart that another one depends on: no refresh of the repository looks for it again.
+            # A chart that another one depends on, or a submodule: no refresh of the repository
+            # looks for it again.
             after = wait((app,), message_of(error), self.clock.now())
             raise Retry(error.message, after=after, emit=(fact,))
         repository = error.repository if isinstance(error, RepositoryError) else app.repository

@@ -16,6 +16,7 @@ from handlers.ports.render_record import RenderRecord, SourceRecord
 from handlers.ports.rendering import Recipe, RecordedOrigin, RenderResult
 from handlers.render.read_set import holds
 from handlers.render.source_resolver import ResolvedSource
+from handlers.render.submodule_tree import commit_of
 
 Recipes = Sequence[Recipe | None]
 """One for each source; None where the source renders nothing."""
@@ -49,12 +50,12 @@ def _same(
 ) -> bool:
     if record.repository != source.access.key or record.recipe != recipe.fingerprint:
         return False
-    if not holds(record.read_set, source.tree):
+    if not holds(record.read_set, commit_of(source.tree)):
         return False
     return all(
         name in refs
         and refs[name].access.key == one.repository
-        and holds(one.read_set, refs[name].tree)
+        and holds(one.read_set, commit_of(refs[name].tree))
         for name, one in record.refs.items()
     )
 

@@ -106,7 +106,7 @@ def seen_by(tree: ReadableTree, path: str, place: ResolvedPath) -> dict[str, str
 
 def holds(read_set: Mapping[str, str], tree: ReadableTree) -> bool:
     """Would a render that recorded `read_set` see the same in `tree`? One look-up for each key."""
-    return all(_seen_now(tree, key) == seen for key, seen in read_set.items())
+    return all(seen_now(tree, key) == seen for key, seen in read_set.items())
 
 
 def listing(entries: Iterable[ReadEntry]) -> str:
@@ -124,7 +124,8 @@ def keys_touched(path: str) -> tuple[str, ...]:
     return tuple(keys)
 
 
-def _seen_now(tree: ReadableTree, key: str) -> str | None:
+def seen_now(tree: ReadableTree, key: str) -> str | None:
+    """What a render would record under `key`; None where the key leads out of the repository."""
     try:
         place = locate(tree, key.removesuffix("/"))
     except EscapedPathError:

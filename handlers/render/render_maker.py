@@ -28,6 +28,7 @@ from handlers.render.kept_sources import (
 from handlers.render.render_outcome import asked_refresh
 from handlers.render.source_proof import SourceProver
 from handlers.render.source_resolver import ResolvedSource
+from handlers.render.submodule_reader import require_submodules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,13 @@ class RenderMaker:
 
         Raises RenderError, RepositoryError, RendererBusyError and the errors of `Clusters.of`.
         """
+        return await self.evaluate.submodules.completed(
+            app, lambda: self._proven(app, sources, hard=hard)
+        )
+
+    async def _proven(
+        self, app: Application, sources: Sequence[ResolvedSource], *, hard: bool
+    ) -> tuple[RenderRecord, bool]:
         proof = await self.prover.prove(app, sources, desired_revisions(app))
         record, cached = await self._made(app, sources, hard=hard, is_proven=bool(proof.demand))
         if record.proof != proof:
@@ -58,6 +66,7 @@ class RenderMaker:
         recipes = self.evaluate.recipes(app, sources)
         last = None if hard else known
         kept = await self.evaluate.still_hold(kept_sources(last, sources, recipes), app)
+        require_submodules(kept, sources)
         # Somebody wants to see these very commits, even where they changed nothing; and what is
         # proven is these commits, not the earlier ones with the same files.
         exact = is_proven or bool(pinned_revisions(app) or asked_refresh(app))

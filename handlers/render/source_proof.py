@@ -8,10 +8,11 @@ otherwise later, the render counts no more, and its sources are judged again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
+from msgspec.structs import replace
 
 from bus.events import Commit, UnprovenCommit
 from bus.identity import digest_of
@@ -33,6 +34,7 @@ from handlers.ports.render_record import BaseRecord, RenderRecord, SourceProof
 from handlers.ports.rendering import RenderError
 from handlers.ports.signatures import Signatures, TagMovedError
 from handlers.render.source_resolver import ResolvedSource
+from handlers.render.submodule_tree import submodules_of
 from handlers.report.public_commit import public_commit
 from handlers.trust.signature import SignatureCheck, SignatureState
 
@@ -64,9 +66,13 @@ class SourceProver:
     signatures: Signatures
     clock: Clock
 
-    def demand(self, app: Application) -> str:
-        """The digest of what the project demands of the sources now; empty where of none."""
-        return self._demand(app.spec.project, as_desired(app).sources)
+    def demand(self, app: Application, submodules: Iterable[str] = ()) -> str:
+        """The digest of what the project demands of the sources now; empty where of none.
+
+        `submodules` are the URLs of those that are read with them.
+        """
+        modules = (Source(repo_url=url) for url in sorted(set(submodules)))
+        return self._demand(app.spec.project, (*as_desired(app).sources, *modules))
 
     def _demand(self, name: str, sources: Sequence[Source]) -> str:
         project = self.project(name)
@@ -83,7 +89,8 @@ class SourceProver:
     def holds(self, app: Application, record: RenderRecord) -> bool:
         """Whether the sources of a render are proven as it is demanded now."""
         bases = (base for one in record.sources for base in one.bases)
-        return self._counts(record.proof, self.demand(app)) and all(
+        submodules = (url for one in record.sources for url in one.submodules.values())
+        return self._counts(record.proof, self.demand(app, submodules)) and all(
             self.base_holds(one, app.spec.project) for one in bases
         )
 
@@ -103,12 +110,14 @@ class SourceProver:
         Also the errors of the check; RendererBusyError too where a tag has moved meanwhile, and
         RenderError where the project's demand cannot be understood.
         """
-        demand = self.demand(app)
+        submodules = [it for one in sources for it in _submodule_sources(one)]
+        demand = self.demand(app, (it.source.repo_url for it in submodules))
         if not demand:
             return SourceProof()
         self._check_understood(app.spec.project, tuple(one.source for one in sources))
         until = list[float]()
-        for one, target in zip(sources, targets, strict=True):
+        of_submodules = ((one, one.revision) for one in submodules)
+        for one, target in (*zip(sources, targets, strict=True), *of_submodules):
             until += await self._proven(one, target)
         return SourceProof(demand=demand, until=min(until, default=0.0))
 
@@ -147,6 +156,20 @@ class SourceProver:
             )
         except TagMovedError as error:
             raise RendererBusyError(str(error), after=_AGAIN) from error
+
+
+def _submodule_sources(one: ResolvedSource) -> Iterator[ResolvedSource]:
+    """The submodules of a source that are read, each as a source of its own."""
+    place = f"{one.place}: " if one.place else ""
+    for it in submodules_of(one.tree):
+        yield replace(
+            one,
+            source=Source(repo_url=it.url, target_revision=it.revision),
+            access=it.access,
+            revision=it.revision,
+            tree=it.tree,
+            place=f"{place}submodule {it.path}",
+        )
 
 
 def _judge(

@@ -16,9 +16,11 @@ from msgspec.structs import replace
 from bus.identity import Revision
 from bus.status import Reason
 from handlers.application.application import Application
+from handlers.application.source_address import SourceKind
 from handlers.application.spec import Source
 from handlers.ports import CommitTree, RepositoryAccess, RepositoryError, Sources
 from handlers.ports.rendering import RenderError
+from handlers.render.submodule_tree import with_submodules
 
 
 class ResolvedSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +57,8 @@ def with_only(app: Application, source: Source) -> Application:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceResolver:
     sources: Sources
+    submodules: bool = True
+    """Whether the files of submodules are there."""
 
     async def resolve(
         self,
@@ -66,7 +70,7 @@ class SourceResolver:
         """Resolve each source at its target in `revisions`; `fetch` first, None for all of them.
 
         One target of one repository is one revision, also where a push comes in between.
-        Raises RepositoryError, with the repository.
+        Raises RepositoryError, with the repository, and RenderError.
         """
         pairs = [(self.sources.access(one, app.spec.project), one) for one in app.sources]
         fetched = (one for one, _ in pairs) if fetch is None else fetch
@@ -103,6 +107,8 @@ class SourceResolver:
             raise RenderError(Reason.INVALID_SPEC, "spec.source is missing")
         with _named_in_errors(access):
             tree = await self.sources.tree(access, revision)
+            if self.submodules and access.kind is SourceKind.GIT:
+                tree = with_submodules(tree, access)
         return ResolvedSource(
             app=app, source=app.source, access=access, revision=revision, tree=tree, place=place
         )

@@ -42,6 +42,7 @@ from handlers.render.handler import RenderHandler
 from handlers.render.remote_bases import RemoteBases
 from handlers.render.render_maker import RenderMaker
 from handlers.render.source_proof import SourceProver
+from handlers.render.submodule_reader import SubmoduleReader
 from handlers.trust.signing_trust import signing_trust
 from playground.githost import GitHost, HostedRepository, HostLogin
 from sandbox.client import Sandbox, SandboxLimits
@@ -107,6 +108,7 @@ class GitHandlers:
                 prover=self.prover,
                 clock=self.clock,
             ),
+            submodules=SubmoduleReader(sources=self.sources, apps=self.cluster.apps),
             control_namespace=NAMESPACE,
         )
         handler = RenderHandler(

@@ -8,6 +8,7 @@ so no sync can use it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -31,7 +32,7 @@ from handlers.ports.rendering import RenderError
 from handlers.render.evaluator import RENDER_SECONDS, Evaluator, RenderEvaluation
 from handlers.render.render_outcome import message_of
 from handlers.render.source_proof import SourceProver
-from handlers.render.source_resolver import SourceResolver
+from handlers.render.source_resolver import ResolvedSource, SourceResolver
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +99,14 @@ class DesiredState:
 
     async def _evaluated(self, app: Application, named: Revisions) -> RenderEvaluation:
         targets = targets_of(named.each, app.sources)
-        sources = await SourceResolver(sources=self.sources).resolve(app, targets)
+        submodules = self.evaluate.submodules
+        resolver = SourceResolver(sources=self.sources, submodules=submodules.is_on)
+        sources = await resolver.resolve(app, targets)
+        return await submodules.completed(app, lambda: self._proven(app, sources, targets))
+
+    async def _proven(
+        self, app: Application, sources: Sequence[ResolvedSource], targets: Sequence[str]
+    ) -> RenderEvaluation:
         await self.prover.prove(app, sources, targets)
         last = self.renders.recall(app.key)
         sources = await self.evaluate.effective(app, sources, last)
