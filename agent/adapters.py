@@ -12,6 +12,7 @@ from agent.decryption.project_keys import KeyFinder
 from agent.decryption.sops_client import SopsClient
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.git.repository_secrets import SecretCredentials
+from agent.lfs.repository_objects import lfs_reader
 from agent.observe.metrics import AgentMetrics
 from agent.renderer.version_choice import SandboxVersions
 from agent.settings import Settings
@@ -88,4 +89,5 @@ def configured_mirrors(settings: Settings, watched: WatchedState, sandbox: Sandb
         SecretCredentials(watched.secrets.all),
         watched.git_trust,
         versions=SandboxVersions(sandbox),
+        lfs=lfs_reader(watched.git_trust),
     )

@@ -123,6 +123,8 @@ class GitHost:
         if repository.login is not None and not _knows(request, repository.login):
             challenge = {"WWW-Authenticate": 'Basic realm="playground"'}
             return web.Response(status=401, headers=challenge)
+        if "/info/lfs/" in request.path:
+            return await repository.lfs.answer(request, repository.url)
         if request.path.endswith("/git-receive-pack"):
             return await self._receive(request, repository)
         return await self._ask_git(request)

@@ -12,6 +12,7 @@ import msgspec
 
 from playground import gitstore
 from playground.gitstore import NOTHING, Changes, Sign
+from playground.lfs import LfsStore
 from playground.pushes import Parcel, PushPayload, PushWebhook, SentDelivery
 
 
@@ -31,6 +32,7 @@ class HostedRepository:
         self.folder = folder
         self.branch = branch
         self.login: HostLogin | None = None
+        self.lfs = LfsStore()
         self.webhook: PushWebhook | None = None
         self.deliveries: list[SentDelivery] = []
         self._send = send

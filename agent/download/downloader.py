@@ -66,6 +66,10 @@ class DownloadRequest:
     further: Origin | None = None
     """Another server that is given the header; no other part of the Secret is for it."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    first_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """For the server of `url` only, and for none that it redirects to."""
+    body: bytes = b""
+    """What is posted; without it the file is asked for. No redirect is followed with it."""
     expected: tuple[int, ...] = (200,)
     """Statuses that are returned; any other is an error."""
 
@@ -106,17 +110,25 @@ class Downloader:
         headers = {"User-Agent": _USER_AGENT, "Accept-Encoding": "identity", **request.headers}
         if request.authorization and (is_own or _is_at(url, request.further)):
             headers["Authorization"] = request.authorization
+        if url.origin() == request.url.origin():
+            headers |= request.first_headers
         credential = self.server.credential or GitCredential()
-        async with self.session.get(
+        async with self.session.request(
+            "POST" if request.body else "GET",
             url,
             headers=headers,
+            data=request.body or None,
             allow_redirects=False,
             timeout=_LIMITS,
             ssl=await asyncio.to_thread(self._tls, url, credential if is_own else GitCredential()),
             proxy=proxy_of_secret(str(url), credential.proxy, credential.no_proxy),
         ) as answer:
             status = answer.status
-            if status in _REDIRECTS and (place := answer.headers.get("Location", "")):
+            if (
+                status in _REDIRECTS
+                and not request.body
+                and (place := answer.headers.get("Location", ""))
+            ):
                 return DownloadAnswer(status=status, headers={}, digest=Digest(""), size=0), place
             if status == 429:
                 raise self._overloaded(answer)

@@ -65,6 +65,8 @@ class GitCredential:
     """Whether archives of charts may have the login anywhere on the repository's server."""
     plain_http: bool = False
     """Whether a registry is spoken to without TLS (`insecureOCIForceHttp`)."""
+    lfs: bool = False
+    """Whether objects of Git LFS are read in place of their pointers (`enableLfs`)."""
     ignored: tuple[str, ...] = ()
     """Fields of the Secret that this version does not act on."""
     problem: str = ""

@@ -17,6 +17,11 @@ def mirror_token(repository: RepositoryAccess) -> str:
     return token_of(f"mirror:{repository.url}\n{repository.project}\n{written}")
 
 
+def lfs_folder(folder: Path, repository: RepositoryAccess) -> Path:
+    """Name the folder of the objects of LFS: who reads the mirror reads them."""
+    return folder / f"{mirror_token(repository)}.lfs"
+
+
 def discard_unmarked(folder: Path) -> None:
     """Mirrors of a version that let several repositories share one: nothing in them is certain."""
     for path in folder.glob("*.git"):

@@ -1,4 +1,4 @@
-"""Mirrors keeps a mirror of every repository in the state directory: ports `Git`, `Commits`.
+"""Mirrors keeps a mirror of every repository in the state directory: the port `SourceReader`.
 
 A mirror is kept by the repository's address and by who may see it (RepositoryAccess): no two
 repositories share one, nor do those who read with another credential. The address is what the
@@ -13,23 +13,25 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
 import pygit2
-import structlog
 
 from agent.clock import SystemClock
 from agent.git.credential_identity import CredentialIdentities, open_identities
 from agent.git.credentials import CredentialSource, credential_of
 from agent.git.failures import not_found, not_made
 from agent.git.fetch_outcomes import FetchOutcomes
+from agent.git.lfs_tree import LfsReader, LfsTree
 from agent.git.mirror import Mirror, open_mirror
-from agent.git.mirror_folder import discard_unmarked, mirror_token
+from agent.git.mirror_folder import discard_unmarked, lfs_folder, mirror_token
 from agent.git.refs import TAGS, is_commit
 from agent.git.remotes import Remotes
 from agent.git.server_trust import MachineTrust, ServerTrust
 from agent.git.ssh_connections import SshConnections
+from agent.git.tree import GitTree
 from agent.version_range import VersionChoice
 from bus.events import Commit
 from bus.identity import Revision
@@ -38,8 +40,6 @@ from bus.status import Reason
 from handlers.application.target_revision import prefix_and_range
 from handlers.application.version_range import may_be_range
 from handlers.ports import CommitTree, RepositoryAccess, RepositoryError
-
-_log = structlog.get_logger(__name__)
 
 Found = TypeVar("Found")
 _RECENT = 5.0
@@ -63,11 +63,13 @@ class Mirrors:
         trust: ServerTrust | None = None,
         outcomes: FetchOutcomes | None = None,
         versions: VersionChoice | None = None,
+        lfs: LfsReader | None = None,
     ) -> None:
         self.outcomes = outcomes or FetchOutcomes(SystemClock())
         self._settings = settings
         self._credentials = credentials
         self._versions = versions
+        self._lfs = lfs
         self._ssh = SshConnections(settings.folder / "ssh")
         self._remotes = Remotes(trust or MachineTrust(), self._ssh)
         self._mirrors: dict[RepositoryAccess, Mirror] = {}
@@ -165,7 +167,14 @@ class Mirrors:
             found = mirror.tree(revision)
         if found is None:
             raise not_found(repository.url, revision, mirror.nearby(revision))
-        return found
+        return self._with_lfs(repository, found)
+
+    def _with_lfs(self, repository: RepositoryAccess, found: GitTree) -> CommitTree:
+        credential = credential_of(self._credentials, repository)
+        if self._lfs is None or credential is None or not credential.lfs:
+            return found
+        remote = partial(self._remotes.signed_in, repository.url, credential)
+        return LfsTree(found, self._lfs(lfs_folder(self._settings.folder, repository), remote))
 
     async def refs(self, repository: RepositoryAccess) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Branches and tags as the server has them now; raises RepositoryError."""

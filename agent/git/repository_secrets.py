@@ -21,7 +21,9 @@ from agent.git.ssh_key import key_problem, normalised_key
 from agent.git.ssh_proxy import ssh_proxy_problem
 from bus.repository_url import RepositoryUrl, RepositoryUrlError
 
-_NOT_ACTED_ON = ("enableLfs", "depth")
+_NOT_ACTED_ON = ("depth",)
+_ENABLE_LFS = "enableLfs"
+_REPOSITORY = "repository"
 _INSECURE = ("insecure", "insecureIgnoreHostKey")
 _ENABLE_OCI, _PLAIN_HTTP = "enableOCI", "insecureOCIForceHttp"
 _PASS_CREDENTIALS = "passCredentials"  # noqa: S105  a field's name
@@ -52,7 +54,7 @@ def credential_for(
     A Secret for `app` also serves `app.git` of the same server, unless that has its own.
     """
     known = [one for one in secrets if one.data.get("project", "") in ("", project)]
-    named = _addressed(known, "repository")
+    named = _addressed(known, _REPOSITORY)
     same = [it for it in named if it[1].without_suffix == url.without_suffix]
     own = min(same, key=lambda it: (_is_for_all(it[0]), it[1] != url, str(it[0])), default=None)
     mine = _read(own[0]) if own else None
@@ -72,7 +74,7 @@ def url_named(secrets: Iterable[Secret], name: str, project: str) -> str:
     """Find the URL of charts by the name that a Secret gives them; that of the project first."""
     known = [
         (_is_for_all(secret), str(secret), str(url))
-        for secret, url in _addressed(secrets, "repository")
+        for secret, url in _addressed(secrets, _REPOSITORY)
         if secret.data.get("name") == name
         and secret.data.get("project", "") in ("", project)
         and is_of_charts(secret.data)
@@ -89,6 +91,7 @@ def _lent(theirs: GitCredential, mine: GitCredential) -> GitCredential:
         secrets=(*mine.secrets, *theirs.secrets),
         insecure=mine.insecure,
         is_registry=mine.is_registry,
+        lfs=mine.lfs,
         plain_http=mine.plain_http,
         proxy=mine.proxy or theirs.proxy,
         no_proxy=mine.no_proxy or theirs.no_proxy,
@@ -145,6 +148,7 @@ def _read(secret: Secret) -> GitCredential:
         is_registry=_truth(data, _ENABLE_OCI),
         plain_http=_truth(data, _PLAIN_HTTP),
         pass_credentials=_truth(data, _PASS_CREDENTIALS),
+        lfs=secret.labels.get(SECRET_TYPE) == _REPOSITORY and _truth(data, _ENABLE_LFS),
         ignored=tuple(name for name in _NOT_ACTED_ON if data.get(name)),
     )
     if _is_ssh(data):
@@ -184,7 +188,7 @@ def _truth(data: Mapping[str, str], name: str) -> bool:
 
 
 def _switch_problem(data: Mapping[str, str]) -> str:
-    for name in (*_INSECURE, _ENABLE_OCI, _PLAIN_HTTP, _PASS_CREDENTIALS):
+    for name in (*_INSECURE, _ENABLE_OCI, _PLAIN_HTTP, _PASS_CREDENTIALS, _ENABLE_LFS):
         if data.get(name, "").strip().lower() not in (*_TRUE, *_FALSE):
             return f"its field {name} is neither true nor false"
     return ""

@@ -23,7 +23,7 @@ import msgspec
 
 from agent.plugins.plugin_limits import PluginLimits
 from bus.status import Reason
-from handlers.ports import CommitTree, EntryKind, RepositoryError, TreeEntry
+from handlers.ports import CommitTree, EntryKind, FileNeededError, RepositoryError, TreeEntry
 from handlers.ports.rendering import RenderError
 from handlers.render.read_set import EscapedPathError, locate
 from handlers.render.submodule_tree import commit_of
@@ -149,6 +149,8 @@ def _content(tree: CommitTree, path: str, entry: TreeEntry) -> bytes:
             raise RenderError(Reason.OUTSIDE_REPOSITORY, text, file=error.path) from error
     try:
         return tree.read(entry.oid)
+    except FileNeededError:
+        raise
     except RepositoryError as error:
         text = f"{path}: {error.message}; leave it out with GITOPS_PLUGINS_EXCLUDE"
         raise RenderError(error.reason, text, file=path) from error

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from agent.plugins.plugin_sidecars import PluginSidecars
 from agent.renderer.renderer import SandboxRenderer
-from handlers.ports import CommitTree, RepositoryError
+from handlers.ports import CommitTree, FileNeededError, RepositoryError
 from handlers.ports.rendering import (
     NOTHING_FETCHED,
     FetchedSources,
@@ -45,6 +45,8 @@ class PluginRenderer:
         name = recipe.plugin.name
         try:
             manifests = await self._plugins.generate(recipe, tree, project=project, hard=hard)
+        except FileNeededError:
+            raise
         except RepositoryError as error:
             raise RenderError(error.reason, error.message) from error
         return await self._sandbox.manifests(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from bus.identity import RepositoryKey
 from bus.status import Reason
 
@@ -15,6 +17,15 @@ class RepositoryError(Exception):
         self.message = message
         self.repository: RepositoryKey | None = None
         """Which one it was, where the caller reads several; set by the caller."""
+
+
+class FileNeededError(RepositoryError):
+    """The content of a file is kept elsewhere: after `fetch` the same read succeeds."""
+
+    def __init__(self, message: str, fetch: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(Reason.FILE_NOT_FOUND, message)
+        self.fetch = fetch
+        """Raises RepositoryError."""
 
 
 class UnavailableError(Exception):

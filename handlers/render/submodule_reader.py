@@ -20,7 +20,7 @@ from handlers.application.project import source_permitted
 from handlers.application.source_address import SourceAddress, SourceKind
 from handlers.application.source_integrity import integrity_problems
 from handlers.application.spec import Source
-from handlers.ports import ApplicationLookup, RepositoryError, Sources
+from handlers.ports import ApplicationLookup, FileNeededError, RepositoryError, Sources
 from handlers.ports.render_record import SourceRecord
 from handlers.ports.rendering import RenderError
 from handlers.render.git_modules import absolute_url
@@ -36,6 +36,8 @@ Made = TypeVar("Made")
 _MOST = 32
 """Submodules of one render."""
 _DEEPEST = 5
+_MOST_FILES = 64
+"""Files of one render that are fetched by themselves."""
 _SECONDS = 120.0
 """Limit of reading all submodules of one render: it is said before the handler is cut."""
 
@@ -49,11 +51,12 @@ class SubmoduleReader:
     seconds: float = _SECONDS
 
     async def completed(self, app: Application, make: Callable[[], Awaitable[Made]]) -> Made:
-        """Make something of trees with the submodules that turn out to be needed.
+        """Make something of trees, with the submodules and files that turn out to be needed.
 
         Raises RenderError where one cannot be read.
         """
-        until, count = asyncio.get_running_loop().time() + self.seconds, 0
+        until = asyncio.get_running_loop().time() + self.seconds
+        count = files = 0
         while True:
             try:
                 return await make()
@@ -69,6 +72,12 @@ class SubmoduleReader:
                     text = f"not read within {self.seconds:g} s; it is tried again"
                     raise _refused(needed, Reason.REPOSITORY_UNREACHABLE, text) from late
                 needed.tree.read_ones[needed.path] = found
+            except FileNeededError as needed_file:
+                files += 1
+                if files > _MOST_FILES:
+                    text = f"more than {_MOST_FILES} files of LFS would be fetched for one render"
+                    raise RenderError(Reason.OUTPUT_TOO_LARGE, text) from needed_file
+                await _fetched(needed_file, until)
 
     async def _read(self, project: str, needed: SubmoduleNeededError) -> Submodule:
         parent, written = needed.tree, needed.tree.urls[needed.path]
@@ -99,6 +108,17 @@ class SubmoduleReader:
         place = parent.place_of(needed.path)
         tree = with_submodules(files, access, at=place, depth=parent.depth + 1)
         return Submodule(path=place, access=access, revision=revision, tree=tree)
+
+
+async def _fetched(needed: FileNeededError, until: float) -> None:
+    try:
+        async with asyncio.timeout_at(until):
+            await needed.fetch()
+    except RepositoryError as error:
+        raise RenderError(error.reason, error.message) from error
+    except TimeoutError as late:
+        text = f"{needed.message} (not fetched in time)"
+        raise RenderError(Reason.REPOSITORY_UNREACHABLE, text) from late
 
 
 def _source(written: str, parent: SubmoduleTree) -> Source:

@@ -13,7 +13,9 @@ from agent.git.gnupg import Gnupg
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.git.refs import ResolvedRefs
 from agent.git.repository_secrets import SecretCredentials
+from agent.git.server_trust import MachineTrust
 from agent.git.signatures import GitSignatures
+from agent.lfs.repository_objects import lfs_reader
 from agent.renderer.renderer import SandboxRenderer
 from agent.sources import SourceReaders
 from agent.store.artifact_store import ArtifactStore
@@ -149,7 +151,9 @@ async def handlers(tmp_path: Path, sandbox_binary: Path) -> AsyncIterator[GitHan
     secrets: list[Secret] = []
     credentials = SecretCredentials(lambda: secrets)
     async with (
-        Mirrors(MirrorSettings(folder=tmp_path / "git"), credentials) as git,
+        Mirrors(
+            MirrorSettings(folder=tmp_path / "git"), credentials, lfs=lfs_reader(MachineTrust())
+        ) as git,
         Sandbox(sandbox_binary, SandboxLimits(workers=1)) as sandbox,
     ):
         cluster, clock = RenderCluster(), NoonClock()

@@ -141,9 +141,15 @@ type head struct {
 	Status json.RawMessage `json:"status"`
 }
 
+// lfsPointer begins a pointer of Git LFS, which YAML reads as one text.
+var lfsPointer = []byte(`"version https://git-lfs.github.com/spec/`)
+
 // expand gives the object itself or, for any kind of List, its items.
 func expand(object []byte) ([]json.RawMessage, error) {
 	var seen head
+	if bytes.HasPrefix(object, lfsPointer) {
+		return nil, wire.NewFailure(wire.YamlInvalid, "this is a pointer of Git LFS in place of the file; set enableLfs: \"true\" in the repository's Secret")
+	}
 	if object[0] != '{' {
 		return nil, wire.NewFailure(wire.YamlInvalid, "expected an object with apiVersion and kind, found %s", wire.Clip(firstBytes(object)))
 	}

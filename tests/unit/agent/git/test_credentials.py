@@ -155,7 +155,8 @@ def test_a_secret_that_cannot_be_used_says_why(data: dict[str, str], message: st
 def test_what_is_not_acted_on_is_listed() -> None:
     found = credential_for([repository(enableLfs="true", depth="1")], URL)
     assert found is not None
-    assert found.ignored == ("enableLfs", "depth")
+    assert found.ignored == ("depth",)
+    assert found.lfs
 
 
 def test_a_borrowed_user_goes_with_the_repository_s_own_certificate() -> None:
