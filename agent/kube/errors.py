@@ -11,7 +11,7 @@ from __future__ import annotations
 import binascii
 import re
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -144,9 +144,21 @@ def discreet(error: ApplyRefusedError, manifest: Manifest) -> ApplyRefusedError:
     if not is_secret(manifest) and not noted_fields(manifest):
         return error
     message = error.message
-    for value in sorted(_values(manifest), key=len, reverse=True):
+    values = sorted(_values(manifest), key=len, reverse=True)
+    for value in values:
         message = message.replace(value, _MASK)
+    if len(error.message) >= _LONGEST_MESSAGE:
+        message = _without_beginning(message, values)
     return type(error)(message, code=error.code, permanent=error.permanent)
+
+
+def _without_beginning(message: str, values: Sequence[str]) -> str:
+    """Mask the beginning of a value at which a long message was cut."""
+    for value in values:
+        for size in range(min(len(value), len(message)), _SHORTEST_MASKED - 1, -1):
+            if message.endswith(value[:size]):
+                return f"{message[:-size]}{_MASK}"
+    return message
 
 
 def _values(manifest: Manifest) -> Iterator[str]:

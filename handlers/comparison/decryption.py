@@ -82,6 +82,12 @@ def _why(error: DecryptionError, app: Application) -> str:
             f"it is encrypted for {', '.join(error.recipients) or 'no key'}, and only keys of age "
             "and PGP are used: add one to the file (sops rotate --add-age)"
         )
+    if error.problem is DecryptionProblem.UNVERIFIED:
+        return (
+            "no file that was read of the repository has its block `sops` and is a file of SOPS"
+            f"{_also(error)}, so its integrity cannot be checked: keep it in a file of YAML or "
+            "JSON of this source, without templates"
+        )
     if error.problem is DecryptionProblem.MALFORMED:
         return f"it is no sound file of SOPS{_also(error)}: encrypt it anew"
     return _WHY.get(error.problem) or error.message
@@ -100,9 +106,10 @@ _WHY = {
         "its encrypted values stand in another place or kind of object than in the file: change "
         "the file with sops, and only names, labels and namespaces by other tools"
     ),
-    DecryptionProblem.UNVERIFIED: (
-        "no file that was read of the repository has its block `sops`, so its integrity cannot be "
-        "checked: keep it in a file of YAML or JSON of this source"
+    DecryptionProblem.PARTIAL_MAC: (
+        "its message authentication code (MAC) is of the encrypted values only, so its kind may "
+        "have been changed, which is permitted of Secrets only: encrypt it without "
+        "mac_only_encrypted"
     ),
 }
 UNENCRYPTED_NAMES = (

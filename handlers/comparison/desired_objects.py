@@ -14,6 +14,7 @@ import msgspec
 from bus.identity import ResourceKey
 from handlers.manifest import access
 from handlers.manifest.access import Manifest
+from handlers.manifest.encryption import without_noted
 from handlers.manifest.hooks import is_hook
 from handlers.manifest.pods import images
 from handlers.manifest.tracking_method import is_asked_of_agent
@@ -36,7 +37,7 @@ class DesiredObject(msgspec.Struct, frozen=True):
             manifest,
             is_hook(manifest),
             any(map(is_asked_of_agent, access.annotations(manifest))),
-            images(manifest),
+            images(without_noted(manifest)),
         )
 
 

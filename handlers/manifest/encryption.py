@@ -43,7 +43,7 @@ def may_hold_encrypted(content: bytes) -> bool:
 
 def has_loose_ciphertext(manifest: Manifest) -> bool:
     """Whether values are encrypted by keys that the object does not name."""
-    if BLOCK in manifest or access.kind(manifest) in _OPERATED:
+    if is_encrypted(manifest) or access.kind(manifest) in _OPERATED:
         return False
     return next(_ciphertexts(manifest, ()), None) is not None
 
@@ -75,12 +75,27 @@ def noted_fields(manifest: Manifest) -> frozenset[FieldPath]:
     return frozenset(map(_path, pointers))
 
 
+def without_noted(manifest: Manifest) -> Manifest:
+    """Leave out the noted fields, for what is shown of an object by its content."""
+    for path in noted_fields(manifest):
+        manifest = _without(manifest, path)
+    return manifest
+
+
 def noted_values(manifest: Manifest) -> Iterator[Any]:
     """Yield the values of the noted fields, of a Secret also those of its other field for data."""
     for path in noted_fields(manifest):
         places = (path, ("data", *path[1:])) if path[0] == "stringData" else (path,)
         found = (access.get(manifest, *place) for place in places)
         yield from (value for value in found if value is not None)
+
+
+def _without(value: Any, path: FieldPath) -> Any:
+    if not isinstance(value, Mapping) or path[0] not in value:
+        return value
+    if len(path) == 1:
+        return {name: item for name, item in value.items() if name != path[0]}
+    return {**value, path[0]: _without(value[path[0]], path[1:])}
 
 
 def _ciphertexts(value: Any, path: FieldPath) -> Iterator[FieldPath]:

@@ -21,6 +21,7 @@ class DecryptionProblem(StrEnum):
     BROKEN_MAC = "mac"
     MALFORMED = "malformed"
     MOVED = "moved"
+    PARTIAL_MAC = "partial"
     UNVERIFIED = "unverified"
     TOO_LARGE = "too large"
     FAILED = "failed"

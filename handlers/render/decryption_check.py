@@ -97,12 +97,9 @@ def _each(document: Manifest) -> Iterator[Manifest]:
 def _problem(manifest: Manifest) -> str:
     if has_loose_ciphertext(manifest):
         return LOOSE_CIPHERTEXT
-    if BLOCK not in manifest or not isinstance(manifest[BLOCK], Mapping):
-        return ""
-    kind = access.kind(manifest)
     if not is_encrypted(manifest):
         return ""
-    if kind.endswith("List") and isinstance(manifest.get("items"), list):
+    if access.kind(manifest).endswith("List") and isinstance(manifest.get("items"), list):
         return ENCRYPTED_LIST
     if any(path[0] in _IDENTITY for path in encrypted_fields(manifest)):
         return UNENCRYPTED_NAMES

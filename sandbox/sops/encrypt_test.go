@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/getsops/sops/v3/config"
 	"github.com/getsops/sops/v3/keys"
 	"github.com/getsops/sops/v3/keyservice"
+	"github.com/getsops/sops/v3/pgp"
 	yamlstore "github.com/getsops/sops/v3/stores/yaml"
 )
 
@@ -27,6 +29,11 @@ func newIdentity(t *testing.T) *age.X25519Identity {
 // encrypt does what `sops --encrypt --encrypted-regex '^(data|stringData)$'` does.
 func encrypt(t *testing.T, plain string, recipients ...string) []byte {
 	t.Helper()
+	return encryptWith(t, plain, sops.Metadata{}, recipients...)
+}
+
+func encryptWith(t *testing.T, plain string, metadata sops.Metadata, recipients ...string) []byte {
+	t.Helper()
 	store := yamlstore.NewStore(&config.YAMLStoreConfig{})
 	branches, err := store.LoadPlainFile([]byte(plain))
 	if err != nil {
@@ -36,10 +43,9 @@ func encrypt(t *testing.T, plain string, recipients ...string) []byte {
 	for _, one := range recipients {
 		group = append(group, masterKey(t, one))
 	}
-	tree := sops.Tree{Branches: branches, Metadata: sops.Metadata{
-		KeyGroups: []sops.KeyGroup{group}, EncryptedRegex: "^(data|stringData)$", Version: "3.13.3",
-		LastModified: time.Now().UTC().Truncate(time.Second),
-	}}
+	metadata.KeyGroups, metadata.EncryptedRegex = []sops.KeyGroup{group}, "^(data|stringData)$"
+	metadata.Version, metadata.LastModified = "3.13.3", time.Now().UTC().Truncate(time.Second)
+	tree := sops.Tree{Branches: branches, Metadata: metadata}
 	services := []keyservice.KeyServiceClient{keyservice.NewLocalClient()}
 	key, errs := tree.GenerateDataKeyWithKeyServices(services)
 	if len(errs) > 0 {
@@ -64,6 +70,9 @@ func encrypt(t *testing.T, plain string, recipients ...string) []byte {
 
 func masterKey(t *testing.T, recipient string) keys.MasterKey {
 	t.Helper()
+	if !strings.HasPrefix(recipient, "age1") {
+		return pgp.NewMasterKeyFromFingerprint(recipient)
+	}
 	key, err := sopsage.MasterKeyFromRecipient(recipient)
 	if err != nil {
 		t.Fatal(fmt.Errorf("%s: %w", recipient, err))

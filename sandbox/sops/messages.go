@@ -34,7 +34,7 @@ type Answer struct {
 
 // Problem says why nothing is opened. It holds nothing of a decrypted value and nothing of a key.
 type Problem struct {
-	// Code is one of key, missing, unsupported, mac, malformed, moved, unverified and request.
+	// Code is one of key, missing, unsupported, mac, malformed, moved, partial, unverified and request.
 	Code string `json:"code"`
 	// Object is the place of an object in the request, or -1.
 	Object  int    `json:"object"`

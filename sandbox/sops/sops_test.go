@@ -3,11 +3,16 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
 	pgparmor "github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/getsops/sops/v3"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -107,6 +112,29 @@ func TestWhatWasChangedIsNotOpened(t *testing.T) {
 	}
 }
 
+func TestACodeOfTheEncryptedValuesAloneProvesSecretsOnly(t *testing.T) {
+	identity := newIdentity(t)
+	partial := sops.Metadata{MACOnlyEncrypted: true}
+	content := encryptWith(t, secret, partial, identity.Recipient().String())
+	if got := code(asked("verify", content, objects(t, content), identity.String())); got != "" {
+		t.Fatalf("got %q", got)
+	}
+	changed := bytes.Replace(content, []byte("kind: Secret"), []byte("kind: ConfigMap"), 1)
+	if got := code(asked("verify", changed, objects(t, changed), identity.String())); got != "partial" {
+		t.Fatalf("got %q", got)
+	}
+}
+
+func TestAFileThatSOPSCannotReadIsNamed(t *testing.T) {
+	identity := newIdentity(t)
+	content := encrypt(t, secret, identity.Recipient().String())
+	template := append([]byte("{{ if .Values.on }}\n"), content...)
+	found := asked("verify", template, objects(t, content), identity.String())
+	if code(found) != "unverified" || found.Problem.File != "db.yaml" {
+		t.Fatalf("got %+v", found.Problem)
+	}
+}
+
 func TestEachObjectOfAFileOfSeveralIsOpened(t *testing.T) {
 	identity := newIdentity(t)
 	both := secret + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {a: b1, b: c2}\n"
@@ -157,30 +185,65 @@ func TestAKeyThatCannotBeReadIsNamedAndNotShown(t *testing.T) {
 	}
 }
 
-func TestAKeyOfPGPOpensADataKey(t *testing.T) {
+func TestAFileForAKeyOfPGPIsOpened(t *testing.T) {
 	entity, err := openpgp.NewEntity("Test", "", "test@example.org", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var private, message bytes.Buffer
+	var private, public bytes.Buffer
 	writer, _ := pgparmor.Encode(&private, openpgp.PrivateKeyType, nil)
 	if err := entity.SerializePrivate(writer, nil); err != nil {
 		t.Fatal(err)
 	}
 	writer.Close()
-	writer, _ = pgparmor.Encode(&message, "PGP MESSAGE", nil)
-	plain, err := openpgp.Encrypt(writer, []*openpgp.Entity{entity}, nil, nil, nil)
+	if err := entity.Serialize(&public); err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir() // where the library looks for the public key, to encrypt
+	t.Setenv("GNUPGHOME", home)
+	if err := os.WriteFile(filepath.Join(home, "pubring.gpg"), public.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fingerprint := fmt.Sprintf("%X", entity.PrimaryKey.Fingerprint)
+	content := encrypt(t, secret, fingerprint)
+	found := objects(t, content)
+	request := Request{Call: "verify", PGP: []string{private.String()}, Files: []File{{"db.yaml", content}}, Objects: found}
+	if got := answer(request); got.Problem != nil {
+		t.Fatal(got.Problem)
+	}
+	if opened := answer(Request{Call: "open", PGP: request.PGP, Objects: found}); len(opened.Values) != 2 {
+		t.Fatalf("got %+v", opened.Problem)
+	}
+	missing := asked("open", nil, found, newIdentity(t).String())
+	if code(missing) != "missing" || missing.Problem.Recipients[0] != "pgp "+fingerprint {
+		t.Fatalf("got %+v", missing.Problem)
+	}
+}
+
+func TestAKeyOfPGPThatIsLockedOrPublicIsRefused(t *testing.T) {
+	entity, err := openpgp.NewEntity("Test", "", "test@example.org", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain.Write([]byte("data key"))
-	plain.Close()
-	writer.Close()
-	keys, problem := readKeys(nil, []string{private.String()})
-	if problem != nil {
-		t.Fatal(problem)
+	armoured := func(kind string, serialize func(io.Writer) error) string {
+		var text bytes.Buffer
+		writer, _ := pgparmor.Encode(&text, kind, nil)
+		if err := serialize(writer); err != nil {
+			t.Fatal(err)
+		}
+		writer.Close()
+		return text.String()
 	}
-	if opened, err := keys.openPGP(message.Bytes()); err != nil || string(opened) != "data key" {
-		t.Fatalf("got %q, %v", opened, err)
+	public := armoured(openpgp.PublicKeyType, entity.Serialize)
+	if err := entity.EncryptPrivateKeys([]byte("a passphrase"), nil); err != nil {
+		t.Fatal(err)
+	}
+	locked := armoured(openpgp.PrivateKeyType, func(writer io.Writer) error {
+		return entity.SerializePrivateWithoutSigning(writer, nil)
+	})
+	for text, want := range map[string]string{public: "public key only", locked: "passphrase", "text": "no armoured"} {
+		if _, problem := readKeys(nil, []string{text}); problem == nil || !strings.Contains(problem.Message, want) {
+			t.Fatalf("expected %q, got %+v", want, problem)
+		}
 	}
 }

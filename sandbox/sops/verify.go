@@ -35,16 +35,21 @@ type source struct {
 // and of the object that it is of a kind that stands in the file, with no encrypted value that is not there.
 func verify(request Request, keys *Keys) Answer {
 	sources := map[string][]*source{}
+	var unread []File
 	for _, file := range request.Files {
 		tree, err := load(file)
 		if err != nil {
-			continue // a template, or no file of SOPS: no object is verified by it
+			unread = append(unread, file) // a template, for example: no object is verified by it
+			continue
 		}
 		mac := tree.Metadata.MessageAuthenticationCode
 		sources[mac] = append(sources[mac], &source{file: file.Path, tree: tree, documents: documents(tree)})
 	}
 	for place, object := range request.Objects {
 		if problem := verifyObject(object, sources, keys); problem != nil {
+			if problem.Code == "unverified" && len(unread) > 0 {
+				problem.File, problem.Message = unread[0].Path, "SOPS cannot read it"
+			}
 			problem.Object = place
 			return Answer{Problem: problem}
 		}
@@ -67,11 +72,17 @@ func verifyObject(object json.RawMessage, sources map[string][]*source, keys *Ke
 	sought := documents(tree)[0]
 	var last *Problem
 	for _, one := range sources[mac] {
-		if last = one.check(keys); last == nil {
-			if one.has(sought) {
-				return nil
-			}
+		if last = one.check(keys); last != nil {
+			continue
+		}
+		switch {
+		case !one.has(sought):
 			last = &Problem{Code: "moved", File: one.file}
+		case one.tree.Metadata.MACOnlyEncrypted && (sought.version != "v1" || sought.kind != "Secret"):
+			// Nothing says that it was of this kind when it was encrypted.
+			last = &Problem{Code: "partial", File: one.file}
+		default:
+			return nil
 		}
 	}
 	return last

@@ -39,6 +39,14 @@ def test_a_value_that_was_encrypted_in_git_is_not_quoted_of_any_kind() -> None:
     assert discreet(error, manifest).message == '"++++++++" and ++++++++ do not fit large'
 
 
+def test_a_value_at_which_a_message_was_cut_is_not_quoted_in_part() -> None:
+    begin = "the field is wrong: ".ljust(1990, ".")
+    error = ApplyRefusedError(f"{begin}hunter2222", code=422)
+    secret = {"kind": "Secret", "apiVersion": "v1", "stringData": {"token": "hunter22223333"}}
+
+    assert discreet(error, secret).message == f"{begin}++++++++"
+
+
 def test_what_is_no_secret_is_quoted() -> None:
     error = ApplyRefusedError("12345", code=422)
 

@@ -16,6 +16,7 @@ from handlers.manifest.encryption import (
     noted_fields,
     noted_values,
     with_note,
+    without_noted,
 )
 
 CIPHERTEXT = "ENC[AES256_GCM,data:eA==,iv:eA==,tag:eA==,type:str]"
@@ -53,6 +54,7 @@ def test_an_object_of_sops_is_known_by_its_block(one: dict[str, Any], *, encrypt
         (manifest(data={"a": CIPHERTEXT}), True),
         (manifest(spec={"list": [{"deep": CIPHERTEXT}]}), True),
         (manifest(data={"a": CIPHERTEXT}, sops={"mac": "x"}), False),
+        (manifest(data={"a": CIPHERTEXT}, sops="text"), True),
         (manifest("SopsSecret", spec={"a": CIPHERTEXT}), False),
         (manifest(data={"file": f"a: {CIPHERTEXT}\n"}), False),
     ],
@@ -88,6 +90,11 @@ def test_a_note_of_many_fields_names_their_parents() -> None:
 @pytest.mark.parametrize("note", ["*", "{", '["/a", 1]', '["/data"' + "x" * 9000])
 def test_a_note_that_cannot_be_read_hides_all_but_the_name(note: str) -> None:
     assert noted_fields(noted(note, data={}, spec={})) == {("data",), ("spec",)}
+
+
+def test_a_noted_image_is_not_among_those_of_the_object() -> None:
+    one = noted('["/spec/image"]', spec={"image": "private:1", "size": 1})
+    assert without_noted(one)["spec"] == {"size": 1}
 
 
 def test_the_values_of_a_secret_are_found_in_the_form_that_is_sent() -> None:
