@@ -17,9 +17,9 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -39,6 +39,7 @@ from benchmarks.counters import look, resident_of, seconds_of
 from benchmarks.figures import Figure
 from benchmarks.floor import each_once
 from benchmarks.pushing import Eyes, push
+from benchmarks.relay import Relay
 from benchmarks.workload import APPLICATIONS, NAMESPACE, Object, application, files, names
 from playground.build import build_sandbox
 from playground.screen import watching
@@ -48,47 +49,6 @@ _PUSHES = 10
 _WITHIN = 900.0
 _IDLE_SECONDS = 20.0
 _MIB = 1024 * 1024
-
-
-@dataclass(slots=True)
-class Relay:
-    """A way to the API server that can be stopped: then it takes connections and says nothing."""
-
-    target: tuple[str, int]
-    port: int = 0
-    _goes: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def stop(self) -> None:
-        self._goes.clear()
-
-    def go(self) -> None:
-        self._goes.set()
-
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator[Relay]:
-        self.go()
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.port = server.sockets[0].getsockname()[1]
-        try:
-            yield self
-        finally:
-            self.go()
-            server.close()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError):
-            answers, asked = await asyncio.open_connection(*self.target)
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._pipe(reader, asked), name="relay: asked")
-                tasks.create_task(self._pipe(answers, writer), name="relay: answered")
-
-    async def _pipe(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError):
-            while part := await reader.read(65536):
-                await self._goes.wait()
-                writer.write(part)
-                await writer.drain()
-        writer.close()
 
 
 @dataclass(frozen=True, slots=True)
