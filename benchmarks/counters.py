@@ -21,6 +21,7 @@ K = TypeVar("K")
 _AGENT_REQUESTS = "argocd_app_k8s_request"
 _SERVER_REQUESTS = "apiserver_request"
 _RENDERS = "gitops_renders"
+_FETCHES = "argocd_git_request"
 _WRITES = frozenset({"APPLY", "PATCH", "PUT", "POST", "DELETE"})
 _NO_WORK = frozenset({"leases", ""})
 _OTHERS = frozenset({"ipaddresses"})  # the API server's own, one a Service
@@ -35,6 +36,8 @@ class Snapshot:
     """By (verb, resource), as the API server counts them, whoever asked."""
     renders: float = 0.0
     """Those that evaluated something."""
+    fetches: float = 0.0
+    """Looks at a repository or registry, whether or not something had changed there."""
     cpu: Mapping[str, float] = field(default_factory=dict)
 
     def since(self, before: Snapshot) -> Snapshot:
@@ -42,6 +45,7 @@ class Snapshot:
             agent_requests=_less(self.agent_requests, before.agent_requests),
             server_requests=_less(self.server_requests, before.server_requests),
             renders=self.renders - before.renders,
+            fetches=self.fetches - before.fetches,
             cpu=_less(self.cpu, before.cpu),
         )
 
@@ -79,7 +83,14 @@ def snapshot(agent_text: str, server_text: str, cpu: Mapping[str, float]) -> Sna
     renders = sum(
         value for labels, value in samples(agent_text, _RENDERS) if labels["cached"] == "false"
     )
-    return Snapshot(agent_requests=agent, server_requests=server, renders=renders, cpu=cpu)
+    fetches = sum(
+        value
+        for labels, value in samples(agent_text, _FETCHES)
+        if labels["request_type"] == "fetch"
+    )
+    return Snapshot(
+        agent_requests=agent, server_requests=server, renders=renders, fetches=fetches, cpu=cpu
+    )
 
 
 def samples(text: str, family: str) -> Iterator[tuple[Mapping[str, str], float]]:
@@ -107,6 +118,8 @@ class Process(NamedTuple):
     parent: int
     name: str
     seconds: float
+    ended_children: float = 0.0
+    """CPU seconds of children that have ended, and of theirs."""
 
 
 class ProcessLook(NamedTuple):
@@ -147,6 +160,14 @@ def seconds_of(process: int | None) -> float:
     return _parsed(Path(f"/proc/{process}/stat").read_text()).seconds
 
 
+def seconds_with_children(process: int | None) -> float:
+    """CPU seconds of one process and of all that it has started, whether they still run or not."""
+    table = {one.id: one for one in _processes()}
+    return sum(
+        one.seconds + one.ended_children for one in table.values() if _descends(one, process, table)
+    )
+
+
 def resident_of(process: int | None) -> int:
     """Resident bytes of one process."""
     status = Path(f"/proc/{process}/status").read_text()
@@ -162,7 +183,7 @@ def _role(process: Process, agent: int | None) -> str:
     return "sandbox" if process.name == _SANDBOX else _SERVERS.get(process.name, "")
 
 
-def _descends(process: Process, ancestor: int, table: Mapping[int, Process]) -> bool:
+def _descends(process: Process, ancestor: int | None, table: Mapping[int, Process]) -> bool:
     at: Process | None = process
     while at is not None and at.id != ancestor:
         at = table.get(at.parent)
@@ -190,4 +211,5 @@ def _parsed(stat: str) -> Process:
     number, _, name = head.partition(" (")
     fields = tail.split()
     ticks = int(fields[11]) + int(fields[12])
-    return Process(int(number), int(fields[1]), name, ticks / _TICKS)
+    ended = int(fields[13]) + int(fields[14])
+    return Process(int(number), int(fields[1]), name, ticks / _TICKS, ended / _TICKS)

@@ -16,6 +16,7 @@ import msgspec
 from benchmarks.agent_setup import AgentSetup
 from benchmarks.cluster import BenchmarkWatch, Seen
 from benchmarks.workload import changed
+from playground.githost import HostedRepository
 from playground.pushes import PushPayload, headers, payload
 
 _WITHIN = 60.0
@@ -43,14 +44,22 @@ class Eyes(msgspec.Struct, frozen=True, kw_only=True):
     applications: BenchmarkWatch
 
 
-async def push(setup: AgentSetup, eyes: Eyes, name: str, tag: str) -> Pushed:
-    before = setup.repository.head()
-    revision = setup.repository.commit(changed(name, tag), message=f"{name} {tag}")
+async def push(
+    setup: AgentSetup,
+    eyes: Eyes,
+    name: str,
+    tag: str,
+    repository: HostedRepository | None = None,
+) -> Pushed:
+    """Change the image of one application, which is in the common repository if in no other."""
+    repository = repository or setup.repository
+    before = repository.head()
+    revision = repository.commit(changed(name, tag), message=f"{name} {tag}")
     pushed, clock = time.monotonic(), time.time()
     async with asyncio.timeout(_WITHIN), asyncio.TaskGroup() as tasks:
         change = tasks.create_task(_image(eyes.deployments, name, tag), name="image")
         sync = tasks.create_task(_synced(eyes.applications, name, revision), name="synced")
-        await deliver(setup, before, revision)
+        await deliver(setup, before, revision, repository)
         accepted = time.monotonic()
     return Pushed(
         revision=revision,
@@ -62,8 +71,10 @@ async def push(setup: AgentSetup, eyes: Eyes, name: str, tag: str) -> Pushed:
     )
 
 
-async def deliver(setup: AgentSetup, before: str, after: str) -> None:
-    repository = setup.repository
+async def deliver(
+    setup: AgentSetup, before: str, after: str, repository: HostedRepository | None = None
+) -> None:
+    repository = repository or setup.repository
     delivery = PushPayload(
         repository=repository.name,
         clone_url=repository.url,
