@@ -16,7 +16,7 @@ from handlers.ports.render_record import RenderRecord, SourceRecord
 from handlers.ports.rendering import Recipe, RecordedOrigin, RenderResult
 from handlers.render.read_set import holds
 from handlers.render.source_resolver import ResolvedSource
-from handlers.render.submodule_tree import commit_of
+from handlers.render.submodule_tree import SubmoduleTree, commit_of
 
 Recipes = Sequence[Recipe | None]
 """One for each source; None where the source renders nothing."""
@@ -50,6 +50,8 @@ def _same(
 ) -> bool:
     if record.repository != source.access.key or record.recipe != recipe.fingerprint:
         return False
+    if record.submodules and not isinstance(source.tree, SubmoduleTree):
+        return False  # none is read any more
     if not holds(record.read_set, commit_of(source.tree)):
         return False
     return all(

@@ -177,13 +177,13 @@ def read_of_commit(read_set: Mapping[str, str], tree: CommitTree) -> dict[str, s
     """A read set in the terms of the commit alone: of a submodule, the commit that belongs there.
 
     What was seen beside the submodules is seen once more without them, because a link may have led
-    into one, and the folder above lists them.
+    into one, and the folder above lists them. `.gitmodules` was read too.
     """
     if not isinstance(tree, SubmoduleTree) or not tree.read_ones:
         return dict(read_set)
     places = tuple(tree.read_ones)
     found = dict[str, str]()
-    for key, seen in read_set.items():
+    for key, seen in {**read_set, GIT_MODULES: ""}.items():
         place = next((one for one in places if f"{key}/".startswith(f"{one}/")), key)
         now = seen_now(tree.commit, place)
         found[place] = seen if now is None else now

@@ -78,6 +78,7 @@ class GitHandlers:
     """The data of `argocd-gpg-keys-cm`."""
     signers: dict[str, str]
     """The data of `gitops-allowed-signers`."""
+    submodules: bool = True
 
     async def refresh(self, repository: HostedRepository, ref: str = "") -> Sequence[Event]:
         handler = RefreshHandler(
@@ -110,7 +111,9 @@ class GitHandlers:
                 prover=self.prover,
                 clock=self.clock,
             ),
-            submodules=SubmoduleReader(sources=self.sources, apps=self.cluster.apps),
+            submodules=SubmoduleReader(
+                sources=self.sources, apps=self.cluster.apps, is_on=self.submodules
+            ),
             control_namespace=NAMESPACE,
         )
         handler = RenderHandler(

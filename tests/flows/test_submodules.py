@@ -135,6 +135,9 @@ async def test_a_push_that_moves_the_submodule_touches_who_reads_it(
     assert asked(await handlers.refresh(parent)) == {"whole", "inside", "by-link"}
     assert await names(handlers, apps[0]) == {"c", "p"}
     assert await names(handlers, apps[2]) == {"c"}
+    parent.commit({".gitmodules": modules(lib="file:///etc")})
+    assert asked(await handlers.refresh(parent)) == {"whole", "inside", "by-link"}
+    assert (await refusal(handlers, apps[1])).reason is Reason.INVALID_SPEC
 
 
 async def test_a_submodule_is_a_source_of_the_project(
@@ -208,6 +211,18 @@ async def test_a_submodule_that_cannot_be_read_is_tried_again(
     parent.commit({".gitmodules": modules(lib="../lib.git"), "lib": Gitlink("1" * 40)})
     await handlers.refresh(parent)
     assert (await refusal(handlers, app)).reason is Reason.REVISION_NOT_FOUND
+
+
+async def test_the_folder_is_empty_where_submodules_are_switched_off(
+    handlers: GitHandlers, create: Create
+) -> None:
+    lib, parent = create("lib"), create("app")
+    pinned = lib.commit({"b.yaml": config_map("b")})
+    parent.commit({".gitmodules": modules(lib="../lib.git"), "lib": Gitlink(pinned)})
+    app = handlers.cluster.add("web", parent.url, {"path": "lib"})
+    assert await names(handlers, app) == {"b"}
+    handlers.submodules = False
+    assert (await refusal(handlers, app)).reason is Reason.PATH_NOT_FOUND
 
 
 async def test_a_submodule_is_signed_as_the_project_demands(
