@@ -7,15 +7,17 @@ of it is decided by the handlers.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pygit2
 
 from bus.events import Commit
 from bus.identity import Revision
 from handlers.application.times import written
+from handlers.ports.branches import CommitDetails
 
 _LONGEST = 2000
+_LONGEST_MESSAGE = 64 * 1024
 
 
 def commit_of(repository: pygit2.Repository, revision: Revision) -> Commit | None:
@@ -47,6 +49,37 @@ def _text(raw: bytes) -> str:
 def _time(seconds: int) -> str:
     try:
         return written(datetime.fromtimestamp(seconds, UTC))
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def details_of(repository: pygit2.Repository, revision: Revision) -> CommitDetails | None:
+    """Read the whole commit; what is no UTF-8 becomes U+FFFD."""
+    try:
+        found = repository.get(revision)
+    except ValueError:
+        return None
+    return _details(found) if isinstance(found, pygit2.Commit) else None
+
+
+def _details(found: pygit2.Commit) -> CommitDetails:
+    author = found.author
+    return CommitDetails(
+        author_name=_decoded(author.raw_name),
+        author_email=_decoded(author.raw_email),
+        time=_local_time(author.time, author.offset),
+        message=_decoded(found.raw_message[:_LONGEST_MESSAGE]),
+    )
+
+
+def _decoded(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def _local_time(seconds: int, minutes: int) -> str:
+    try:
+        zone = timezone(timedelta(minutes=minutes))
+        return datetime.fromtimestamp(seconds, zone).isoformat()
     except (ValueError, OverflowError, OSError):
         return ""
 

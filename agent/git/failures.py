@@ -81,6 +81,17 @@ def failure(remote: Remote, complaint: str) -> RepositoryError:
     return _error(reason, remote, _cause(remote, complaint), _remedy(remote, lowered))
 
 
+def push_failure(remote: Remote, complaint: str, ref: str) -> RepositoryError:
+    """What to tell a person about a push that the server did not take."""
+    line = next((one for one in complaint.splitlines() if "[remote rejected]" in one), "")
+    if not line:
+        return failure(remote, complaint)
+    why = _shown(remote, line.rpartition("(")[2].rstrip(") "))
+    cause = f"the server rejects a push to {ref}: {why}"
+    remedy = "Let this login push there, past the host's rules for the branch, or name another one"
+    return _error(Reason.CREDENTIALS_REFUSED, remote, cause, remedy)
+
+
 def _remedy(remote: Remote, output: str) -> str:
     def contains(words: tuple[str, ...]) -> bool:
         return any(word in output for word in words)
@@ -127,7 +138,8 @@ def not_issued(remote: Remote, error: LoginIssueError) -> RepositoryError:
 def _error(reason: Reason, remote: Remote, cause: str, remedy: str) -> RepositoryError:
     secret = remote.credential.secret if remote.credential else ""
     who = f"credentials of Secret {secret}" if secret else "no Secret fits this URL"
-    return RepositoryError(reason, f"{remote.url} cannot be fetched: {cause} ({who}). {remedy}.")
+    message = f"{remote.url} cannot be {remote.use}: {cause} ({who}). {remedy}."
+    return RepositoryError(reason, message)
 
 
 def not_found(url: RepositoryUrl, target: str, names: Sequence[str]) -> RepositoryError:
@@ -147,10 +159,12 @@ def _cause(remote: Remote, complaint: str) -> str:
     lines = [line.strip() for line in complaint.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("fatal:", "error:"))]
     text = (errors or lines or ["git said nothing"])[-1]
+    return _login_refused(remote) if _WANTS_LOGIN in text else _shown(remote, text)
+
+
+def _shown(remote: Remote, text: str) -> str:
     for hidden in remote.credential.hidden if remote.credential else ():
         text = text.replace(hidden, "***")
-    if _WANTS_LOGIN in text:
-        return _login_refused(remote)
     return _plain(text)
 
 

@@ -28,10 +28,12 @@ from agent.git.ssh_proxy import proxy_failure
 from agent.git.transport import (
     ALL_REFS,
     HEAD_REF,
+    WRITTEN_REFS,
     Remote,
     credential_files_of,
     fetch_arguments,
     fetch_environment,
+    push_arguments,
 )
 from agent.git.tree import GitObjectReader, GitTree
 from bus.events import Commit
@@ -93,6 +95,21 @@ class Mirror:
         self._looked_at, self._fetched_from = time.monotonic(), began_at
         if self.succeeded % _TIDY_EVERY == 0:
             await self._tidy(remote)
+
+    async def fetch_for_writing(self, remote: Remote) -> None:
+        """Branches and notes of hydrated commits. Raises RepositoryError; call it under `lock`."""
+        self.begun += 1
+        ended = await self._run(remote, WRITTEN_REFS)
+        if ended.code:
+            raise failure(remote, ended.complaint)
+        self.succeeded = self.begun
+        if self.succeeded % _TIDY_EVERY == 0:
+            await self._tidy(remote)
+
+    async def push(self, remote: Remote, refspec: str) -> GitRun:
+        """Push one ref, without force; call it after a fetch, under `lock`."""
+        used = remote.with_suffix if self._wants_suffix else remote
+        return await self._git(used, push_arguments(str(self._folder), used, refspec))
 
     async def fetch_commit(self, remote: Remote, commit: str) -> bool:
         """Ask for a commit that no ref leads to; False where the server does not give it away."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from typing import NamedTuple
 
 from agent.git.credentials import SECRET_TYPE, GitCredential, Secret
 from agent.git.login_kinds import issuer_of
@@ -32,21 +33,36 @@ _TRUE = ("1", "t", "true")
 _FALSE = ("", "0", "f", "false")
 
 
+class SecretTypes(NamedTuple):
+    """The labels of the Secrets that serve one use: of a repository, and of a prefix of URLs."""
+
+    repository: str
+    prefix: str
+
+
+READING = SecretTypes("repository", "repo-creds")
+WRITING = SecretTypes("repository-write", "repo-write-creds")
+"""For hydrated branches: no Secret of one use ever serves the other."""
+
+
 class SecretCredentials:
     """A CredentialSource over whatever Secrets are known at the moment of asking."""
 
-    def __init__(self, secrets: Callable[[], Iterable[Secret]]) -> None:
+    def __init__(
+        self, secrets: Callable[[], Iterable[Secret]], types: SecretTypes = READING
+    ) -> None:
         self._secrets = secrets
+        self._types = types
 
     def for_url(self, url: RepositoryUrl, project: str) -> GitCredential | None:
-        return credential_for(self._secrets(), url, project)
+        return credential_for(self._secrets(), url, project, self._types)
 
     def url_named(self, name: str, project: str) -> str:
         return url_named(self._secrets(), name, project)
 
 
 def credential_for(
-    secrets: Iterable[Secret], url: RepositoryUrl, project: str
+    secrets: Iterable[Secret], url: RepositoryUrl, project: str, types: SecretTypes = READING
 ) -> GitCredential | None:
     """The repository's own Secret; without a user of its own it borrows one of `repo-creds`.
 
@@ -54,13 +70,13 @@ def credential_for(
     A Secret for `app` also serves `app.git` of the same server, unless that has its own.
     """
     known = [one for one in secrets if one.data.get("project", "") in ("", project)]
-    named = _addressed(known, _REPOSITORY)
+    named = _addressed(known, types.repository)
     same = [it for it in named if it[1].without_suffix == url.without_suffix]
     own = min(same, key=lambda it: (_is_for_all(it[0]), it[1] != url, str(it[0])), default=None)
     mine = _read(own[0]) if own else None
     if mine and (mine.problem or not mine.anonymous):
         return mine
-    covering = [it for it in _addressed(known, "repo-creds") if it[1].covers(url)]
+    covering = [it for it in _addressed(known, types.prefix) if it[1].covers(url)]
     lent = min(
         covering, key=lambda it: (-len(it[1].path), _is_for_all(it[0]), str(it[0])), default=None
     )

@@ -24,6 +24,8 @@ from bus.repository_url import RepositoryUrl
 _PROTOCOLS = {"ssh": "ssh", "http": "http:https", "https": "http:https"}
 """What Git may speak, by the scheme of the URL."""
 ALL_REFS = (f"+{BRANCHES}*:{BRANCHES}*", f"+{TAGS}*:{TAGS}*")
+WRITTEN_REFS = (ALL_REFS[0], "+refs/notes/hydrator.*:refs/notes/hydrator.*")
+"""What is fetched to be written: branches, and notes of hydrated commits where there are any."""
 HEAD_REF = f"+HEAD:{HEAD}"
 
 _PASSED_ON = (
@@ -55,6 +57,9 @@ class Remote:
     socket: str = ""
     """Of the connection of SSH that fetches with this login share; empty: none."""
 
+    use: str = "fetched"
+    """What is done with the repository, for messages."""
+
     @property
     def host(self) -> str:
         return self.url.origin.host
@@ -68,6 +73,13 @@ class Remote:
 def fetch_arguments(folder: str, remote: Remote, refspecs: tuple[str, ...]) -> tuple[str, ...]:
     options = ("--quiet", "--prune", "--no-tags", "--no-auto-gc", "--no-write-fetch-head")
     return ("--git-dir", folder, "fetch", *options, "--", str(remote.url), *refspecs)
+
+
+def push_arguments(folder: str, remote: Remote, refspec: str) -> tuple[str, ...]:
+    """Push one ref without force; what a mirror's own hooks would do is not done."""
+    options = ("--quiet", "--no-verify", "--no-signed", "--no-follow-tags")
+    hooks = ("-c", "core.hooksPath=/dev/null")
+    return ("--git-dir", folder, *hooks, "push", *options, "--", str(remote.url), refspec)
 
 
 def credential_files_of(remote: Remote) -> AbstractContextManager[CredentialFiles]:

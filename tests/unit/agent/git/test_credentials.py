@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from agent.git.credentials import SECRET_TYPE, GitCredential, Secret
+from agent.git.repository_secrets import READING, WRITING
 from agent.git.repository_secrets import credential_for as credential_of
 from bus.repository_url import RepositoryUrl
 
@@ -176,3 +177,22 @@ def test_nothing_shows_a_password() -> None:
     secret = repository(username="kim", password="hide-me", bearerToken="me-too")
     assert "hide-me" not in repr(secret) + repr(credential_for([secret], URL))
     assert "me-too" not in repr(secret) + repr(credential_for([secret], URL))
+
+
+def test_a_secret_that_reads_never_writes_nor_the_other_way_round() -> None:
+    url = RepositoryUrl.parse(URL)
+    of_type = {
+        kind: Secret(
+            namespace="argocd",
+            name=kind,
+            labels={SECRET_TYPE: kind},
+            data={"url": URL, "password": "p"},
+        )
+        for kind in (*READING, *WRITING)
+    }
+    for types in (READING, WRITING):
+        found = credential_of(of_type.values(), url, "", types)
+        assert found is not None
+        assert found.secret == f"argocd/{types.repository}"
+        theirs = [secret for kind, secret in of_type.items() if kind not in types]
+        assert credential_of(theirs, url, "", types) is None
