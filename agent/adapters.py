@@ -10,8 +10,9 @@ from agent.connections import Connections
 from agent.decryption.object_decryption import ObjectDecryption
 from agent.decryption.project_keys import KeyFinder
 from agent.decryption.sops_client import SopsClient
+from agent.git.hydrated_branches import HydratedBranches
 from agent.git.mirrors import Mirrors, MirrorSettings
-from agent.git.repository_secrets import SecretCredentials
+from agent.git.repository_secrets import WRITING, SecretCredentials
 from agent.lfs.repository_objects import lfs_reader
 from agent.observe.metrics import AgentMetrics
 from agent.renderer.version_choice import SandboxVersions
@@ -91,3 +92,9 @@ def configured_mirrors(settings: Settings, watched: WatchedState, sandbox: Sandb
         versions=SandboxVersions(sandbox),
         lfs=lfs_reader(watched.git_trust),
     )
+
+
+def configured_branches(settings: Settings, watched: WatchedState) -> HydratedBranches:
+    """Build what writes branches, with the Secrets that may and with no other."""
+    credentials = SecretCredentials(watched.secrets.all, WRITING)
+    return HydratedBranches(settings.state_dir / "written-mirrors", credentials, watched.git_trust)

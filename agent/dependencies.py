@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from agent.adapters import (
     Stores,
+    configured_branches,
     configured_decryption,
     configured_mirrors,
     configured_sandbox,
@@ -30,6 +31,7 @@ from agent.decryption.object_decryption import ObjectDecryption
 from agent.download.disk import DownloadDisk, open_disk
 from agent.download.services import DownloadServices
 from agent.git.gnupg import Gnupg
+from agent.git.hydrated_branches import HydratedBranches
 from agent.git.mirrors import Mirrors
 from agent.git.refs import ResolvedRefs
 from agent.git.repository_secrets import SecretCredentials
@@ -84,6 +86,7 @@ class AgentDependencies:
     sandbox: Sandbox
     plugins: PluginSidecars
     mirrors: Mirrors
+    branches: HydratedBranches
     sources: SourceReaders
     client: KubeClient
     live: LiveCluster
@@ -129,6 +132,7 @@ async def open_dependencies(settings: Settings) -> AsyncIterator[AgentDependenci
             sandbox=sandbox,
             watched=watched,
             mirrors=await stack.enter_async_context(configured_mirrors(settings, watched, sandbox)),
+            branches=await stack.enter_async_context(configured_branches(settings, watched)),
             charts=await asyncio.to_thread(open_disk, settings.state_dir / "charts"),
             stores=await open_stores(settings, connections, stack),
         )
@@ -146,6 +150,7 @@ class _Opened:
     sandbox: Sandbox
     watched: WatchedState
     mirrors: Mirrors
+    branches: HydratedBranches
     charts: DownloadDisk
     stores: Stores
 
@@ -169,6 +174,7 @@ class _Opened:
             sandbox=self.sandbox,
             plugins=opened_plugins(self.settings),
             mirrors=self.mirrors,
+            branches=self.branches,
             sources=self._sources(),
             client=connections.client,
             live=watched.live,

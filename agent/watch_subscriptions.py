@@ -40,6 +40,7 @@ from bus.identity import AppKey, shard_of
 from handlers.application.application import Application, AppProject
 from handlers.application.decryption_keys import key_secrets
 from handlers.application.ignore_rules import ignore_rules
+from handlers.application.source_hydrator import as_dry, hydrations
 from handlers.comparison.orphaned_resources import warns
 from handlers.control_plane.governance import Governance
 from handlers.fact_journal import journal_entry
@@ -110,10 +111,13 @@ class WatchSubscriptions:
         """Refresh all Applications: other settings exclude other kinds or hold other syncs."""
         apps = self.applications.all()
         self.pending.put(*(RefreshApp(app=app.key) for app in apps if not app.deleting))
+        self.pending.put(*hydrations(apps))
 
     def _keys_changed(self) -> None:
         """Refresh the Applications whose commits have to be signed: others may prove them now."""
-        signed = filter(self.demand, self.applications.all())
+        apps = self.applications.all()
+        self.pending.put(*hydrations(app for app in apps if self.demand(as_dry(app))))
+        signed = filter(self.demand, apps)
         self.pending.put(*(RefreshApp(app=app.key) for app in signed if not app.deleting))
 
     def _secret_changed(self, secret: Secret) -> None:

@@ -11,6 +11,7 @@ from agent.bridge.task_wiring import TaskSources
 from agent.bridge.tasks.executors.desired_state import DesiredState
 from agent.clock import SystemClock
 from agent.dependencies import AgentDependencies
+from agent.hydrate_wiring import hydrate_handler
 from agent.observe.counted_sources import CountedSources
 from agent.renderer.plugin_renderer import PluginRenderer
 from agent.renderer.renderer import SandboxRenderer
@@ -52,6 +53,7 @@ def build_handlers(parts: AgentDependencies) -> Handlers:
     sources = CountedSources(parts.sources, parts.metrics)
     return Handlers(
         refresh=_refresh(parts, sources, clock),
+        hydrate=hydrate_handler(parts, sources, evaluator_of(parts), clock),
         render=_render(parts, sources, clock),
         compare=CompareHandler(apps=apps, comparisons=seen),
         decide=DecideHandler(apps=apps, comparisons=seen, clock=clock),

@@ -97,6 +97,25 @@ class RepositoryKey(msgspec.Struct, frozen=True, order=True):
         return cls(str(RepositoryUrl.parse(url)))
 
 
+class HydratedBranch(msgspec.Struct, frozen=True, order=True):
+    """A branch that rendered manifests are committed to, and the commits that they are made of."""
+
+    project: str
+    dry_repository: RepositoryKey
+    dry_revision: str
+    """The target revision whose commits are rendered."""
+    repository: RepositoryKey
+    branch: str
+
+    @property
+    def token(self) -> str:
+        return token_of(f"branch:{self}")
+
+    def __str__(self) -> str:
+        dry = f"{self.dry_repository} {self.dry_revision}"
+        return f"{self.project} {dry} -> {self.repository} {self.branch}"
+
+
 class ResourceKey(msgspec.Struct, frozen=True, order=True):
     """An object in a cluster; `namespace` is empty for cluster-scoped kinds.
 

@@ -64,6 +64,8 @@ class ConditionType(StrEnum):
     INVALID_SPEC_ERROR = "InvalidSpecError"
     COMPARISON_ERROR = "ComparisonError"
     SYNC_ERROR = "SyncError"
+    HYDRATION_ERROR = "HydrationError"
+    """Ours: the manifests of a dry source are not committed; what is in the branch stays."""
     UNKNOWN_ERROR = "UnknownError"
     SHARED_RESOURCE_WARNING = "SharedResourceWarning"
     REPEATED_RESOURCE_WARNING = "RepeatedResourceWarning"

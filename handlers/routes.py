@@ -30,6 +30,7 @@ from bus.events import (
     CompareApp,
     Compared,
     DeleteApp,
+    HydrateBranch,
     ManifestsRendered,
     RefreshApp,
     RefreshNow,
@@ -49,6 +50,7 @@ from handlers.command import (
 from handlers.compare import CompareHandler
 from handlers.delete.handler import DeleteHandler
 from handlers.health.handler import AssessHandler
+from handlers.hydrate.handler import HYDRATE_SECONDS, HydrateHandler
 from handlers.refresh.handler import RefreshHandler
 from handlers.render.evaluator import RENDER_SECONDS
 from handlers.render.handler import RenderHandler
@@ -62,6 +64,8 @@ class Handlers:
 
     refresh: RefreshHandler
     """Fetches a repository and asks for the Applications that its new commit touches."""
+    hydrate: HydrateHandler
+    """Commits the manifests of a dry source to the branch that is deployed."""
     render: RenderHandler
     """Renders the manifests of an Application, unless the last render still holds."""
     compare: CompareHandler
@@ -102,6 +106,14 @@ def routes(handlers: Handlers) -> tuple[Route, ...]:
             name="step", event=StepOperation, handler=h.step, lane=app, timeout=300, continues=True
         ),
         Route(name="assess", event=ResourcesApplied, handler=h.assess, lane=app, continues=True),
+        # Applications with a hydrator: a push becomes a commit of manifests, which is a push too.
+        Route(
+            name="hydrate",
+            event=HydrateBranch,
+            handler=h.hydrate,
+            lane=_branch_lane,
+            timeout=HYDRATE_SECONDS,
+        ),
         # A live object changed: the watches of the cluster ask.
         Route(name="compare-live", event=CompareApp, handler=h.compare, lane=app),
         Route(name="assess-live", event=AssessApp, handler=h.assess, lane=app),
@@ -124,6 +136,11 @@ def routes(handlers: Handlers) -> tuple[Route, ...]:
 def _application_lane(event: Any) -> str:
     """The lane of an event about one Application."""
     return f"app:{event.app}"
+
+
+def _branch_lane(event: HydrateBranch) -> str:
+    """The lane of a hydrated branch: one commit to it at a time."""
+    return f"hydrate:{event.branch}"
 
 
 def _repository_lane(event: RefreshRepository) -> str:

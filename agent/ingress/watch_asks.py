@@ -19,16 +19,23 @@ from bus.events.event import Ask
 from bus.events.requests import AssessApp, CompareApp
 from bus.identity import AppKey
 from bus.status import ConditionType, OperationPhase
-from handlers.application.application import SKIP_RECONCILE, Application, AppProject
+from handlers.application.application import (
+    HYDRATE_ANNOTATION,
+    SKIP_RECONCILE,
+    Application,
+    AppProject,
+)
 from handlers.application.artifact_signers import ARTIFACT_SIGNERS
 from handlers.application.decryption_keys import DECRYPTION_KEYS
 from handlers.application.deletion_approval import approval
 from handlers.application.ignore_rules import NO_RULES, IgnoreRules
+from handlers.application.source_hydrator import hydrations
 from handlers.application.source_integrity import ALLOWED_SIGNERS
 from handlers.application.status import of_type
 from handlers.comparison.ignored_fields import IgnoredFields, pointed
 from handlers.comparison.object_diff import same_after_dry_run
 from handlers.control_plane.governance import GOVERNED
+from handlers.hydrate.plain_secrets import PLAIN_SECRETS
 from handlers.manifest.hooks import is_hook
 from handlers.ports import LiveObject
 from handlers.render.render_outcome import asked_refresh
@@ -36,6 +43,8 @@ from handlers.render.render_outcome import asked_refresh
 HARD = "hard"
 _ACTED_ON = (SKIP_RECONCILE, GOVERNED)
 """Annotations that change what may be synced; other annotations lead to no refresh."""
+_OF_PROJECT = (ALLOWED_SIGNERS, ARTIFACT_SIGNERS, DECRYPTION_KEYS, PLAIN_SECRETS)
+"""Annotations of a project that change what is permitted, demanded or decrypted."""
 AppOf = Callable[[str], AppKey | None]
 """Tracking identity -> application; None for one that does not exist."""
 
@@ -46,7 +55,7 @@ def asks_for_app(before: Application | None, after: Application | None) -> tuple
         return ()
     if after.deleting:
         return (DeleteApp(app=after.key),) if _deletion_changed(before, after) else ()
-    return (*_refresh(before, after), *_step(before, after))
+    return (*_refresh(before, after), *_hydrate(before, after), *_step(before, after))
 
 
 def asks_for_project(
@@ -55,7 +64,7 @@ def asks_for_project(
     apps: Iterable[Application],
     *,
     is_global: bool = False,
-) -> tuple[RefreshApp | DeleteApp, ...]:
+) -> tuple[Ask, ...]:
     """Ask the Applications of a project that changed: it may permit now what it denied.
 
     One that is being deleted takes the next step of its deletion instead of a refresh. The rules of
@@ -65,8 +74,9 @@ def asks_for_project(
     if project is None or (before and after and _is_unchanged(before, after)):
         return ()
     name = project.metadata.name
-    mine = (app for app in apps if is_global or (app.spec.project or "default") == name)
-    return tuple((DeleteApp if app.deleting else RefreshApp)(app=app.key) for app in mine)
+    mine = [app for app in apps if is_global or (app.spec.project or "default") == name]
+    looks = ((DeleteApp if app.deleting else RefreshApp)(app=app.key) for app in mine)
+    return (*looks, *hydrations(mine))
 
 
 def deletion_fact(before: Application | None, after: Application | None) -> tuple[AppDeleted, ...]:
@@ -90,15 +100,21 @@ def _refresh(before: Application | None, after: Application) -> Iterator[Event]:
         yield RefreshApp(app=after.key, hard=asked and level == HARD)
 
 
+def _hydrate(before: Application | None, after: Application) -> Iterator[Event]:
+    level = after.metadata.annotations.get(HYDRATE_ANNOTATION, "")
+    asked = level and (
+        before is None or before.metadata.annotations.get(HYDRATE_ANNOTATION) != level
+    )
+    if before is None or asked or not _is_unchanged(before, after):
+        yield from hydrations([after])
+
+
 def _is_unchanged(before: Application | AppProject, after: Application | AppProject) -> bool:
     return _acted_on(before) == _acted_on(after)
 
 
 def _acted_on(one: Application | AppProject) -> tuple[object, ...]:
-    annotations = (
-        one.metadata.annotations.get(name)
-        for name in (*_ACTED_ON, ALLOWED_SIGNERS, ARTIFACT_SIGNERS, DECRYPTION_KEYS)
-    )
+    annotations = (one.metadata.annotations.get(name) for name in (*_ACTED_ON, *_OF_PROJECT))
     # The labels of a project choose which projects are global for it.
     labels = one.metadata.labels if isinstance(one, AppProject) else {}
     return (one.spec, one.unknown_fields, labels, *annotations)

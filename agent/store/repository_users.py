@@ -67,7 +67,8 @@ class RepositoryUsers:
 
 
 def _sources(app: Application) -> list[Source]:
-    return [it for it in (app.spec.source, *app.spec.sources) if it is not None]
+    found = (app.spec.source, *app.spec.sources, *app.followed_sources[len(app.sources) :])
+    return [it for it in found if it is not None]
 
 
 def _places(app: Application) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ its source stays, nothing is done.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from bus.identity import AppKey, RepositoryKey
@@ -65,20 +65,20 @@ class FollowerIndex:
     def _add(self, app: Application) -> None:
         if app.deleting:
             return
-        for source in app.sources:
+        for source, is_dry in _followed(app):
             repository = repository_of(source)
             if repository is not None:
                 groups = self._groups.setdefault(repository, {})
-                groups.setdefault(_group(app, source), set()).add(app.key)
+                groups.setdefault(_group(app, source, is_dry=is_dry), set()).add(app.key)
         named = any(names_revision(one) for one in app.sources if repository_of(one))
         _mark(self._naming_commit, app.key, is_in=named)
 
     def _remove(self, app: Application) -> None:
         self._naming_commit.discard(app.key)
-        for source in app.sources:
+        for source, is_dry in _followed(app):
             repository = repository_of(source)
             if repository is not None:
-                self._leave(repository, _group(app, source), app.key)
+                self._leave(repository, _group(app, source, is_dry=is_dry), app.key)
 
     def _leave(self, repository: RepositoryKey, group: SourceGroup, app: AppKey) -> None:
         groups = self._groups.get(repository, {})
@@ -90,22 +90,29 @@ class FollowerIndex:
             self._groups.pop(repository, None)
 
 
-def _group(app: Application, source: Source) -> SourceGroup:
-    namespace = app.metadata.namespace
+def _followed(app: Application) -> Iterator[tuple[Source, bool]]:
+    """Pair each source that is followed with whether it is the dry source of a hydrator."""
+    deployed = len(app.sources)
+    for place, source in enumerate(app.followed_sources):
+        yield source, place >= deployed
+
+
+def _group(app: Application, source: Source, *, is_dry: bool) -> SourceGroup:
     return SourceGroup(
         source.repo_url,
         app.spec.project,
         asked_revision(source),
-        namespace,
+        app.metadata.namespace,
         source.chart,
         passes_credentials(source),
+        is_dry,
     )
 
 
 def _same_source(before: Application, after: Application) -> bool:
     """Whether nothing changed of what the index holds."""
     return (
-        before.sources == after.sources
+        before.followed_sources == after.followed_sources
         and before.spec.project == after.spec.project
         and before.deleting == after.deleting
     )

@@ -13,12 +13,19 @@ from typing import Any, get_args, get_origin, get_type_hints
 import msgspec
 
 from bus.events.event import Event
-from bus.identity import AppKey, Digest, RepositoryKey, ResourceKey, Revision
+from bus.identity import AppKey, Digest, HydratedBranch, RepositoryKey, ResourceKey, Revision
 from bus.status import HealthStatus, OperationPhase, Reason, SyncStatus
 
 _BY_TYPE: dict[Any, Any] = {
     AppKey: AppKey("argocd", "guestbook"),
     RepositoryKey: RepositoryKey("https://git.example/team/guestbook"),
+    HydratedBranch: HydratedBranch(
+        "shop",
+        RepositoryKey("https://git.example/team/guestbook"),
+        "main",
+        RepositoryKey("https://git.example/team/guestbook"),
+        "environments/dev",
+    ),
     ResourceKey: ResourceKey("apps", "Deployment", "guestbook", "web"),
     Revision: Revision("4f1c2a9be07d3856f1c2a9be07d3856f1c2a9be0"),
     Digest: Digest("sha256:" + "9f86d081884c7d65" * 4),

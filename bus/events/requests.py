@@ -9,7 +9,15 @@ from __future__ import annotations
 from typing import ClassVar
 
 from bus.events.event import Ask, Command
-from bus.identity import NO_REVISION, AppKey, RepositoryKey, ResourceKey, Revision, shard_of
+from bus.identity import (
+    NO_REVISION,
+    AppKey,
+    HydratedBranch,
+    RepositoryKey,
+    ResourceKey,
+    Revision,
+    shard_of,
+)
 
 
 class RefreshRepository(Ask, frozen=True, kw_only=True):
@@ -44,6 +52,19 @@ class RefreshApp(Ask, frozen=True, kw_only=True):
     @property
     def key(self) -> AppKey:
         return self.app
+
+
+class HydrateBranch(Ask, frozen=True, kw_only=True):
+    """Render the dry source of a branch's Applications, and commit what differs to the branch."""
+
+    name: ClassVar[str] = "hydrate.v1"
+    branch: HydratedBranch
+    revision: Revision = NO_REVISION
+    """The dry commit that was seen; a mirror that does not have it there is fetched first."""
+
+    @property
+    def key(self) -> HydratedBranch:
+        return self.branch
 
 
 class CompareApp(Ask, frozen=True, kw_only=True):

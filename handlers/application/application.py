@@ -10,7 +10,13 @@ from bus.identity import AppKey, RepositoryKey
 from bus.metadata_keys import AGENT_RECORDS
 from bus.repository_url import RepositoryUrlError
 from handlers.application.source_address import SourceAddress
-from handlers.application.spec import ApplicationSpec, Operation, ResourceValue, Source
+from handlers.application.spec import (
+    ApplicationSpec,
+    Operation,
+    ResourceValue,
+    Source,
+    SourceHydrator,
+)
 from handlers.application.status import ApplicationStatus
 from handlers.application.unknown_field import UnknownField
 
@@ -19,7 +25,8 @@ SKIP_RECONCILE = "argocd.argoproj.io/skip-reconcile"
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 """The words for true of Go's strconv.ParseBool, by which Argo CD reads the annotation."""
 REFRESH_ANNOTATION = "argocd.argoproj.io/refresh"
-NOT_EDITED = AGENT_RECORDS | {REFRESH_ANNOTATION}
+HYDRATE_ANNOTATION = "argocd.argoproj.io/hydrate"
+NOT_EDITED = AGENT_RECORDS | {REFRESH_ANNOTATION, HYDRATE_ANNOTATION}
 """Annotations that come and go without an edit: no report shows them, and an edit keeps them."""
 
 
@@ -75,14 +82,21 @@ class Application(ResourceValue, frozen=True, kw_only=True):
         return (self.spec.source,) if self.spec.source is not None else ()
 
     @property
+    def followed_sources(self) -> tuple[Source, ...]:
+        """The sources whose commits lead to work: those that are deployed, and the dry source."""
+        hydrator = self.spec.source_hydrator
+        dry = hydrator.dry_source if hydrator is not None else None
+        return (*self.sources, dry) if dry is not None else self.sources
+
+    @property
     def repository(self) -> RepositoryKey | None:
         """The repository of the first source; None also for a bad URL, which `validate` reports."""
         return repository_of(self.source)
 
     @property
     def repositories(self) -> tuple[RepositoryKey, ...]:
-        """The repositories of all sources, each once."""
-        found = (repository_of(one) for one in self.sources)
+        """The repositories of all sources that are followed, each once."""
+        found = (repository_of(one) for one in self.followed_sources)
         return tuple(dict.fromkeys(one for one in found if one is not None))
 
     @property
@@ -147,8 +161,23 @@ class AppProject(ResourceValue, frozen=True, kw_only=True):
 
 
 def read_application(raw: bytes) -> Application:
-    """Decode an Application; raises msgspec.ValidationError, which names the field."""
-    return _APPLICATION.decode(raw)
+    """Decode an Application; raises msgspec.ValidationError, which names the field.
+
+    With a hydrator its sync source is the source, whatever else the spec says, as in Argo CD.
+    """
+    app = _APPLICATION.decode(raw)
+    if app.spec.source_hydrator is None:
+        return app
+    source = deployed_source(app.spec.source_hydrator)
+    spec = msgspec.structs.replace(app.spec, source=source, sources=())
+    return msgspec.structs.replace(app, spec=spec)
+
+
+def deployed_source(hydrator: SourceHydrator) -> Source:
+    """The source that an Application with a hydrator is deployed from."""
+    sync, dry = hydrator.sync_source, hydrator.dry_source
+    url = sync.repo_url or (dry.repo_url if dry is not None else "")
+    return Source(repo_url=url, target_revision=sync.target_branch, path=sync.path)
 
 
 def read_metadata(raw: bytes) -> Metadata:

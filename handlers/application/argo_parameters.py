@@ -64,6 +64,8 @@ is_false = is_word("false")
 PARAMETERS = "argocd-cmd-params-cm"
 HEALTH_PERSISTED = "controller.resource.health.persist"
 """Acted on: `true` writes the health of each object into the status of its Application."""
+HYDRATOR_ENABLED = "hydrator.enabled"
+"""Acted on: `true` commits the manifests of dry sources to their branches."""
 REPLACE_ALLOWED = "server.sync.replace.allowed"
 """Acted on: `false` refuses syncs that replace, where they are asked for over the link."""
 
@@ -91,11 +93,6 @@ ROWS = (
     Row(
         key="controller.repo.error.grace.period.seconds",
         consequence="a repository that cannot be read is reported at once",
-    ),
-    Row(
-        key="hydrator.enabled",
-        consequence="nothing is hydrated: applications with a sourceHydrator are not deployed",
-        is_set=is_true,
     ),
     Row(
         key="reposerver.include.hidden.directories",

@@ -42,6 +42,7 @@ from handlers.application.health_scripts import (
     read_scripts,
     unreadable_scripts,
 )
+from handlers.application.hydrator_settings import TEMPLATE_ROWS, HydratorSettings, read_hydrator
 from handlers.application.ignore_rules import IgnoreRule
 from handlers.application.ignore_settings import (
     IGNORE_DIFFERENCES,
@@ -111,6 +112,8 @@ class ArgoSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the health of each object stands in the status of its Application."""
     exec: ExecSettings = ExecSettings()
     """Whether there are shells in containers, and which."""
+    hydrator: HydratorSettings = HydratorSettings()
+    """Whether dry sources are hydrated, and who the author of the commits is."""
     replace_allowed: bool = True
     """Whether a sync that is asked for over the link may replace objects."""
 
@@ -157,6 +160,8 @@ def read_settings(
     tools = read_tools(written)
     for place, effect in tools.left_out:
         found.append(Unsupported(field=f"{place} of {CONFIG_MAP}", consequence=effect))
+    hydrator = read_hydrator(written, parameters)
+    found += _left_out(hydrator.unreadable, "so that the author's default holds")
     poll_interval, why = read_poll_interval(written)
     found += _left_out([(POLL, why)] if why else (), "so that the agent's own setting holds")
     found += unsupported_of(ROWS, written, CONFIG_MAP)
@@ -180,6 +185,7 @@ def read_settings(
         deep_links=links,
         masked_annotations=_names(written.get(_MASKED, "")),
         poll_interval=poll_interval,
+        hydrator=hydrator,
         persists_health=is_true((parameters or {}).get(HEALTH_PERSISTED, "")),
         replace_allowed=not is_false((parameters or {}).get(REPLACE_ALLOWED, "")),
     )
@@ -229,6 +235,7 @@ def _no_namespaces(pattern: str) -> Unsupported:
 
 
 ROWS = (
+    *TEMPLATE_ROWS,
     Row(key="kustomize.buildOptions.", consequence="the built-in version is used without them"),
     Row(key="kustomize.path.", consequence="the built-in version is used"),
     Row(key="helm.valuesFileSchemes", consequence="value files are read from the source only"),

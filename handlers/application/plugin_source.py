@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from handlers.application.spec import PluginParameter, PluginSource
+from handlers.application.plugin_fields import PluginParameter, PluginSource
 
 MAX_ENTRIES = 500
 """Of variables, of parameters and of the items of one parameter."""

@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from handlers.application.plugin_fields import PluginSource
+
 
 class ResourceValue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Base of every part of a custom resource: camelCase in JSON, defaults left out."""
@@ -90,25 +92,6 @@ class DirectorySource(ResourceValue, frozen=True, kw_only=True):
     jsonnet: Jsonnet = Jsonnet()
 
 
-class PluginVariable(ResourceValue, frozen=True, kw_only=True):
-    name: str
-    value: str = ""
-
-
-class PluginParameter(ResourceValue, frozen=True, kw_only=True):
-    name: str = ""
-    string: str | None = None
-    map: dict[str, str] | None = None
-    array: tuple[str, ...] | None = None
-
-
-class PluginSource(ResourceValue, frozen=True, kw_only=True):
-    name: str = ""
-    """`<name>` or `<name>-<version>` of its plugin.yaml; empty: the plugin that recognises it."""
-    env: tuple[PluginVariable, ...] = ()
-    parameters: tuple[PluginParameter, ...] | None = None
-
-
 class Source(ResourceValue, frozen=True, kw_only=True):
     repo_url: str = msgspec.field(name="repoURL")
     path: str = ""
@@ -127,6 +110,27 @@ class Source(ResourceValue, frozen=True, kw_only=True):
     def renders(self) -> bool:
         """Whether manifests come from it; one that has only a `ref` lends its files to others."""
         return bool(self.path or self.chart) or not self.ref
+
+
+class SyncSource(ResourceValue, frozen=True, kw_only=True):
+    """Where the hydrated manifests are deployed from."""
+
+    repo_url: str = msgspec.field(name="repoURL", default="")
+    """Empty: the repository of the dry source."""
+    target_branch: str = ""
+    path: str = ""
+
+
+class HydrateTo(ResourceValue, frozen=True, kw_only=True):
+    """The branch that is written in place of the one that is deployed."""
+
+    target_branch: str = ""
+
+
+class SourceHydrator(ResourceValue, frozen=True, kw_only=True):
+    dry_source: Source | None = None
+    sync_source: SyncSource = SyncSource()
+    hydrate_to: HydrateTo | None = None
 
 
 class Destination(ResourceValue, frozen=True, kw_only=True):
@@ -184,7 +188,7 @@ class ApplicationSpec(ResourceValue, frozen=True, kw_only=True):
     project: str = "default"
     source: Source | None = None
     sources: tuple[Source, ...] = ()
-    source_hydrator: dict[str, Any] | None = None
+    source_hydrator: SourceHydrator | None = None
     destination: Destination = Destination()
     sync_policy: SyncPolicy | None = None
     ignore_differences: tuple[IgnoreDifference, ...] = ()

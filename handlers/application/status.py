@@ -25,6 +25,7 @@ from handlers.application.spec import (
     Operation,
     ResourceValue,
     Source,
+    SourceHydrator,
 )
 
 
@@ -135,6 +136,31 @@ class Summary(ResourceValue, frozen=True, kw_only=True):
     images: tuple[str, ...] = ()
 
 
+class HydrateOperation(ResourceValue, frozen=True, kw_only=True):
+    """One attempt to write the manifests of a dry commit to the branch."""
+
+    started_at: str = ""
+    """Of several attempts that failed alike, when the first one began."""
+    finished_at: str = ""
+    phase: str = ""
+    """`Hydrated` or `Failed`."""
+    message: str = ""
+    dry_sha: str = msgspec.field(name="drySHA", default="")
+    hydrated_sha: str = msgspec.field(name="hydratedSHA", default="")
+    source_hydrator: SourceHydrator = SourceHydrator()
+
+
+class SuccessfulHydrateOperation(ResourceValue, frozen=True, kw_only=True):
+    dry_sha: str = msgspec.field(name="drySHA", default="")
+    hydrated_sha: str = msgspec.field(name="hydratedSHA", default="")
+    source_hydrator: SourceHydrator = SourceHydrator()
+
+
+class SourceHydratorStatus(ResourceValue, frozen=True, kw_only=True):
+    current_operation: HydrateOperation | None = None
+    last_successful_operation: SuccessfulHydrateOperation | None = None
+
+
 class ApplicationStatus(ResourceValue, frozen=True, kw_only=True):
     sync: SyncState = SyncState()
     health: HealthState = HealthState()
@@ -146,6 +172,7 @@ class ApplicationStatus(ResourceValue, frozen=True, kw_only=True):
     history: tuple[RevisionHistory, ...] = ()
     """Oldest first."""
     summary: Summary = Summary()
+    source_hydrator: SourceHydratorStatus = SourceHydratorStatus()
     reconciled_at: str = ""
     source_type: str = ""
     source_types: tuple[str, ...] = ()

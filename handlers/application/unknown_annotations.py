@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
-from handlers.application.application import Application
+from handlers.application.application import HYDRATE_ANNOTATION, Application
 from handlers.application.deep_links import url_problem
 from handlers.application.titles import listed_titles, title
 from handlers.application.unsupported import Unsupported
@@ -29,6 +29,7 @@ _KNOWN = frozenset(
         "hook",
         "hook-delete-policy",
         "hook-finalizer",
+        "hydrate-timestamp",
         "ignore-default-links",
         "ignore-healthcheck",
         "ignore-resource-updates",
@@ -47,7 +48,7 @@ _KNOWN = frozenset(
 """Acted on, or without a meaning here: read sets say what `manifest-generate-paths` is for."""
 
 _WITHOUT_EFFECT = {
-    "hydrate": "nothing is hydrated",
+    "hydrate": "nothing is hydrated without spec.sourceHydrator",
     _MANAGED_BY: "it belongs to an Application",
 }
 
@@ -60,6 +61,8 @@ def unknown_annotations(
     if managed_by and (problem := url_problem(managed_by)):
         yield Unsupported(field=f"annotation {MANAGED_BY}", consequence=problem)
     for key in app.metadata.annotations:
+        if key == HYDRATE_ANNOTATION and app.spec.source_hydrator is not None:
+            continue
         if _is_unknown(key) and key != MANAGED_BY:
             yield Unsupported(field=f"annotation {key}", consequence=_consequence(key))
     bearers: dict[str, list[str]] = {}

@@ -83,7 +83,10 @@ def _of_app(app: Application) -> Iterator[Unsupported]:
         yield Unsupported(
             field="annotation notifications.argoproj.io", consequence="nobody is notified"
         )
-    if spec.sources:
+    dry = spec.source_hydrator.dry_source if spec.source_hydrator else None
+    if dry is not None:
+        yield from unsupported_of_source(dry, "spec.sourceHydrator.drySource")
+    elif spec.sources:
         for place, source in enumerate(spec.sources[:MAX_SOURCES]):
             yield from unsupported_of_source(source, f"spec.sources[{place}]")
     elif spec.source is not None:

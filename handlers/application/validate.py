@@ -33,9 +33,10 @@ from handlers.application.project import (
     source_permitted,
 )
 from handlers.application.source_address import SourceAddress, is_chart, is_versioned
+from handlers.application.source_hydrator import hydrator_problems
 from handlers.application.source_integrity import integrity_problems
 from handlers.application.source_refs import MAX_SOURCES, ref_problems
-from handlers.application.spec import Destination, Source
+from handlers.application.spec import Destination, Source, SourceHydrator
 from handlers.application.status import Condition
 from handlers.application.target_revision import tag_prefix_problem
 
@@ -64,7 +65,7 @@ def problems(
 def _source_problems(app: Application) -> Iterator[str]:
     spec = app.spec
     if spec.source_hydrator is not None:
-        yield "spec.sourceHydrator is not supported by this version; use spec.source"
+        yield from _hydrator_problems(spec.source_hydrator)
     elif spec.sources:
         for place, source in enumerate(spec.sources[:MAX_SOURCES]):
             yield from (_located(one, place) for one in _one_source(source))
@@ -75,6 +76,14 @@ def _source_problems(app: Application) -> Iterator[str]:
         yield from _one_source(spec.source)
         if not spec.source.renders:
             yield "spec.source has a ref and no path; refs are for spec.sources: set path"
+
+
+def _hydrator_problems(hydrator: SourceHydrator) -> Iterator[str]:
+    found = tuple(hydrator_problems(hydrator))
+    yield from found
+    if hydrator.dry_source is not None and not found:
+        for problem in _one_source(hydrator.dry_source):
+            yield problem.replace("spec.source", "spec.sourceHydrator.drySource", 1)
 
 
 def _located(problem: str, place: int) -> str:
@@ -149,8 +158,8 @@ def _project_problems(
             f"{ARTIFACT_SIGNERS} cannot be understood: {problem}"
         )
     cluster = registered.cluster if registered else None
-    yield from integrity_problems(project, app.sources[:MAX_SOURCES])
-    yield from _source_denials(app, project)
+    yield from integrity_problems(project, app.followed_sources[:MAX_SOURCES])
+    yield from dict.fromkeys(_source_denials(app, project))
     destination = app.spec.destination
     if any(_address_problems(destination)):
         return  # what names no cluster is a problem of its own
@@ -166,7 +175,7 @@ def _project_problems(
 
 def _source_denials(app: Application, project: AppProject) -> Iterator[str]:
     """Report each source that the project denies; a malformed URL is a problem of its own."""
-    for source in app.sources[:MAX_SOURCES]:
+    for source in app.followed_sources[:MAX_SOURCES]:
         if not any(_url_problems(source)) and not source_permitted(project, source):
             yield (
                 f"repository {without_user_info(source.repo_url)} is not permitted in project "

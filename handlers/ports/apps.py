@@ -42,6 +42,8 @@ class SourceGroup(NamedTuple):
     """Of the Applications: their project may not admit it."""
     chart: str = ""
     pass_credentials: bool = False
+    is_dry: bool = False
+    """Whether it is the dry source of a hydrator: rendered into a branch, and not deployed."""
 
     @property
     def source(self) -> Source:

@@ -22,13 +22,14 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from bus.events import Event, RefreshApp, RefreshFailed, RefreshRepository, RevisionResolved
-from bus.identity import AppKey, RepositoryKey, Revision
+from bus.identity import NO_REVISION, AppKey, RepositoryKey, Revision
 from bus.route import Retry
 from bus.status import ConditionType
 from handlers.application import times
 from handlers.application.application import Application
 from handlers.application.failure_wait import wait
 from handlers.application.project import admits, source_permitted
+from handlers.application.source_hydrator import hydrations
 from handlers.application.status import Condition, revised
 from handlers.ports import (
     Apps,
@@ -49,6 +50,7 @@ from handlers.refresh.base_followers import base_followers
 from handlers.refresh.touched_applications import (
     ResolvedTarget,
     by_target_revision,
+    deployed,
     follows_ranges,
     outdated,
     unsettled,
@@ -87,13 +89,15 @@ class RefreshHandler:
             try:
                 await self.sources.fetch(repository)
             except RepositoryError as error:
-                apps = [app for one in followers for app in self._present(one.apps)]
-                failures.append(await self._failure(repository.key, apps, error))
+                events += hydrations(self._hydrated(followers))
+                if apps := [app for one in deployed(followers) for app in self._present(one.apps)]:
+                    failures.append(await self._failure(repository.key, apps, error))
                 continue
             # One that came while the fetch ran may have been rendered from the commit that was
             # there before, and nothing but this look would tell it of the new one.
             current = self._by_access(repository.key).get(repository, ())
-            for target, keys in by_target_revision(current).items():
+            events += await self._hydrations(repository, current)
+            for target, keys in by_target_revision(deployed(current)).items():
                 look = RevisionLookup(repository, target, keys, pushed=bool(ask.ref))
                 events += await self._look(look)
         if failures:
@@ -112,6 +116,24 @@ class RefreshHandler:
                 continue
             found[self.sources.access(group.source, group.project)].append(followers)
         return found
+
+    async def _hydrations(
+        self, repository: RepositoryAccess, followers: Sequence[SourceFollowers]
+    ) -> Sequence[Event]:
+        """Ask for the branches that are made of this repository; their handler finds what moved."""
+        asks: list[Event] = []
+        for one in followers:
+            if not one.group.is_dry:
+                continue
+            try:
+                revision = await self.sources.resolve(repository, one.group.target_revision)
+            except RepositoryError:
+                revision = NO_REVISION
+            asks += hydrations(self._hydrated([one]), revision)
+        return asks
+
+    def _hydrated(self, followers: Iterable[SourceFollowers]) -> Sequence[Application]:
+        return [app for one in followers if one.group.is_dry for app in self._present(one.apps)]
 
     def _is_admitted(self, group: SourceGroup) -> bool:
         """Whether the project may be used from there, and permits the source.

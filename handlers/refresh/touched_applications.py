@@ -26,6 +26,11 @@ class ResolvedTarget(msgspec.Struct, frozen=True, kw_only=True):
     tree: CommitTree
 
 
+def deployed(followers: Iterable[SourceFollowers]) -> list[SourceFollowers]:
+    """Leave out those who follow a dry source, which nothing is deployed from."""
+    return [one for one in followers if not one.group.is_dry]
+
+
 def by_target_revision(followers: Iterable[SourceFollowers]) -> Mapping[str, frozenset[AppKey]]:
     """Group Applications by the target revision that their source follows."""
     found: dict[str, frozenset[AppKey]] = {}

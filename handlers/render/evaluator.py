@@ -11,14 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-import msgspec
 from msgspec.structs import replace
 
 from bus.identity import digest_of
 from handlers.application.application import Application
 from handlers.application.desired_source import pinned_revisions
 from handlers.application.tool_settings import ToolSettings
-from handlers.manifest.manifest_assembly import Written
 from handlers.manifest.tracking import app_identity
 from handlers.manifest.tracking_method import Tracking
 from handlers.ports import Clusters, Renderer
@@ -31,6 +29,7 @@ from handlers.render import source_type
 from handlers.render.artifact import ArtifactOwner, assemble, decoded, served_kinds
 from handlers.render.chart_dependencies import ChartDependencies, Charts
 from handlers.render.decryption_check import DecryptionCheck
+from handlers.render.evaluation import EvaluatedSource, RenderEvaluation
 from handlers.render.kept_sources import Recipes, kept_content, refs_of
 from handlers.render.plugin_choice import PluginChoice, histories
 from handlers.render.recipes import ClusterVersions
@@ -47,24 +46,6 @@ RENDER_SECONDS = 180.0
 """Limit of one render with the fetch before it, in seconds."""
 
 
-class EvaluatedSource(msgspec.Struct, frozen=True, kw_only=True):
-    """The objects of one source, with the record under which they may be kept."""
-
-    record: SourceRecord
-    written: tuple[Written, ...] = ()
-    content: bytes = b""
-    """To be kept under the digest of the record; empty for what is kept already."""
-
-
-class RenderEvaluation(msgspec.Struct, frozen=True):
-    """The content of an artifact, and the record under which it may be kept."""
-
-    record: RenderRecord
-    content: bytes
-    parts: tuple[bytes, ...] = ()
-    """The contents of its sources, of several, that were evaluated."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluator:
     renderer: Renderer
@@ -77,6 +58,8 @@ class Evaluator:
     tools: Callable[[], ToolSettings] = ToolSettings
     plugins: Plugins = field(default_factory=NoPlugins)
     decryption: Decryption = field(default_factory=NoDecryption)
+    versions: ClusterVersions | None = None
+    """In place of what each destination serves."""
 
     async def effective(
         self,
@@ -96,6 +79,8 @@ class Evaluator:
         return await choice.of_each(overridden, histories(app, last))
 
     def _versions(self, app: Application) -> ClusterVersions:
+        if self.versions is not None:
+            return self.versions
         live = self.clusters.of(app.spec.destination).live
         return ClusterVersions(live.kube_version(), live.api_versions())
 
@@ -147,10 +132,7 @@ class Evaluator:
         known to fail.
         """
         several = bool(app.spec.sources)
-        refs, parts = refs_of(sources), list[EvaluatedSource]()
-        for place, (one, recipe) in enumerate(zip(sources, recipes, strict=True)):
-            known = kept.get(place)
-            parts.append(known or await self._evaluated(place, one, recipe, refs, hard=hard))
+        parts = await self.parts(sources, recipes, kept=kept, hard=hard)
         written = tuple(document for part in parts for document in part.written)
         live = self.clusters.of(app.spec.destination).live
         kinds = served_kinds(written, live.kind, live.api_versions())
@@ -172,6 +154,21 @@ class Evaluator:
         )
         made = tuple(part.content for part in parts if part.content)
         return RenderEvaluation(record, artifact.content, made)
+
+    async def parts(
+        self,
+        sources: Sequence[ResolvedSource],
+        recipes: Recipes,
+        *,
+        kept: Mapping[int, EvaluatedSource] = {},
+        hard: bool = False,
+    ) -> Sequence[EvaluatedSource]:
+        """Evaluate each source by itself; errors and arguments as above."""
+        refs, parts = refs_of(sources), list[EvaluatedSource]()
+        for place, (one, recipe) in enumerate(zip(sources, recipes, strict=True)):
+            known = kept.get(place)
+            parts.append(known or await self._evaluated(place, one, recipe, refs, hard=hard))
+        return parts
 
     async def _evaluated(
         self,

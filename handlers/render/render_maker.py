@@ -17,7 +17,8 @@ from handlers.comparison.decryption import decrypted_artifact
 from handlers.manifest.encryption import may_hold_encrypted
 from handlers.ports import Artifacts, Renders
 from handlers.ports.render_record import RenderRecord, SourceRecord
-from handlers.render.evaluator import EvaluatedSource, Evaluator
+from handlers.render.evaluation import EvaluatedSource
+from handlers.render.evaluator import Evaluator
 from handlers.render.kept_sources import (
     at_revisions,
     is_whole,

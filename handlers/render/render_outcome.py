@@ -8,6 +8,7 @@ from bus.events import ManifestsRendered, RenderFailed
 from bus.identity import Revision
 from bus.status import ConditionType, Reason, SyncStatus
 from handlers.application.application import REFRESH_ANNOTATION, Application
+from handlers.application.hydration_status import hydration_conditions
 from handlers.application.status import ApplicationStatus, Condition, revised
 from handlers.ports import DestinationUnavailableError, RepositoryError
 from handlers.ports.render_record import RenderRecord
@@ -18,6 +19,7 @@ _OWNED = (
     ConditionType.COMPARISON_ERROR,
     ConditionType.INVALID_SPEC_ERROR,
     ConditionType.REPEATED_RESOURCE_WARNING,
+    ConditionType.HYDRATION_ERROR,
 )
 _ERRORS = (ConditionType.COMPARISON_ERROR, ConditionType.INVALID_SPEC_ERROR)
 
@@ -31,7 +33,8 @@ def with_conditions(
     app: Application, conditions: tuple[Condition, ...], now: str
 ) -> ApplicationStatus:
     """The status with these conditions; with an error among them the sync status is Unknown."""
-    status = replace(app.status, conditions=revised(app.status.conditions, _OWNED, conditions, now))
+    found = (*conditions, *hydration_conditions(app))
+    status = replace(app.status, conditions=revised(app.status.conditions, _OWNED, found, now))
     if not any(one.type in _ERRORS for one in conditions):
         return status
     return replace(status, sync=replace(status.sync, status=SyncStatus.UNKNOWN))

@@ -219,8 +219,7 @@ def _delivery_keys(push: Push) -> Iterator[str]:
 def _follows(app: Application, targets: Container[str]) -> bool:
     return any(
         source.target_revision in targets or asked_revision(source) in targets
-        for source in (app.spec.sources or (app.spec.source,))
-        if source is not None
+        for source in app.followed_sources
     )
 
 

@@ -29,7 +29,8 @@ from handlers.manifest.manifest_assembly import objects_of
 from handlers.ports import Artifacts, RendererBusyError, RepositoryError, Sources
 from handlers.ports.render_record import RenderRecord
 from handlers.ports.rendering import RenderError
-from handlers.render.evaluator import RENDER_SECONDS, Evaluator, RenderEvaluation
+from handlers.render.evaluation import RenderEvaluation
+from handlers.render.evaluator import RENDER_SECONDS, Evaluator
 from handlers.render.render_outcome import message_of
 from handlers.render.source_proof import SourceProver
 from handlers.render.source_resolver import ResolvedSource, SourceResolver

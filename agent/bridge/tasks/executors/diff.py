@@ -36,7 +36,7 @@ from handlers.manifest.access import Manifest
 from handlers.manifest.hooks import HookPhase, phases_of
 from handlers.manifest.options import SyncOptions
 from handlers.ports.rendering import RenderError
-from handlers.render.evaluator import RenderEvaluation
+from handlers.render.evaluation import RenderEvaluation
 from handlers.report.items import LARGEST
 from handlers.report.redaction import Redaction
 from handlers.sync.destination_namespace import (

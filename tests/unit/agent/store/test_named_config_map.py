@@ -75,11 +75,11 @@ def test_settings_hold_of_both_config_maps_and_each_is_warned_of_once() -> None:
     written, parameters = settings.config_maps.members
     with capture_logs() as logs:
         listed(written, raw(CONFIG_MAP, **{"kustomize.path.v5": "/k"}))
-        listed(parameters, raw(PARAMETERS, **{"hydrator.enabled": "true"}))
+        listed(parameters, raw(PARAMETERS, **{"reposerver.allow.oob.symlinks": "true"}))
         listed(written, raw(CONFIG_MAP, **{"kustomize.path.v5": "/k"}))
     assert [log["field"].split()[0] for log in logs] == [
         "kustomize.path.v5",
-        "hydrator.enabled",
+        "reposerver.allow.oob.symlinks",
     ]
     assert len(settings.now.unsupported) == 2
     assert len(changes) == 2

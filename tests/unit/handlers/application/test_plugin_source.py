@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from handlers.application.plugin_fields import PluginSource
 from handlers.application.plugin_source import is_plugin_name, plugin_environment
-from handlers.application.spec import PluginSource
 
 BUILD = {"ARGOCD_APP_NAME": "web"}
 

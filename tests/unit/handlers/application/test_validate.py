@@ -20,7 +20,19 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"source": {"repoURL": REPO, "ref": "values"}},
         "spec.source has a ref and no path",
     ),
-    "hydrator": ({"sourceHydrator": {"drySource": {}}}, "spec.sourceHydrator"),
+    "hydrator without a dry source": (
+        {"sourceHydrator": {"syncSource": {"targetBranch": "env", "path": "web"}}},
+        "spec.sourceHydrator.drySource.repoURL is empty",
+    ),
+    "hydrator without a folder to read": (
+        {
+            "sourceHydrator": {
+                "drySource": {"repoURL": REPO},
+                "syncSource": {"targetBranch": "env", "path": "web"},
+            }
+        },
+        "spec.sourceHydrator.drySource.path is empty",
+    ),
     "no path": ({"source": {"repoURL": REPO}}, "spec.source.path is empty"),
     "no url": ({"source": {"repoURL": "", "path": "web"}}, "spec.source.repoURL is empty"),
     "chart without version": ({"source": {"repoURL": REPO, "chart": "nginx"}}, "targetRevision"),

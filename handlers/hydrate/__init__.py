@@ -1,0 +1,1 @@
+"""hydrate: render the dry sources of a branch's Applications, and commit what differs."""
