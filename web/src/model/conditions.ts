@@ -18,6 +18,10 @@ const WORDS: Record<string, Words> = {
     "The last automatic sync failed and will not be retried for this commit.",
     "Push a fix, or sync by hand.",
   ),
+  HydrationError: words(
+    "The manifests of the dry source are not committed; what the branch holds stays deployed.",
+    "Read the message: it names the source, the branch or the Secret; it is tried again automatically.",
+  ),
   DeletionError: words(
     "The deletion does not finish.",
     "Read the message: it names the hook, the object or the cluster that the deletion waits for.",

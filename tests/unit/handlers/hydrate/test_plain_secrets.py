@@ -31,14 +31,11 @@ PLAIN: dict[str, dict[str, Any]] = {
         "kind": "SecretList",
         "items": [{"metadata": {"name": "login"}, "data": VALUE}],
     },
-    "said to be encrypted": secret(data=VALUE, **SOPS),
-    "encrypted in part": secret(stringData={"a": "ENC[AES256_GCM,data:x]", "b": "open"}, **SOPS),
     "no mapping": secret(data=["c2VjcmV0"]),
 }
 HARMLESS: dict[str, dict[str, Any]] = {
     "no value": secret(),
     "empty values": secret(data={"password": ""}),
-    "encrypted by SOPS": secret(stringData={"a": "ENC[AES256_GCM,data:x,type:str]"}, **SOPS),
     "sealed": {"apiVersion": "bitnami.com/v1alpha1", "kind": "SealedSecret", "spec": VALUE},
     "another group's": {"apiVersion": "x.example/v1", "kind": "Secret", "data": VALUE},
     "a ConfigMap": {"apiVersion": "v1", "kind": "ConfigMap", "data": VALUE},
@@ -55,6 +52,13 @@ def test_a_secret_with_readable_values_is_refused_by_its_name(manifest: dict[str
 @pytest.mark.parametrize("manifest", HARMLESS.values(), ids=HARMLESS)
 def test_what_shows_no_value_is_committed(manifest: dict[str, Any]) -> None:
     assert plain_secrets_problem([manifest, None, "text"], project()) == ""
+
+
+@pytest.mark.parametrize("wrapped", [False, True], ids=["by itself", "in a list"])
+def test_what_sops_has_encrypted_is_not_committed(*, wrapped: bool) -> None:
+    one = secret(stringData={"a": "ENC[AES256_GCM,data:x,type:str]"}, **SOPS)
+    objects = [{"kind": "List", "items": [one]}] if wrapped else [one]
+    assert "Secret login is encrypted by SOPS" in plain_secrets_problem(objects, project())
 
 
 @pytest.mark.parametrize(("value", "permits"), [("permitted", True), ("true", False)])
