@@ -64,7 +64,6 @@ class Mirror:
         """When the last fetch that succeeded began."""
         self._looked_at = -float("inf")
         self._fetched_from = -float("inf")
-        """When the last fetch that succeeded began."""
         self._fetched_as = _config_of(self._repository, _FETCHED_AS)
         """Whose login fetched last, in an earlier life of the process too; empty for nobody's."""
         self._wants_suffix = False
@@ -98,18 +97,17 @@ class Mirror:
 
     async def fetch_for_writing(self, remote: Remote) -> None:
         """Branches and notes of hydrated commits. Raises RepositoryError; call it under `lock`."""
-        self.begun += 1
         ended = await self._run(remote, WRITTEN_REFS)
         if ended.code:
             raise failure(remote, ended.complaint)
-        self.succeeded = self.begun
+        self.begun = self.succeeded = self.begun + 1
         if self.succeeded % _TIDY_EVERY == 0:
             await self._tidy(remote)
 
     async def push(self, remote: Remote, refspec: str) -> GitRun:
         """Push one ref, without force; call it after a fetch, under `lock`."""
-        used = remote.with_suffix if self._wants_suffix else remote
-        return await self._git(used, push_arguments(str(self._folder), used, refspec))
+        to = remote.with_suffix if self._wants_suffix else remote
+        return await self._git(to, push_arguments(str(self._folder), to, refspec))
 
     async def fetch_commit(self, remote: Remote, commit: str) -> bool:
         """Ask for a commit that no ref leads to; False where the server does not give it away."""
