@@ -24,7 +24,12 @@ from bus.identity import Revision
 from bus.status import ConditionType, OperationPhase
 from handlers.application import times
 from handlers.application.application import Application
-from handlers.application.desired_source import are_moved, as_desired, desired_sources
+from handlers.application.desired_source import (
+    are_moved,
+    as_desired,
+    desired_sources,
+    pinned_revisions,
+)
 from handlers.application.operation_problems import operation_problem
 from handlers.application.revisions import Revisions, one_for_each
 from handlers.application.spec import Operation, Source
@@ -155,6 +160,8 @@ class OperationStarter:
         if blocks:
             message = f"{blocks[0].type}: {blocks[0].message}"
             final = blocks[0].type == ConditionType.INVALID_SPEC_ERROR
+            if pinned_revisions(app) and not final:
+                return (RefreshApp(app=app.key),)  # the error may be of the target revision only
             return await self.cannot_start(app, message, final=final)
         run = self._begin(app, requested, comparison)
         return replace(run, taken=requested)

@@ -111,6 +111,27 @@ async def test_bad_input_is_refused_with_its_place_and_nothing_is_applied_or_pru
     assert conditions(app) == {}
 
 
+async def test_the_last_good_commit_can_be_deployed_by_name_while_the_newest_is_broken(
+    agent: AgentFixture,
+) -> None:
+    good = agent.commit(PLAIN)
+    await agent.apply_app("web", "web", syncPolicy=HEALING)
+    await agent.until_synced("web")
+    agent.commit({"web/broken.yaml": "kind: ["})
+    await agent.until(lambda app: "ComparisonError" in conditions(app), app="web")
+    await agent.patch_app("web", {"operation": {"sync": {"revision": good}}})
+    app = await agent.until(
+        lambda app: (
+            app["status"]["operationState"]["operation"]["sync"].get("revision") == good
+            and app["status"]["operationState"]["phase"] in {"Succeeded", "Failed", "Error"}
+        ),
+        app="web",
+    )
+    assert app["status"]["operationState"]["phase"] == "Succeeded"
+    app = await agent.until(lambda app: "ComparisonError" in conditions(app), app="web")
+    assert "broken.yaml" in conditions(app)["ComparisonError"]
+
+
 async def test_a_namespaced_object_without_a_namespace_is_refused_with_its_place(
     agent: AgentFixture,
 ) -> None:
