@@ -36,6 +36,7 @@ from agent.git.mirrors import Mirrors
 from agent.git.refs import ResolvedRefs
 from agent.git.repository_secrets import SecretCredentials
 from agent.git.signatures import GitSignatures
+from agent.helm.provenance import ProvenanceChecks
 from agent.kube.client import KubeClient
 from agent.kube.clusters import ClusterSessions
 from agent.kube.live import LiveCluster
@@ -135,6 +136,7 @@ async def open_dependencies(settings: Settings) -> AsyncIterator[AgentDependenci
             branches=await stack.enter_async_context(configured_branches(settings, watched)),
             charts=await asyncio.to_thread(open_disk, settings.state_dir / "charts"),
             stores=await open_stores(settings, connections, stack),
+            gnupg=Gnupg(settings.state_dir / "gnupg"),
         )
         yield opened.dependencies()
 
@@ -153,6 +155,7 @@ class _Opened:
     branches: HydratedBranches
     charts: DownloadDisk
     stores: Stores
+    gnupg: Gnupg
 
     def dependencies(self) -> AgentDependencies:
         watched, connections = self.watched, self.connections
@@ -205,16 +208,18 @@ class _Opened:
             outcomes=self.mirrors.outcomes,
             versions=SandboxVersions(self.sandbox),
         )
-        applications = self.watched.applications
+        applications, keys = self.watched.applications, self.watched.signing_keys
         return source_readers(
             self.mirrors,
             services,
-            lambda address, project: signers_of(applications.project(project), address),
+            lambda address, project: signers_of(
+                applications.project(project), address, keys.now.fingerprint
+            ),
+            ProvenanceChecks(self.gnupg, lambda: keys.now),
         )
 
     def _prover(self) -> SourceProver:
-        gnupg = Gnupg(self.settings.state_dir / "gnupg")
-        signatures = GitSignatures(self.mirrors, gnupg, lambda: self.watched.signing_keys.now)
+        signatures = GitSignatures(self.mirrors, self.gnupg, lambda: self.watched.signing_keys.now)
         project = self.watched.applications.project
         return SourceProver(project=project, signatures=signatures, clock=SystemClock())
 

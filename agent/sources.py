@@ -18,6 +18,7 @@ from agent.git.credentials import CredentialSource, GitCredential
 from agent.git.issued_logins.issued_logins import IssuedLogins
 from agent.git.mirrors import Mirrors
 from agent.helm.charts import HelmCharts
+from agent.helm.provenance import ProvenanceChecks
 from agent.oci.artifacts import OciArtifacts
 from agent.oci.registry_logins import RegistryLogins
 from bus.events import Commit
@@ -48,7 +49,10 @@ def _nobody_asked(_address: SourceAddress, _project: str) -> Signers:
 
 
 def source_readers(
-    mirrors: Mirrors, services: DownloadServices, signers: SignersOf = _nobody_asked
+    mirrors: Mirrors,
+    services: DownloadServices,
+    signers: SignersOf = _nobody_asked,
+    provenance: ProvenanceChecks | None = None,
 ) -> SourceReaders:
     """Build the reader of every kind of source."""
     logins = RegistryLogins(IssuedLogins(services.trust))
@@ -57,7 +61,7 @@ def source_readers(
         signers=signers,
         by_kind={
             SourceKind.GIT: mirrors,
-            SourceKind.HELM: HelmCharts(services=services),
+            SourceKind.HELM: HelmCharts(services=services, provenance=provenance),
             SourceKind.OCI: OciArtifacts(services=services, logins=logins),
         },
     )

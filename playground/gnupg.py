@@ -75,6 +75,9 @@ class GnupgSigner:
             *options, "--armor", "--detach-sign", "-u", f"{key}!", content=content, since=since
         )
 
+    def clear_sign(self, content: bytes, key: str) -> bytes:
+        return self._gpg("--clearsign", "-u", f"{key}!", content=content)
+
     def _gpg(self, *arguments: str, content: bytes = b"", since: str = _NOW) -> bytes:
         faked = (f"--faked-system-time={since}",) if since else ()
         command = ("gpg", f"--homedir={self.home}", "--batch", "--no-tty", "--quiet")

@@ -22,7 +22,13 @@ from bus.status import Reason
 from handlers.ports import RendererBusyError
 from handlers.ports.rendering import RenderError
 from handlers.trust.gnupg import detached_signature, key_id
-from handlers.trust.gnupg_status import UNREADABLE, GnupgVerdict, expiry_times, verdict
+from handlers.trust.gnupg_status import (
+    UNREADABLE,
+    GnupgVerdict,
+    SignatureClass,
+    expiry_times,
+    verdict,
+)
 from handlers.trust.signing_trust import KEYS, SigningTrust
 
 log = structlog.get_logger()
@@ -65,7 +71,13 @@ class Gnupg:
         self._making = asyncio.Lock()
         self._at_once = asyncio.Semaphore(2)
 
-    async def check(self, payload: bytes, signature: bytes, trust: SigningTrust) -> GnupgVerdict:
+    async def check(
+        self,
+        payload: bytes,
+        signature: bytes,
+        trust: SigningTrust,
+        signed: SignatureClass = SignatureClass.BINARY,
+    ) -> GnupgVerdict:
         """Check a detached signature; raises RenderError where `gpg` cannot be run.
 
         RendererBusyError where other keys became the trusted ones meanwhile.
@@ -83,7 +95,7 @@ class Gnupg:
             )
         if self._keyrings.get(trust.fingerprint) is not keyring:
             raise RendererBusyError("the keys that are trusted have changed", after=_AGAIN)
-        found = verdict(run.text, run.code)
+        found = verdict(run.text, run.code, signed)
         times = [one for one in (found.expires, keyring.expiry.get(found.key, 0.0)) if one]
         return GnupgVerdict(found.state, found.key, found.primary, min(times, default=0.0))
 

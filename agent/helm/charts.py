@@ -31,8 +31,10 @@ from agent.download.services import DownloadServices
 from agent.helm.archive_address import ArchiveAddress, login_not_sent
 from agent.helm.index import ChartIndexError, ChartVersion
 from agent.helm.index_cache import IndexCache
+from agent.helm.provenance import ChartArchive, ProvenanceChecks
 from bus.identity import Revision
 from bus.status import Reason
+from handlers.application.artifact_signers import Signers, gnupg_keys_of
 from handlers.ports import CommitTree, RepositoryAccess, RepositoryError
 
 LARGEST_ARCHIVE = 100 * 1024 * 1024
@@ -62,6 +64,7 @@ class _Chart(NamedTuple):
 @dataclass(slots=True, kw_only=True)
 class HelmCharts(ArchivedSource):
     services: DownloadServices
+    provenance: ProvenanceChecks | None = None
     _indexes: dict[RepositoryAccess, _Index] = field(default_factory=dict)
     _charts: dict[RepositoryAccess, _Chart] = field(default_factory=dict)
     _readers: ThreadPoolExecutor = field(default_factory=_index_readers)
@@ -101,7 +104,7 @@ class HelmCharts(ArchivedSource):
 
     async def tree(self, repository: RepositoryAccess, revision: Revision) -> CommitTree:
         server = self.services.server(repository)
-        if repository.signers:
+        if repository.signers and not self._can_prove(repository.signers):
             cause = "the AppProject demands a signature by cosign, which only registries have"
             remedy = "Publish the chart in a registry, or correct the AppProject's annotation"
             raise server.error(Reason.SOURCE_UNPROVEN, cause, remedy)
@@ -180,12 +183,20 @@ class HelmCharts(ArchivedSource):
                 named = f"and the index names {entry.digest[:100]}"
                 raise server.hostile(f"{what} has the digest {answer.digest}, {named}")
             key = entry.digest or entry.url
+            if self.provenance is not None and repository.signers:
+                name = repository.chart.rpartition("/")[2]
+                came = ChartArchive(name, entry.version, answer.digest, repository.signers)
+                async with self._downloader(repository, asked) as downloader:
+                    await self.provenance.prove(downloader, asked, request, came)
             try:
                 async with self.services.disk.unpacking:
                     files = chart_files(archive, repository.chart)
                     return await asyncio.to_thread(chart.store.write, entry.version, key, files)
             except ArchiveError as error:
                 raise server.hostile(f"{what} {error}") from error
+
+    def _can_prove(self, signers: Signers) -> bool:
+        return self.provenance is not None and all(map(gnupg_keys_of, signers))
 
     def _downloader(
         self, repository: RepositoryAccess, server: DownloadServer

@@ -29,7 +29,7 @@ from agent.oci.manifest import is_digest
 from agent.oci.registry import AbsentError, Registry
 from bus.identity import Digest
 from bus.status import Reason
-from handlers.application.artifact_signers import Signers
+from handlers.application.artifact_signers import Signers, public_keys_of
 from handlers.ports import RepositoryError
 
 _LAYER = "application/vnd.dev.cosign.simplesigning.v1+json"
@@ -67,9 +67,12 @@ async def prove(
     registry: Registry, server: DownloadServer, digest: Digest, signers: Signers
 ) -> None:
     """Raise RepositoryError unless a key of each group has signed the manifest of this digest."""
-    left = [group for group in signers if group]
-    if len(left) != len(signers):
+    left = [keys for group in signers if (keys := public_keys_of(group))]
+    if not all(signers):
         raise _unproven(server, digest, "the AppProject's demand cannot be understood")
+    if len(left) != len(signers):
+        cause = "the AppProject names GnuPG keys only, which count for charts read over HTTP"
+        raise _unproven(server, digest, cause)
     found = 0
     for layer in await _layers(registry, server, digest):
         payload = await _payload(registry, server, layer)

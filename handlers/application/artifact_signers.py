@@ -6,12 +6,15 @@ Argo CD has no field for it, so it stands in an annotation of the project, as JS
       {"policies": [{"repos": [{"url": "oci://registry.example/**"}],
                      "keys": ["-----BEGIN PUBLIC KEY----- ..."]}]}
 
-Each policy whose pattern matches demands a signature by one of its keys. One that is not understood
-is a problem, never a weaker policy.
+Each policy whose pattern matches demands a signature by one of its keys. `gpg` has ids of GnuPG
+keys of `argocd-gpg-keys-cm` beside or in place of `keys`: they count for the provenance files of
+charts of Helm repositories over HTTP. A policy that is not understood is a problem, never a weaker
+one.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import msgspec
@@ -26,9 +29,14 @@ _LARGEST = 64 * 1024
 _MOST = 50
 _BEGIN, _END = "-----BEGIN PUBLIC KEY-----", "-----END PUBLIC KEY-----"
 _ANY = "*"
+_GNUPG = "gpg:"
+_KEY_ID = re.compile(r"[0-9A-Fa-f]{16}|[0-9A-Fa-f]{40}")
 
 Signers = tuple[tuple[str, ...], ...]
-"""Public keys in PEM: of each group, one has to have signed."""
+"""Of each group, one has to have signed: public keys in PEM, and ids of GnuPG keys (`gpg:`).
+
+An id stands with the fingerprint of all trusted keys, so that other keys are another demand.
+"""
 NOBODY: Signers = ((),)
 """A demand that no signature meets."""
 
@@ -39,21 +47,46 @@ class _Repository(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     repos: tuple[_Repository, ...]
-    keys: tuple[str, ...]
+    keys: tuple[str, ...] = ()
+    gpg: tuple[str, ...] = ()
 
 
 class _Policies(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     policies: tuple[_Policy, ...]
 
 
-def signers_of(project: AppProject | None, address: SourceAddress) -> Signers:
-    """Say who has to have signed what is read there; empty where nobody has to."""
+def signers_of(project: AppProject | None, address: SourceAddress, trust: str = "") -> Signers:
+    """Say who has to have signed what is read there; empty where nobody has to.
+
+    `trust` is the fingerprint of the GnuPG keys that are trusted.
+    """
     if project is None or address.kind is SourceKind.GIT:
         return ()
     found = _policies(project)
     if isinstance(found, str) or any(_problems(found)):
         return NOBODY
-    return tuple(one.keys for one in found if _concerns(one, address))
+    return tuple(
+        (*one.keys, *(f"{_GNUPG}{key.upper()}@{trust}" for key in one.gpg))
+        for one in found
+        if _concerns(one, address)
+    )
+
+
+def gnupg_keys_of(group: tuple[str, ...]) -> tuple[str, ...]:
+    """List the ids of the GnuPG keys of a group: 16 or 40 hexadecimal digits, upper case."""
+    found = (one for one in group if one.startswith(_GNUPG))
+    return tuple(one.removeprefix(_GNUPG).partition("@")[0] for one in found)
+
+
+def public_keys_of(group: tuple[str, ...]) -> tuple[str, ...]:
+    """List the public keys of a group, in PEM."""
+    return tuple(one for one in group if not one.startswith(_GNUPG))
+
+
+def names_gnupg_keys(project: AppProject) -> bool:
+    """Whether the demand depends on the GnuPG keys that are trusted."""
+    found = _policies(project)
+    return not isinstance(found, str) and any(one.gpg for one in found)
 
 
 def signers_problem(project: AppProject) -> str:
@@ -82,8 +115,15 @@ def _policies(project: AppProject) -> tuple[_Policy, ...] | str:
 def _problems(policies: tuple[_Policy, ...]) -> Iterator[str]:
     for number, one in enumerate(policies):
         place = f"policies[{number}]"
-        if not one.repos or not one.keys or len(one.keys) > _MOST:
-            yield f"{place} has {len(one.repos)} repos and {len(one.keys)} keys; it needs both"
+        keys = len(one.keys) + len(one.gpg)
+        if not one.repos or not 0 < keys <= _MOST:
+            yield f"{place} has {len(one.repos)} repos and {keys} keys; it needs both"
+        for key in one.gpg:
+            if not _KEY_ID.fullmatch(key):
+                yield (
+                    f"{place} names the GnuPG key {key[:100]!r}; expected the 16 digits of its id "
+                    "or the 40 of its fingerprint"
+                )
         for repository in one.repos:
             if not _is_pattern(repository.url):
                 url = repr(repository.url[:200])

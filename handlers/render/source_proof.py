@@ -18,7 +18,7 @@ from bus.events import Commit, UnprovenCommit
 from bus.identity import digest_of
 from bus.status import Reason
 from handlers.application.application import Application, AppProject
-from handlers.application.artifact_signers import ARTIFACT_SIGNERS
+from handlers.application.artifact_signers import ARTIFACT_SIGNERS, names_gnupg_keys
 from handlers.application.desired_source import as_desired
 from handlers.application.source_integrity import (
     IntegrityMode,
@@ -82,7 +82,8 @@ class SourceProver:
         policies = tuple(policy_of(project, one) for one in sources)
         problems = tuple(integrity_problems(project, tuple(sources)))
         if not (any(policies) or problems):
-            return digest_of(signers.encode()) if signers else ""
+            keys = self.signatures.trust if names_gnupg_keys(project) else ""
+            return digest_of(f"{signers}{keys}".encode()) if signers else ""
         demanded = (policies, self.signatures.trust, signers, *problems)
         return digest_of(msgspec.json.encode(demanded))
 

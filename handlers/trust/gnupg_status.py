@@ -7,6 +7,8 @@ describes the lines.
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 import msgspec
 
 from handlers.trust.signature import SignatureState
@@ -21,10 +23,16 @@ _OUTCOMES = {
     "ERRSIG": SignatureState.UNREADABLE,
 }
 _NO_PUBLIC_KEY = "9"
-_OF_A_DOCUMENT = "00"
 _BROKEN = ("1", "2", "3")
 """MD5, SHA-1 and RIPEMD-160, as OpenPGP numbers them."""
 _VALIDSIG_FIELDS = 10
+
+
+class SignatureClass(StrEnum):
+    """What a signature says that it is of, as GnuPG writes it."""
+
+    BINARY = "00"
+    TEXT = "01"
 
 
 class GnupgVerdict(msgspec.Struct, frozen=True):
@@ -39,7 +47,7 @@ class GnupgVerdict(msgspec.Struct, frozen=True):
 UNREADABLE = GnupgVerdict(SignatureState.UNREADABLE)
 
 
-def verdict(status: str, code: int) -> GnupgVerdict:
+def verdict(status: str, code: int, signed: SignatureClass = SignatureClass.BINARY) -> GnupgVerdict:
     """Read the lines that GnuPG wrote about a detached signature, and its exit code."""
     lines = [
         line.removeprefix(_PREFIX).split()
@@ -58,22 +66,25 @@ def verdict(status: str, code: int) -> GnupgVerdict:
         return GnupgVerdict(SignatureState.KEY_UNKNOWN if unknown else state, named)
     if state is SignatureState.BAD:
         return GnupgVerdict(state, key)
-    return _valid(lines, state, key, code)
+    found = _valid(lines, state, key, signed)
+    if found.state is SignatureState.GOOD and code != 0:
+        return GnupgVerdict(SignatureState.UNREADABLE, found.key, found.primary)
+    return found
 
 
-def _valid(lines: list[list[str]], state: SignatureState, key: str, code: int) -> GnupgVerdict:
+def _valid(
+    lines: list[list[str]], state: SignatureState, key: str, signed: SignatureClass
+) -> GnupgVerdict:
     """Believe a signature that fits its content as far as VALIDSIG does."""
     valid = [line for line in lines if line[0] == "VALIDSIG"]
     if len(valid) != 1 or len(valid[0]) <= _VALIDSIG_FIELDS:
         return GnupgVerdict(SignatureState.UNREADABLE, key)
     fields = valid[0]
     fingerprint, primary, digest = fields[1].upper(), fields[10].upper(), fields[8]
-    if fields[9] != _OF_A_DOCUMENT or not fields[4].isdigit():
+    if fields[9] != signed or not fields[4].isdigit():
         return GnupgVerdict(SignatureState.UNREADABLE, fingerprint, primary)
     if state is SignatureState.GOOD and digest in _BROKEN:
         return GnupgVerdict(SignatureState.WEAK, fingerprint, primary)
-    if state is SignatureState.GOOD and code != 0:
-        return GnupgVerdict(SignatureState.UNREADABLE, fingerprint, primary)
     return GnupgVerdict(state, fingerprint, primary, float(fields[4]))
 
 

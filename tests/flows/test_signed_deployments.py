@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
+from aiohttp import web
+
 from bus.events import RenderFailed
 from bus.status import Reason
+from handlers.application.artifact_signers import ARTIFACT_SIGNERS
 from playground.kubeapi import KubeApiError
 from tests.flows.agent_fixture import AgentFixture, conditions, config_map
 from tests.flows.evidence import facts
 from tests.flows.test_projects import has_ended, limit
 from tests.signers import SignedRepository, Signers
+from tests.unit.agent.download.reader import answering
+from tests.unit.agent.helm.test_provenance import ARCHIVE, INDEX, signed_text
 
 AUTOMATED = {"automated": {"prune": True, "selfHeal": True}}
 KEYS = "argocd-gpg-keys-cm"
@@ -108,3 +114,39 @@ async def test_a_key_that_is_taken_back_ends_the_sync_that_is_under_way(
 
 def _phase(app: dict[str, Any]) -> str:
     return str(app["status"].get("operationState", {}).get("phase", ""))
+
+
+async def test_a_chart_is_deployed_with_a_provenance_file_of_a_named_key_only(
+    agent: AgentFixture, signers: Signers
+) -> None:
+    messages = dict[str, bytes]()
+
+    async def answer(request: web.Request) -> web.Response:
+        name = request.path.rpartition("/")[2]
+        if name == "index.yaml":
+            return web.Response(text=INDEX)
+        if name.endswith(".prov"):
+            found = messages.get("web", b"")
+            return web.Response(body=found, status=200 if found else 404)
+        return web.Response(body=ARCHIVE)
+
+    await trust(agent, signers.listed)
+    await limit(agent, "charts")
+    policy = {"repos": [{"url": "*"}], "gpg": [signers.good.id]}
+    annotations = {ARTIFACT_SIGNERS: json.dumps({"policies": [policy]})}
+    path = f"/apis/argoproj.io/v1alpha1/namespaces/{agent.namespace}/appprojects/charts"
+    await agent.api.patch(path, {"metadata": {"annotations": annotations}})
+    async with answering(answer) as url:
+        source = {"repoURL": url, "chart": "web", "targetRevision": "1.0.0"}
+        await agent.apply_app("web", "", project="charts", source=source, syncPolicy=AUTOMATED)
+        app = await agent.until(is_refused, app="web")
+        assert "there is no provenance file" in conditions(app)["ComparisonError"]
+
+        messages["web"] = signers.gnupg.clear_sign(signed_text(), signers.good.fingerprint)
+        refresh = {"argocd.argoproj.io/refresh": "normal"}
+        await agent.patch_app("web", {"metadata": {"annotations": refresh}})
+        await agent.until_synced("web")
+
+        await trust(agent, {signers.good.id: None})
+        app = await agent.until(is_refused, app="web")
+        assert "a key that the agent does not know" in conditions(app)["ComparisonError"]

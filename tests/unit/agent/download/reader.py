@@ -18,6 +18,7 @@ from agent.git.fetch_outcomes import FetchOutcomes
 from agent.git.mirrors import Mirrors, MirrorSettings
 from agent.git.repository_secrets import SecretCredentials
 from agent.git.server_trust import MachineTrust
+from agent.helm.provenance import ProvenanceChecks
 from agent.renderer.version_choice import SandboxVersions
 from agent.sources import SourceReaders, source_readers
 from handlers.application.artifact_signers import Signers
@@ -59,7 +60,12 @@ class SourceReading:
         self.secrets.append(Secret(namespace="argocd", name="helm", labels=labels, data=fields))
 
 
-def source_reading(folder: Path, sandbox: Sandbox, signers: Signers = ()) -> SourceReading:
+def source_reading(
+    folder: Path,
+    sandbox: Sandbox,
+    signers: Signers = (),
+    provenance: ProvenanceChecks | None = None,
+) -> SourceReading:
     """Build the readers; `signers` have to have signed whatever is read."""
     secrets: list[Secret] = []
     credentials = SecretCredentials(lambda: secrets)
@@ -72,7 +78,7 @@ def source_reading(folder: Path, sandbox: Sandbox, signers: Signers = ()) -> Sou
         versions=SandboxVersions(sandbox),
     )
     mirrors = Mirrors(MirrorSettings(folder=folder / "mirrors"), credentials)
-    sources = source_readers(mirrors, services, lambda _address, _project: signers)
+    sources = source_readers(mirrors, services, lambda _address, _project: signers, provenance)
     return SourceReading(sources=sources, outcomes=outcomes, trust=trust, secrets=secrets)
 
 

@@ -10,6 +10,9 @@ from handlers.application.application import AppProject
 from handlers.application.artifact_signers import (
     ARTIFACT_SIGNERS,
     NOBODY,
+    gnupg_keys_of,
+    names_gnupg_keys,
+    public_keys_of,
     signers_of,
     signers_problem,
 )
@@ -54,6 +57,20 @@ def test_a_policy_is_for_charts_and_artifacts_that_its_pattern_matches(
 ) -> None:
     found = signers_of(demanding(policies(pattern)), address(url, chart))
     assert found == (((KEY,),) if concerned else ())
+
+
+def test_keys_of_gnupg_are_part_of_the_demand_with_what_is_trusted() -> None:
+    key, at = "D56C4FCA57A46444", address("https://charts.example/all", "web")
+    repos = [{"url": "*"}]
+    made = demanding(json.dumps({"policies": [{"repos": repos, "gpg": [key.lower()]}]}))
+    assert signers_of(made, at, "t1") == ((f"gpg:{key}@t1",),)
+    assert gnupg_keys_of(signers_of(made, at, "t1")[0]) == (key,)
+    assert public_keys_of(signers_of(made, at, "t1")[0]) == ()
+    assert names_gnupg_keys(made)
+    assert not names_gnupg_keys(demanding(policies("*")))
+    wrong = demanding(json.dumps({"policies": [{"repos": repos, "gpg": ["Ada"]}]}))
+    assert signers_of(wrong, at) == NOBODY
+    assert "the GnuPG key 'Ada'" in signers_problem(wrong)
 
 
 def test_without_a_demand_nobody_has_to_sign() -> None:
