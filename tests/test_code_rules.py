@@ -25,6 +25,7 @@ NAMED = {
     ".vue": ("web/src",),
 }
 _OF_TIMES = {"year", "month", "day", "hour", "minute", "second", "microsecond", "tzinfo"}
+_PATIENCE = 120  # seconds
 _REFUSED = {".py": name_rules.refused_in_python}
 _UNCHANGEABLE = ("service/store/migrations/", "tests/unit/bus/agent_0_1.py")
 """Migrations that ran, and the link as its first version had it."""
@@ -132,6 +133,27 @@ def test_a_name_counts_where_it_is_defined(source: str, refused: list[str]) -> N
 def test_a_name_of_another_language_counts_without_its_grammar() -> None:
     script = "const said = 'world'; // room\nfunction count(told: number) {}\ntype HeldRow = {}"
     assert name_rules.refused_in_script(script) == ["HeldRow", "said", "told"]
+
+
+def test_what_is_waited_for_has_as_long_as_a_busy_machine_needs() -> None:
+    """The deadline of `eventually` ends a test that would hang; a shorter one measures."""
+    hurried = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in (ROOT / "tests").rglob("*.py")
+        if "eventually(" in (source := path.read_text())
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "eventually"
+        and any(seconds < _PATIENCE for seconds in _numbers(node))
+    ]
+    assert hurried == []
+
+
+def _numbers(call: ast.Call) -> Iterator[float]:
+    for node in (*call.args, *(keyword.value for keyword in call.keywords)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+            yield node.value
 
 
 def _named(suffix: str) -> list[Path]:

@@ -123,7 +123,7 @@ async def test_what_is_known_of_an_agent_can_be_rebuilt(page: Page, scene: Brows
         found = await scene.call(scene.demo.service.application("laptop", work.name))
         return found is not None and found["sync"] == "OutOfSync"
 
-    await eventually(back, 60, what="the agent told it again")
+    await eventually(back, what="the agent told it again")
 
 
 async def test_a_service_shows_the_pods_that_run_of_it(page: Page, scene: BrowserScene) -> None:

@@ -12,7 +12,7 @@ from tests.flows.test_demo import folder, processes_of
 from tests.flows.test_demo_goes_on import StayingDemo, staying
 from tests.support import eventually
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("own_servers")]
+pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("own_servers")]
 
 __all__ = ["folder"]
 _NARROW = 80
@@ -55,7 +55,7 @@ async def what_is_held_back_is_signed(demo: StayingDemo) -> None:
         shown = await demo.run("gitops app get payments")
         return "is not proven" not in shown and f"Running      {head}" in shown
 
-    await eventually(is_deployed, within=90, what="the signed commit is deployed")
+    await eventually(is_deployed, what="the signed commit is deployed")
 
 
 async def values_are_changed(demo: StayingDemo) -> None:
@@ -65,4 +65,4 @@ async def values_are_changed(demo: StayingDemo) -> None:
     async def is_changed() -> bool:
         return "good evening" in await demo.run(demo.info("get configmap orders"))
 
-    await eventually(is_changed, within=90, what="the values are deployed")
+    await eventually(is_changed, what="the values are deployed")
