@@ -45,7 +45,7 @@ async def test_a_task_is_begun_in_time_by_the_services_clock(
 async def test_a_session_is_renewed_before_it_is_over(
     linked_agent: AgentFixture, fake_service: FakeService
 ) -> None:
-    fake_service.lifetime = 6.0
+    fake_service.lifetime = 24.0  # it is renewed after two thirds of that
     async with linked_agent.running():
-        await eventually(lambda: fake_service.sessions >= 3, what="renewed twice")
+        await eventually(lambda: fake_service.sessions >= 2, what="renewed")
         assert len(fake_service.hellos) == 1

@@ -8,6 +8,8 @@ from tests.flows.fake_service_link import AUTOMATED, FILES, FakeServiceLink, act
 from tests.support import eventually
 from tests.unit.agent.bridge.fake_service import FakeService, quiet
 
+FINISHED = "fact.operation.finished.v1"
+
 
 async def test_an_agent_enrols_once_and_what_happens_is_told_in_order(
     link: FakeServiceLink,
@@ -16,12 +18,13 @@ async def test_an_agent_enrols_once_and_what_happens_is_told_in_order(
     await link.synced()
     await eventually(lambda: is_synced(fake_service.state("Application", link.web)))
     await quiet(fake_service)
+    await eventually(lambda: FINISHED in [it.type for it in fake_service.facts])
     assert fake_service.enrolments == 1
     assert [item.sequence for item in fake_service.items] == sorted(
         {item.sequence for item in fake_service.items}
     )
     types = [item.type for item in fake_service.facts if item.subject == link.web]
-    assert "fact.operation.finished.v1" in types
+    assert FINISHED in types
 
 
 async def test_what_happened_while_the_service_was_away_arrives_when_it_is_back(
@@ -37,8 +40,7 @@ async def test_what_happened_while_the_service_was_away_arrives_when_it_is_back(
     fake_service.keys = keys
     async with acting(linked_agent, fake_service, times=2):
         await quiet(fake_service)
-    types = [item.type for item in fake_service.facts]
-    assert "fact.operation.finished.v1" in types
+        await eventually(lambda: FINISHED in [it.type for it in fake_service.facts])
     assert len({item.id for item in fake_service.facts}) == len(fake_service.facts)
     assert fake_service.enrolments == 1
 
@@ -116,7 +118,7 @@ async def test_a_service_that_was_restored_is_told_what_it_will_never_hear(
     async with acting(linked_agent, fake_service, times=2):
         await eventually(lambda: any(it.type == "fact.outbox.gap.v1" for it in fake_service.facts))
         await quiet(fake_service)
-        assert fake_service.state("Application", link.web)
+        await eventually(lambda: fake_service.state("Application", link.web))
 
 
 async def test_the_parts_the_agent_stands_on_are_told(link: FakeServiceLink) -> None:

@@ -121,4 +121,8 @@ async def test_instances_go_with_their_application(linked_agent: LinkedAgent) ->
     ended = await admin.order("DELETE", f"/applications/{app['id']}?cascade=true")
     assert ended["phase"] == "succeeded", ended
     await until_running(admin)
-    assert await admin.items("/services") == []
+
+    async def none_is_left() -> bool:
+        return await admin.items("/services") == []
+
+    await eventually(none_is_left, what="the end of the service")

@@ -22,15 +22,17 @@ from service.gateway.enrolment import revoke
 from service.gateway.task_store import QueuedTask, TaskEnd
 from service.lifecycle import Service, now
 from service.store.tables import agents, applications, epochs, facts, metadata
-from tests.flows.agent_fixture import AgentFixture, config_map, is_synced
+from tests.flows.agent_fixture import AgentFixture, config_map
 from tests.flows.fake_service_link import allow
 from tests.service.service_fixture import RunningService, open_service, settings
 from tests.support import eventually
 
+_SESSION = 24.0  # seconds
+
 
 @pytest.fixture
 async def running_service(database_url: str) -> AsyncIterator[RunningService]:
-    quick = settings(database_url, roots_seconds=1.0, session_seconds=6.0)
+    quick = settings(database_url, roots_seconds=1.0, session_seconds=_SESSION)
     async with open_service(quick) as service:
         yield RunningService(service)
 
@@ -102,10 +104,8 @@ async def test_what_the_agent_knows_is_in_the_service_and_no_secret_with_it(
             ended = await done(running_service, arguments, subject)
             assert ended.phase is TaskPhase.SUCCEEDED, (arguments, ended)
         await eventually(lambda: in_step(running_service), what="roots in step")
-        rows = await running_service.rows(applications)
-        assert {(row.name, row.sync) for row in rows if row.name == "web"} == {("web", "Synced")}
-        is_reported = {row.type for row in await running_service.rows(facts)}
-    assert "fact.operation.finished.v1" in is_reported
+        await eventually(lambda: is_shown_as_synced(running_service), what="web as it is")
+        await eventually(lambda: is_reported(running_service, "fact.operation.finished.v1"))
     held = await everything(running_service)
     assert canary not in held
     assert "db" in held
@@ -119,9 +119,8 @@ async def test_a_sync_ordered_at_the_service_is_done_here(
         await linked_agent.apply_app("web", "web")
         await linked_agent.until(lambda app: app.get("status", {}).get("resources"), app="web")
         ended = await done(running_service, SyncArguments(), f"{linked_agent.namespace}/web")
-        app = await linked_agent.app("web")
+        app = await linked_agent.until_synced("web")
     assert ended.phase is TaskPhase.SUCCEEDED, ended
-    assert is_synced(app)
     assert app["status"]["history"][-1]["initiatedBy"] == {"username": "ann"}
 
 
@@ -131,7 +130,7 @@ async def test_a_session_is_renewed_while_the_link_stays(
     async with linked_agent.running():
         (row,) = await eventually(lambda: enrolled(running_service))
         began = row.fence
-        until = now() + timedelta(seconds=10)
+        until = now() + timedelta(seconds=_SESSION * 1.2)
         await eventually(lambda: has_passed(until), within=120)
         ended = await done(running_service, RefreshArguments(), f"{linked_agent.namespace}/nothing")
         (row,) = await running_service.rows(agents)
@@ -180,10 +179,15 @@ async def test_a_service_that_was_away_hears_everything_when_it_is_back(
         async with open_service(again) as service:
             running_service = RunningService(service)
             await eventually(
-                lambda: is_reported(running_service, "fact.operation.finished.v1"), within=90
+                lambda: is_reported(running_service, "fact.operation.finished.v1"), within=120
             )
             await eventually(lambda: in_step(running_service))
             assert len(await running_service.rows(epochs)) == 1
+
+
+async def is_shown_as_synced(running_service: RunningService) -> bool:
+    rows = await running_service.rows(applications)
+    return [row.sync for row in rows if row.name == "web"] == ["Synced"]
 
 
 async def is_reported(running_service: RunningService, kind: str) -> bool:

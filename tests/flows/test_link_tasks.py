@@ -118,7 +118,8 @@ async def test_any_revision_can_be_looked_at_before_it_is_synced(link: FakeServi
     pruned = ResourceKey("", "ConfigMap", link.agent.destination, "b")
     # Foreground deletion: the object goes after the sync has ended, and until then is not created.
     await eventually(lambda: link.agent.parts.live.get(pruned) is None)
-    status, renders = (await link.app())["status"], link.agent.parts.renders
+    status = (await link.agent.until_synced("web"))["status"]
+    renders = link.agent.parts.renders
     rendered = renders.recall(link.key)
     rollback = await link.do(TaskKind.DIFF, historyId=0, prune=True, preview=True)
     kept = await link.do(TaskKind.DIFF, revision=first, preview=True)
@@ -296,7 +297,7 @@ async def test_an_edit_is_refused_after_another_edit_and_not_after_a_sync(
     link: FakeServiceLink,
 ) -> None:
     await link.differs()
-    before = _reported(link)["editVersion"]
+    before = await eventually(lambda: _reported(link)["editVersion"])
     await link.do(TaskKind.SYNC)
     await eventually(lambda: _reported(link)["status"]["sync"]["status"] == "Synced")
     after = _reported(link)["editVersion"]

@@ -56,11 +56,17 @@ async def seen(linked_agent: LinkedAgent, **expected: Any) -> dict[str, Any]:
     return last[0]
 
 
+async def cause_at_a_pod(linked_agent: LinkedAgent) -> dict[str, Any] | None:
+    """The cause of the stuck application; until its pod is reported this is what owns it."""
+    found = await seen(linked_agent, attention="Stuck")
+    cause: dict[str, Any] = found["cause"]
+    return cause if cause["object"].startswith("/Pod/") else None
+
+
 async def test_the_pod_that_cannot_start_is_the_cause(linked_agent: LinkedAgent) -> None:
     linked_agent.agent.commit({"web/deployment.yaml": deployment()})
     await linked_agent.agent.apply_app("web", "web", **AUTOMATED)
-    found = await seen(linked_agent, attention="Stuck")
-    cause = found["cause"]
+    cause = await eventually(lambda: cause_at_a_pod(linked_agent), what="the pod as the cause")
     group, kind, namespace, name = cause["object"].split("/")
     assert (group, kind, namespace) == ("", "Pod", linked_agent.agent.destination)
     assert name.startswith("web-")
