@@ -90,10 +90,8 @@ async def test_server_side_apply_true_and_false_have_the_same_outcome(agent: Age
         seen.append((live["spec"], variables(live), kinds))
         await agent.delete_app(written)
 
-        async def is_gone() -> bool:
-            return await agent.get("apps/v1/deployments/web") is None
-
-        await eventually(is_gone)
+        await agent.until_gone("apps/v1/deployments/web")
+        await eventually(lambda name=written: agent.known(name) is None, what="its deletion")
     assert seen[0] == seen[1]
     assert seen[0][1:] == (["COLOUR"], [])
 

@@ -73,7 +73,7 @@ async def test_what_is_refused_is_tried_again_by_policy_and_succeeds_when_it_is_
     await until_counted(agent)
     agent.commit({"web/a.yaml": SERVICE, "web/b.yaml": config_map("good")})
     backoff = {"duration": "500ms", "factor": 1, "maxDuration": "1s"}
-    policy = {"automated": {}, "retry": {"limit": 50, "backoff": backoff}}
+    policy = {"automated": {}, "retry": {"limit": 500, "backoff": backoff}}
     await agent.apply_app("web", "web", syncPolicy=policy)
     app = await agent.until(is_retrying, app="web")
     assert phase(app) == "Running"
@@ -106,11 +106,16 @@ def quota(**hard: int) -> dict[str, Any]:
 
 
 async def until_counted(agent: AgentFixture) -> None:
-    """A quota counts from when its controller has seen it."""
+    """A quota counts from when admission has seen what its controller wrote."""
+    services = f"/api/v1/namespaces/{agent.destination}/services?dryRun=All"
+    service = {"metadata": {"name": "bad"}, "spec": {"ports": [{"port": 80}]}}
 
     async def counted() -> bool:
-        found = await agent.get("resourcequotas/few")
-        return found is not None and "hard" in found.get("status", {})
+        try:
+            await agent.api.create(services, service)
+        except KubeApiError as error:
+            return "exceeded quota" in str(error)
+        return False
 
     await eventually(counted)
 

@@ -131,9 +131,11 @@ async def test_expressions_and_trusted_managers_are_ignored_and_a_bad_expression
     await agent.patch_app("web", {"spec": {"ignoreDifferences": [rule, endless]}})
     await agent.apply_app("other", "other", syncPolicy=HEALING)
     await agent.until_synced("other")
-    app = await agent.until(lambda app: "IgnoreRuleWarning" in conditions(app), app="web")
+    app = await agent.until(
+        lambda app: "IgnoreRuleWarning" in conditions(app) and is_synced(app, health="Suspended"),
+        app="web",
+    )
     assert "took longer" in conditions(app)["IgnoreRuleWarning"]
-    assert is_synced(app, health="Suspended")
     assert await image_of(agent) == "registry.example/web:2.0"
 
 

@@ -108,8 +108,8 @@ async def test_a_deletion_goes_on(stopped_agent: AgentFixture, place: str) -> No
     await dying(agent, place).until_killed()
     async with agent_process(agent), bus_of(agent.settings) as bus:
         await a_fact(bus, AppDeleted)
-        assert await agent.get("apps/v1/deployments/first") is None
-        assert await agent.get("configmaps/second") is None
+        await agent.until_gone("apps/v1/deployments/first")
+        await agent.until_gone("configmaps/second")
         assert await dead_letters(bus) == []
 
 

@@ -235,8 +235,12 @@ async def test_an_orphaned_object_is_deleted_where_the_project_asks_for_orphans(
     assert "belongs to no application" in shown["notes"][0]
     edit = {**left, "patch": {"data": {"a": "1"}}}
     await allow(agent, override="true")
-    refused = await admin.order("POST", f"{app}/objects/edit", edit)
-    assert refused["code"] == "not_found"
+
+    async def is_not_found() -> bool:
+        refused = await admin.order("POST", f"{app}/objects/edit", edit)
+        return bool(refused["code"] == "not_found")
+
+    await eventually(is_not_found, what="the refusal once the policy allows edits")
     deleted = await eventually(lambda: success(linked_agent, app, named), what="the deletion")
     assert deleted["result"] == {"deleted": True}
     await agent.until_gone("configmaps/left")

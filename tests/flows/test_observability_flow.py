@@ -40,7 +40,7 @@ async def test_a_push_is_one_trace_with_a_span_for_each_room(
         url = f"http://127.0.0.1:{running.port}/api/webhook"
         agent.repository.webhook = PushWebhook(url=url, secret=WEBHOOK_SECRET)
         sha = agent.commit({"web/a.yaml": config_map("a", x="2")})
-        await agent.until(lambda app: app["status"]["sync"].get("revision") == sha, app="web")
+        await agent.until_synced_to("web", sha)
     agent.repository.webhook = None
 
     spans = spans_in(file)

@@ -39,7 +39,9 @@ async def test_a_kind_that_is_denied_fails_at_once_and_recovers_with_its_project
     await limit(agent, namespaceResourceBlacklist=[{"group": "", "kind": "Secret"}])
     agent.commit({"web/a.yaml": config_map("a"), "web/s.yaml": SECRET})
     await agent.apply_app("web", "web", project="limited", syncPolicy=AUTOMATED)
-    app = await agent.until(conditions, app="web")
+    app = await agent.until(
+        lambda app: has_ended(app) and "SyncError" in conditions(app), app="web"
+    )
     state = app["status"]["operationState"]
     assert (state["phase"], state.get("retryCount", 0)) == ("Failed", 0)
     logged = "remove it from spec.namespaceResourceBlacklist"
@@ -94,7 +96,7 @@ async def test_an_application_removes_nothing_that_its_project_does_not_permit(
     assert await agent.get("configmaps/a") is not None
     await limit(agent)
     await eventually(lambda: agent.known("web") is None, within=120, what="the end of it")
-    assert await agent.get("configmaps/a") is None
+    await agent.until_gone("configmaps/a")
 
 
 async def test_what_a_global_project_denies_is_denied_while_it_is_global(

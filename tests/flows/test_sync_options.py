@@ -148,11 +148,7 @@ async def test_a_prune_and_a_deletion_wait_for_their_approval(agent: AgentFixtur
     await agent.patch_app("web", approved())
     await agent.until(deployed(sha), app="web")
     await agent.until_gone("configmaps/old")
-    marked = {
-        one["name"]: one.get("requiresDeletionConfirmation", False)
-        for one in (await agent.app("web"))["status"]["resources"]
-    }
-    assert marked == {"a": False, "kept": True}
+    await agent.until(lambda app: marked(app) == {"a": False, "kept": True}, app="web")
 
     # An approval has whole seconds: one of the same second as the deletion would be of it too.
     pruned = datetime.now(UTC)
@@ -166,7 +162,13 @@ async def test_a_prune_and_a_deletion_wait_for_their_approval(agent: AgentFixtur
     await eventually(lambda: datetime.now(UTC) >= deleted)
     await agent.patch_app("web", approved())
     await eventually(lambda: _is_gone(agent, "web"))
-    assert await agent.get("configmaps/kept") is None
+    await agent.until_gone("configmaps/kept")
+
+
+def marked(app: dict[str, Any]) -> dict[str, bool]:
+    """Object -> whether its deletion waits for an approval."""
+    resources = app["status"]["resources"]
+    return {one["name"]: one.get("requiresDeletionConfirmation", False) for one in resources}
 
 
 async def _is_gone(agent: AgentFixture, name: str) -> bool:

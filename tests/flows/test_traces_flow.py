@@ -44,9 +44,7 @@ async def pushed(agent_fixture: AgentFixture) -> str:
         url = f"http://127.0.0.1:{agent.port}/api/webhook"
         agent_fixture.repository.webhook = PushWebhook(url=url, secret=WEBHOOK_SECRET)
         sha = agent_fixture.commit({"web/a.yaml": config_map("web", x="2")})
-        await agent_fixture.until(
-            lambda app: app["status"]["sync"].get("revision") == sha, app="web"
-        )
+        await agent_fixture.until_synced_to("web", sha)
     agent_fixture.repository.webhook = None
     return sha
 

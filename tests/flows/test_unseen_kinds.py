@@ -98,7 +98,7 @@ async def test_a_deletion_waits_for_a_kind_whose_conversion_webhook_is_away(
 
         await agent.api.patch(toys, with_conversion(group, ""))
         await eventually(lambda: is_absent(agent, "toys"), within=120)
-        assert await agent.get(f"{group}/v1/toys/bear") is None
+        await agent.until_gone(f"{group}/v1/toys/bear")
 
 
 async def test_a_deletion_waits_where_another_cluster_answers_than_the_one_deployed_to(
@@ -120,7 +120,7 @@ async def test_a_deletion_waits_where_another_cluster_answers_than_the_one_deplo
 
     await agent.patch_app("web", deployed_to(None))
     await eventually(lambda: is_absent(agent, "web"), within=120)
-    assert await agent.get("configmaps/a") is None
+    await agent.until_gone("configmaps/a")
 
 
 def deployed_to(value: str | None) -> dict[str, Any]:
