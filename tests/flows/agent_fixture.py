@@ -139,7 +139,7 @@ class AgentFixture:
         body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {**data}}
         await self.api.apply(f"/api/v1/namespaces/{self.namespace}/configmaps/{name}", body)
         await self.until_known(
-            lambda parts: parts.argo_settings._written.get(name) == data,
+            lambda parts: parts.argo_settings.config_maps.last_read(name) == data,
             what=f"the ConfigMap {name} as it was written",
         )
 
