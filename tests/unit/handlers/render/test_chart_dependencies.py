@@ -142,7 +142,7 @@ async def test_a_login_that_hosts_issue_for_git_opens_no_charts(
     charts.reader.secret(host.url, useAzureWorkloadIdentity="true")
     refusal = await charts.refusal(("db", "1.0.0", host.url))
     assert refusal.reason is Reason.CREDENTIALS_REFUSED
-    assert "are for Git repositories only: store user name" in refusal.message
+    assert "for Git repositories only: store user name" in refusal.message
 
 
 class WrongDigests(ChartHost):
