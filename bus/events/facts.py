@@ -12,7 +12,14 @@ from typing import ClassVar
 import msgspec
 
 from bus.events.event import Fact
-from bus.events.sentences import because, counted, counts_in_words, short, trouble_in_words
+from bus.events.sentences import (
+    because,
+    counted,
+    counts_in_words,
+    revision_in_words,
+    short,
+    trouble_in_words,
+)
 from bus.identity import NO_DIGEST, NO_REVISION, AppKey, Digest, RepositoryKey, Revision
 from bus.status import Cause, HealthStatus, Reason, SyncStatus
 
@@ -58,7 +65,7 @@ class RevisionResolved(Fact, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        return f"commit {short(self.revision)} touches {self.touched} of {self.watching}"
+        return f"{revision_in_words(self.revision)} touches {self.touched} of {self.watching}"
 
 
 class RefreshFailed(Fact, frozen=True, kw_only=True):

@@ -9,12 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _COMMIT = 40
+_DIGEST = "sha256:"
 _SLASHES_OF_A_KEY = 3
 
 
 def short(revision: str) -> str:
     """A commit by its first seven digits; tags and chart versions as they are."""
     return revision[:7] if len(revision) == _COMMIT and revision.isalnum() else revision
+
+
+def revision_in_words(revision: str) -> str:
+    """`commit 4f1c2a9`, `version 1.2.0` of a chart, `digest sha256:…` of an artifact."""
+    if revision.startswith(_DIGEST):
+        return f"digest {revision}"
+    return f"commit {short(revision)}" if short(revision) != revision else f"version {revision}"
 
 
 def counted(number: int, noun: str) -> str:

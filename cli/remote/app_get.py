@@ -71,7 +71,7 @@ def _facts(it: ApplicationDetail, service: str, now: datetime) -> Iterator[tuple
     yield "Auto-sync", _auto_sync(it)
     yield from _sources(it)
     yield "Running", _running(it.running, now)
-    yield "In Git", _commit(it.wanted.revision or it.revision, it.wanted.commit)
+    yield "Desired", _commit(it.wanted.revision or it.revision, it.wanted.commit)
     yield "Operation", _operation(it, now)
     yield "Images", ", ".join(it.images)
     yield "Dashboard", f"{service}/applications/{it.id}"
