@@ -194,3 +194,23 @@ async def test_what_was_encrypted_is_hidden_on_every_page(link: FakeServiceLink)
     hidden = (PASSWORD, b64encode(PASSWORD.encode()).decode(), PIN, URL, "canary-c0ffee5d21b7")
     assert [(one[:300], word) for one in pages for word in hidden if word in one] == []
     assert [one for one in pages[: len(shown)] if "(hidden" in one]
+
+
+async def test_a_project_that_is_changed_over_the_link_gets_no_keys(link: FakeServiceLink) -> None:
+    agent = link.agent
+    await put_project(agent, "")
+    await put_key(agent, "sops", FIRST_KEY, LABELS)
+    agent.commit({"web/secret.yaml": SECRET})
+    await agent.apply_app("web", "web", project="secret", **AUTOMATED)
+    await until_error(agent, "the AppProject 'secret' names no keys")
+    manifest = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "AppProject",
+        "metadata": {"name": "secret", "annotations": {KEYS: "sops"}},
+        "spec": {"sourceRepos": ["*"], "destinations": [{"server": "*", "namespace": "*"}]},
+    }
+    project = f"{agent.namespace}/secret"
+    changed = await link.do(TaskKind.PUT, project, manifest=manifest)
+    assert changed.code == "ok", changed
+    await until_error(agent, "came or was changed over the link, and gets no keys")
+    assert await agent.get("secrets/db") is None

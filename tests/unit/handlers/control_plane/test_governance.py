@@ -84,6 +84,18 @@ def test_applications_of_a_governed_project_are_governed() -> None:
     assert governance({}, apps=(app,), projects=(marked_project(),)).governs(app)
 
 
+def test_a_project_is_governed_by_its_own_mark_or_that_of_what_deploys_it() -> None:
+    parent = application(metadata=MARK)
+    notes = {"argocd.argoproj.io/tracking-id": "web:argoproj.io/AppProject:argocd/team"}
+    deployed = AppProject(
+        metadata=Metadata(name="team", namespace="argocd", annotations=notes), spec=project().spec
+    )
+    policy = governance({}, apps=(parent,), projects=(deployed,))
+    assert policy.governs_project(marked_project())
+    assert policy.governs_project(deployed)
+    assert not governance({}, apps=(application(),)).governs_project(deployed)
+
+
 def test_a_circle_of_applications_is_governed() -> None:
     def of(name: str, parent: str) -> Application:
         notes = {
