@@ -22,13 +22,14 @@ import msgspec
 from yarl import URL
 
 from agent.download.failures import DownloadServer
-from agent.download.local_addresses import RemoteResolver, is_local, proxy_hosts
+from agent.download.local_addresses import RemoteResolver, proxy_hosts
 from agent.git.client_tls import tls_context
 from agent.git.credentials import GitCredential
 from agent.git.server_trust import ServerTrust
 from agent.proxies import proxy_of_secret
 from bus.address import AddressError, Origin
 from bus.identity import Digest
+from bus.local_address import is_local
 from bus.redaction import failure_text
 from handlers.ports import RepositoryError
 

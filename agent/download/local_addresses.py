@@ -8,33 +8,13 @@ is itself at such an address may lead there.
 from __future__ import annotations
 
 import socket
-from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from aiohttp import DefaultResolver
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-_METADATA = frozenset(map(ip_address, ("100.100.100.200", "fd00:ec2::254")))
-_LOCAL_NAME = "localhost"
-
-
-def is_local(host: str) -> bool:
-    """Tell whether a literal address, or the name `localhost`, is such a place."""
-    name = host.lower().removesuffix(".")
-    if name == _LOCAL_NAME or name.endswith(f".{_LOCAL_NAME}"):
-        return True
-    try:
-        address = ip_address(name.partition("%")[0])
-    except ValueError:
-        return False
-    return _is_local_address(address)
-
-
-def _is_local_address(address: IPv4Address | IPv6Address) -> bool:
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    found = mapped or address
-    return found.is_loopback or found.is_link_local or found.is_unspecified or found in _METADATA
+from bus.local_address import is_local
 
 
 class RemoteResolver(AbstractResolver):

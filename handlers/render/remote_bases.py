@@ -17,6 +17,7 @@ from typing import TypeVar
 import msgspec
 
 from bus.identity import Revision
+from bus.local_address import is_local
 from bus.redaction import without_user_info
 from bus.repository_url import RepositoryUrlError, login_of
 from bus.status import Reason
@@ -115,6 +116,8 @@ class RemoteBases:
     ) -> ResolvedBase:
         """Fetch a base, and have its commit proven; raises RenderError."""
         access = self._access(wanted, user.app.spec.project)
+        if is_local(access.url.origin.host) and not is_local(user.access.url.origin.host):
+            raise _local(wanted)
         try:
             if look or (not wanted.is_exact and self._is_outdated(access)):
                 await self.sources.fetch(access)
@@ -202,6 +205,14 @@ def _has_password(wanted: RemoteBase) -> bool:
 def _shown(wanted: RemoteBase) -> str:
     where = without_user_info(wanted.repository)[:200]
     return f"{where}?ref={wanted.ref[:100]}" if wanted.ref else where
+
+
+def _local(wanted: RemoteBase) -> RenderError:
+    return RenderError(
+        Reason.NOT_PERMITTED,
+        f"the remote base {_shown(wanted)} is at an address of the agent's machine, of its link or "
+        "of a cloud's metadata; name the Git host, or copy the base into the repository",
+    )
 
 
 def _too_many(wanted: RemoteBase) -> RenderError:

@@ -16,12 +16,18 @@ import pytest
 from agent.ingress.webhooks.push import Push, touched
 from agent.store.repositories_in_use import RepositoriesInUse
 from bus.events import ManifestsRendered, RenderFailed, RevisionResolved
-from bus.identity import AppKey, RepositoryKey
+from bus.identity import AppKey, RepositoryKey, Revision
 from bus.status import Reason
+from handlers.application.spec import Source
 from handlers.manifest.manifest_assembly import objects_of
+from handlers.ports.remote_base import RemoteBase
+from handlers.ports.rendering import RenderError
+from handlers.render.remote_bases import RemoteBases
+from handlers.render.source_resolver import ResolvedSource
 from playground.githost import GitHost, HostedRepository
 from tests.flows.test_git_handlers import GitHandlers, asked, config_map, handlers
 from tests.signers import SignedRepository, Signers
+from tests.unit.agent.renderer.written_tree import WrittenTree
 
 __all__ = ["handlers"]
 
@@ -256,3 +262,27 @@ async def test_deliveries_and_polls_find_the_repository_of_a_base(web: BuildsOnB
     assert repositories("refs/tags/v1") == [base]
     await web.handlers.renders.forget(web.app)
     assert list(in_use.followed_repositories()) == [own]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "169.254.169.254", "localhost"])
+async def test_a_base_at_an_address_of_the_agents_machine_is_not_asked(
+    web: BuildsOnBase, host: str
+) -> None:
+    sources, app = web.handlers.sources, web.handlers.cluster.apps.get(web.app)
+    assert app is not None
+    source = Source(repo_url="https://git.example/own")
+    user = ResolvedSource(
+        app=app,
+        source=source,
+        access=sources.access(source, "default"),
+        revision=Revision("0" * 40),
+        tree=WrittenTree({}),
+    )
+    bases = RemoteBases(
+        sources=sources,
+        apps=web.handlers.cluster.apps,
+        prover=web.handlers.prover,
+        clock=web.handlers.clock,
+    )
+    with pytest.raises(RenderError, match="an address of the agent's machine"):
+        await bases.read(RemoteBase(f"http://{host}/org/base", "main"), user)

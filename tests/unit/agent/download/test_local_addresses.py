@@ -7,9 +7,10 @@ from yarl import URL
 
 from agent.download.downloader import DownloadRequest, open_downloader
 from agent.download.failures import DownloadServer
-from agent.download.local_addresses import RemoteResolver, is_local, proxy_hosts
+from agent.download.local_addresses import RemoteResolver, proxy_hosts
 from agent.git.server_trust import MachineTrust
 from bus.address import Origin
+from bus.local_address import is_local
 from handlers.ports import RepositoryError
 
 
