@@ -27,10 +27,11 @@ from agent.git.fetch_outcomes import FetchOutcomes
 from agent.git.lfs_tree import LfsReader, LfsTree
 from agent.git.mirror import Mirror, open_mirror
 from agent.git.mirror_folder import discard_unmarked, lfs_folder, mirror_token
-from agent.git.refs import TAGS, is_commit
+from agent.git.refs import is_commit
 from agent.git.remotes import Remotes
 from agent.git.server_trust import MachineTrust, ServerTrust
 from agent.git.ssh_connections import SshConnections
+from agent.git.tag_choice import chosen_tag, is_range
 from agent.git.tree import GitTree
 from agent.version_range import VersionChoice
 from bus.events import Commit
@@ -38,7 +39,6 @@ from bus.identity import Revision
 from bus.repository_url import RepositoryUrl, RepositoryUrlError, login_of
 from bus.status import Reason
 from handlers.application.target_revision import prefix_and_range
-from handlers.application.version_range import may_be_range
 from handlers.ports import CommitTree, RepositoryAccess, RepositoryError
 
 Found = TypeVar("Found")
@@ -138,13 +138,10 @@ class Mirrors:
 
     async def _chosen(self, mirror: Mirror, repository: RepositoryAccess, target: str) -> str:
         """The whole name of the tag that a range chooses; empty where it is none."""
-        prefix, wanted = prefix_and_range(target)
-        if self._versions is None or not may_be_range(wanted):
+        if self._versions is None or not is_range(target):
             return ""
         _, tags = await asyncio.to_thread(mirror.refs)
-        versions = [one.removeprefix(prefix) for one in tags if one.startswith(prefix)]
-        chosen = await self._versions.highest(wanted, versions, project=repository.project)
-        return TAGS + prefix + chosen if chosen else ""
+        return await chosen_tag(self._versions, target, tags, project=repository.project)
 
     async def tag_named(self, repository: RepositoryAccess, target: str) -> str:
         """The whole name of the tag that a target revision means; empty where it means none."""
