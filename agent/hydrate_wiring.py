@@ -30,5 +30,7 @@ def hydrate_handler(
         ),
         branches=parts.branches,
         clock=clock,
+        is_governed=parts.governance.governs,
+        asks_of_push=parts.parts_of_repositories.of_push,
         settings=lambda: parts.argo_settings.now.hydrator,
     )

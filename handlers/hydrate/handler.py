@@ -30,6 +30,7 @@ from handlers.application.hydration_status import (
 from handlers.application.hydrator_settings import HydratorSettings
 from handlers.application.source_integrity import integrity_problems
 from handlers.application.spec import Source
+from handlers.control_plane.governance import GOVERNED
 from handlers.hydrate.branch_render import BranchError, BranchRender, BranchRenderer
 from handlers.hydrate.members import claimed_folders, members_of
 from handlers.ports import (
@@ -52,6 +53,13 @@ _NOT_ENABLED = (
 )
 
 
+_GOVERNED = (
+    "not hydrated, because the Application, its AppProject or what deploys it came or was changed "
+    "over the link, and the control plane does not have the agent write to Git: apply it with "
+    f"kubectl or from Git, without the annotation {GOVERNED}"
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HydrateHandler:
     apps: Apps
@@ -59,15 +67,28 @@ class HydrateHandler:
     render: BranchRenderer
     branches: Branches
     clock: Clock
+    is_governed: Callable[[Application], bool]
+    """Whether the Application came or was changed over the link."""
     settings: Callable[[], HydratorSettings] = HydratorSettings
+    asks_of_push: Callable[[tuple[RefreshRepository, ...]], tuple[RefreshRepository, ...]] = tuple
+    """Directs the ask for a branch that was written to each replica that deploys from it."""
 
     async def __call__(self, ask: HydrateBranch) -> Sequence[Event]:
         project = self.apps.project(ask.branch.project)
         members = members_of(self.apps.all(), ask.branch, project)
+        governed = [app for app in members if self.is_governed(app)]
+        looks = await self._write(governed, dict.fromkeys(_keys(governed), _failed(_GOVERNED)))
+        members = [app for app in members if app not in governed]
         if not members or project is None:
-            return ()
+            return looks
         if not self.settings().enabled:
-            return await self._write(members, dict.fromkeys(_keys(members), _failed(_NOT_ENABLED)))
+            results = dict.fromkeys(_keys(members), _failed(_NOT_ENABLED))
+            return (*looks, *await self._write(members, results))
+        return (*looks, *await self._hydrate(ask, members, project))
+
+    async def _hydrate(
+        self, ask: HydrateBranch, members: Sequence[Application], project: AppProject
+    ) -> Sequence[Event]:
         revision = NO_REVISION
         try:
             self._check(members, project)
@@ -120,7 +141,8 @@ class HydrateHandler:
             for app in members
         }
         looks = await self._write(members, results)
-        return (*looks, RefreshRepository(repository=branch.repository))
+        written = (RefreshRepository(repository=branch.repository),)
+        return (*looks, *self.asks_of_push(written))
 
     async def _fail(
         self, members: Sequence[Application], results: Mapping[AppKey, Hydration]

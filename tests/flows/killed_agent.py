@@ -3,10 +3,11 @@
     GITOPS_TEST_KILL=before:render python -m tests.flows.killed_agent
 
 SIGKILL comes right before or after the first call of the named handler, or in the middle of a wave
-(`after:apply`: the API server has stored the first object, nobody was told), when a status is
-written and nothing is published of it (`after:write 2`: the second that something is said of), when
-an Application is let go (`after:farewell`), or when the results were published and their cause was
-not acknowledged yet (`before:ack render`). Production code has no such hook: it is wrapped here.
+(`after:apply`: the API server has stored the first object, nobody was told), when a branch is
+pushed (`after:push`: neither its note nor the status is written), when a status is written and
+nothing is published of it (`after:write 2`: the second that something is said of), when an
+Application is let go (`after:farewell`), or when the results were published and their cause was not
+acknowledged yet (`before:ack render`). Production code has no such hook: it is wrapped here.
 
 With GITOPS_TEST_SIGNAL=STOP the process stops itself there once, and goes on when it is told to.
 """
@@ -19,6 +20,7 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any
 
+import agent.git.mirror
 import agent.kube.cluster
 import agent.leader_tasks
 import agent.store.application_writes
@@ -40,6 +42,9 @@ def main() -> None:
     if place == "apply":
         cluster = agent.kube.cluster.KubeCluster
         cluster.apply = deadly(cluster.apply, when)  # type: ignore[assignment,method-assign]
+    elif place == "push":
+        mirror = agent.git.mirror.Mirror
+        mirror.push = deadly(mirror.push, when)  # type: ignore[method-assign]
     elif place.startswith("write "):
         _die_after_write(int(place.removeprefix("write ")), is_noted)
     elif place == "farewell":
