@@ -31,8 +31,8 @@ def open_sandbox() -> Sandbox:
 def _built() -> Path | None:
     """Find the program that the playground builds into the user's cache for a work tree."""
     try:
-        from playground.build import SANDBOX_PROGRAM, sandbox_build  # noqa: PLC0415  not installed everywhere
+        from playground.build import SANDBOX  # noqa: PLC0415  not installed everywhere
     except ImportError:
         return None
-    program = sandbox_build().folder / SANDBOX_PROGRAM
+    program = SANDBOX.build().folder / SANDBOX.name
     return program if program.is_file() else None
