@@ -84,18 +84,18 @@ def assemble(written: Iterable[Written], kinds: Kinds, destination_namespace: st
 
 def _expand(written: Iterable[Written]) -> Iterator[Written]:
     for origin, document in written:
-        if document is None or document == {}:
-            continue
-        if isinstance(document, Mapping) and _is_list(document):
-            yield from ((origin, item) for item in document["items"] or ())
-        else:
-            yield origin, document
+        if document is not None and document != {}:
+            yield from ((origin, item) for item in items_of(document))
 
 
-def _is_list(document: Mapping[str, Any]) -> bool:
-    kind = document.get("kind")
-    listed = isinstance(document.get("items"), list)
-    return isinstance(kind, str) and kind.endswith("List") and listed
+def items_of(document: object) -> tuple[object, ...]:
+    """Return the items of a list of objects; of any other document itself."""
+    if not isinstance(document, Mapping):
+        return (document,)
+    kind, items = document.get("kind"), document.get("items")
+    if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
+        return tuple(items)
+    return (document,)
 
 
 def _shape(

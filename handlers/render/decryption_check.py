@@ -33,6 +33,7 @@ from handlers.manifest.encryption import (
     is_encrypted,
     may_hold_encrypted,
 )
+from handlers.manifest.manifest_assembly import items_of
 from handlers.ports import CommitTree, EntryKind
 from handlers.ports.decryption import Decryption, DecryptionError, EncryptedObjects, NoDecryption
 from handlers.ports.remote_base import RemoteBase
@@ -87,11 +88,11 @@ def _encrypted(result: RenderResult) -> Iterator[tuple[RecordedOrigin, Manifest]
 
 
 def _each(document: Manifest) -> Iterator[Manifest]:
-    """The objects of a list; a list with a block of its own counts as an object."""
-    if access.kind(document).endswith("List") and BLOCK not in document:
-        yield from access.items(document, "items")
-    else:
+    """The objects of a document as they are applied; also a list that has a block of its own."""
+    found = items_of(document)
+    if BLOCK in document and found != (document,):
         yield document
+    yield from (one for one in found if isinstance(one, Mapping))
 
 
 def _problem(manifest: Manifest) -> str:
