@@ -22,8 +22,15 @@ def lfs_folder(folder: Path, repository: RepositoryAccess) -> Path:
     return folder / f"{mirror_token(repository)}.lfs"
 
 
-def discard_unmarked(folder: Path) -> None:
-    """Mirrors of a version that let several repositories share one: nothing in them is certain."""
+def discard_leftovers(folder: Path) -> None:
+    """Remove what nobody reads: mirrors without a mark, and halves of fetched objects of LFS.
+
+    Mirrors without a mark are of a version that let several repositories share one: nothing in
+    them is certain. A fetch of objects that was killed leaves its folder.
+    """
     for path in folder.glob("*.git"):
         if not mark_of(path):
+            shutil.rmtree(path, ignore_errors=True)
+    for path in folder.glob("*.lfs/*"):
+        if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)

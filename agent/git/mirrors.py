@@ -26,7 +26,7 @@ from agent.git.failures import not_found, not_made
 from agent.git.fetch_outcomes import FetchOutcomes
 from agent.git.lfs_tree import LfsReader, LfsTree
 from agent.git.mirror import Mirror, open_mirror
-from agent.git.mirror_folder import discard_unmarked, lfs_folder, mirror_token
+from agent.git.mirror_folder import discard_leftovers, lfs_folder, mirror_token
 from agent.git.refs import is_commit
 from agent.git.remotes import Remotes
 from agent.git.server_trust import MachineTrust, ServerTrust
@@ -78,7 +78,7 @@ class Mirrors:
         self._outdated_at = -float("inf")
 
     async def __aenter__(self) -> Self:
-        await asyncio.to_thread(discard_unmarked, self._settings.folder)
+        await asyncio.to_thread(discard_leftovers, self._settings.folder)
         self._identities = await asyncio.to_thread(open_identities, self._settings.folder)
         await asyncio.to_thread(self._ssh.open)
         return self

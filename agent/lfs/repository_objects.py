@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from yarl import URL
@@ -47,11 +48,13 @@ class RepositoryObjects:
     trust: ServerTrust
 
     def kept(self, pointer: LfsPointer) -> bytes | None:
+        """Read what was fetched; a machine that died may have left a file of other bytes."""
         try:
             content = self._file(pointer).read_bytes()
         except OSError:
             return None
-        return content if len(content) == pointer.size else None
+        is_whole = len(content) == pointer.size
+        return content if is_whole and sha256(content).hexdigest() == pointer.digest else None
 
     async def fetch(self, pointer: LfsPointer) -> None:
         """Raises RepositoryError."""
