@@ -158,8 +158,8 @@ def _note(
     try:
         if repository.lookup_note(commit, NOTES).message.encode() == change.note:
             return ""
-    except KeyError:
-        pass
+    except (KeyError, UnicodeDecodeError):
+        pass  # there is none, or one that somebody else wrote
     force = True  # of the note alone: it is pushed without
     repository.create_note(change.note.decode(), author, author, commit, NOTES, force)
     return f"{repository.references[NOTES].target}:{NOTES}"

@@ -30,7 +30,6 @@ _NO_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|^
 """What no name of a branch may hold (git-check-ref-format)."""
 _TAKEN = (".git", "git~1", ".gitattributes", "hydrator.metadata", "manifest.yaml", "readme.md")
 """In lower case: what Git refuses, and the files that are written in the root and in folders."""
-_NO_PATH = re.compile(r"[\x00-\x1f\x7f\\]")
 
 
 def written_branch(hydrator: SourceHydrator) -> str:
@@ -132,10 +131,15 @@ def _folder_problems(place: str, path: str) -> Iterator[str]:
         yield f"{place} {path!r} is the root; expected a folder, whose files nobody else writes"
     elif path.startswith("/") or ".." in parts:
         yield f"{place} {path!r} leaves the repository; expected a folder below its root"
-    elif len(path) > _LONGEST or _NO_PATH.search(path):
+    elif len(path) > _LONGEST or "\\" in path or not path.isprintable():
         yield f"{place} {path[:_LONGEST]!r} is no path of a folder; correct it"
     elif taken := next((one for one in parts if one.lower().rstrip(". ") in _TAKEN), ""):
         yield f"{place} {path!r} has a part {taken!r}, which is the name of a file; choose another"
+    elif any(one.startswith(".") for one in parts):
+        yield (
+            f"{place} {path!r} has a hidden part; hosts run what some of these folders hold, such "
+            "as .github/workflows: choose another"
+        )
 
 
 def _loops(hydrator: SourceHydrator, dry: Source) -> Iterator[str]:

@@ -146,3 +146,17 @@ def test_a_symlink_in_place_of_the_manifest_is_replaced_and_not_followed(
     gitstore.commit(Path(repository.path), there, "env", "x")
     found = files(repository, prepare(repository, "env", change(b"a: 2\n")).commit)
     assert (found["apps/web/manifest.yaml"], found["target"]) == (b"a: 2\n", b"a: 1\n")
+
+
+def test_a_note_of_somebody_else_is_no_text_that_has_to_be_read(
+    repository: pygit2.Repository,
+) -> None:
+    made = take(repository, prepare(repository, "env", change()))
+    blob = repository.create_blob(b"\xff\xfe")
+    builder = repository.TreeBuilder()
+    builder.insert(made.commit, blob, pygit2.enums.FileMode.BLOB)
+    author = pygit2.Signature("Kim", "kim@example.com")
+    noted = repository.create_commit(None, author, author, "", builder.write(), [])
+    repository.references.create(NOTES, noted, force=True)
+    assert prepare(repository, "env", change()).note
+    assert repository.lookup_note(made.commit, NOTES).message == '{"drySha": "d1"}'

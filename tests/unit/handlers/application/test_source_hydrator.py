@@ -78,6 +78,9 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "Git's own folder": (synced_from(path="apps/.GIT/hooks"), "is the name of a file"),
     "a file of the root": (synced_from(path="hydrator.metadata"), "is the name of a file"),
     "a line break": (synced_from(path="a\nb"), "no path of a folder"),
+    "what is not seen": (synced_from(path="\u200c.git"), "no path of a folder"),
+    "what a host runs": (synced_from(path=".github/workflows"), "hosts run what"),
+    "a hidden folder": (synced_from(path="apps/.tekton"), "hosts run what"),
     "a registry": (synced_from(repoURL="oci://registry.example/web"), "no Git repository"),
     "a chart": (
         {"drySource": {"repoURL": DRY, "chart": "web", "targetRevision": "1.0"}},
