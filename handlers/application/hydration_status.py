@@ -48,6 +48,12 @@ def is_hydrated(app: Application, dry: Revision) -> bool:
     )
 
 
+def has_written(app: Application, dry: Revision) -> bool:
+    """Whether a dry commit is the one that was last written for the Application itself."""
+    last = app.status.source_hydrator.last_successful_operation
+    return last is not None and dry == last.hydrated_sha != last.dry_sha
+
+
 def with_hydration(app: Application, result: Hydration, now: str) -> ApplicationStatus:
     """The status after an attempt; the same one where the last attempt ended alike."""
     hydrator = app.spec.source_hydrator or SourceHydrator()

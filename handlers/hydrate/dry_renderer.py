@@ -6,6 +6,7 @@ the Application. What the project demands of authorship is demanded of the dry c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -17,7 +18,7 @@ from handlers.application.target_revision import asked_revision
 from handlers.ports import Sources
 from handlers.render.evaluator import Evaluator
 from handlers.render.source_proof import SourceProver
-from handlers.render.source_resolver import SourceResolver
+from handlers.render.source_resolver import ResolvedSource, SourceResolver
 
 
 class DryRender(msgspec.Struct, frozen=True):
@@ -34,8 +35,14 @@ class DryRenderer:
 
     async def __call__(self, app: Application, commit: Revision, *, hard: bool) -> DryRender:
         """Raises RenderError, RepositoryError, RendererBusyError."""
-        dry = as_dry(app)
-        found = await SourceResolver(sources=self.sources).resolve(dry, (commit,))
+        dry, submodules = as_dry(app), self.evaluate.submodules
+        resolver = SourceResolver(sources=self.sources, submodules=submodules.is_on)
+        found = await resolver.resolve(dry, (commit,))
+        return await submodules.completed(dry, lambda: self._proven(dry, found, hard=hard))
+
+    async def _proven(
+        self, dry: Application, found: Sequence[ResolvedSource], *, hard: bool
+    ) -> DryRender:
         await self.prover.prove(dry, found, tuple(asked_revision(one) for one in dry.sources))
         sources = await self.evaluate.effective(dry, found, None, hard=hard)
         recipes = self.evaluate.recipes(dry, sources)

@@ -23,6 +23,7 @@ from handlers.application.hydration_status import (
     FAILED,
     HYDRATED,
     Hydration,
+    has_written,
     is_hydrated,
     next_try,
     with_hydration,
@@ -57,6 +58,13 @@ _GOVERNED = (
     "not hydrated, because the Application, its AppProject or what deploys it came or was changed "
     "over the link, and the control plane does not have the agent write to Git: apply it with "
     f"kubectl or from Git, without the annotation {GOVERNED}"
+)
+
+
+_ITS_OWN = (
+    "the dry commit {} was written for it: it reads the branch that it writes, and each commit "
+    "would be a reason for the next; name another branch in drySource.targetRevision, "
+    "syncSource.targetBranch or hydrateTo.targetBranch"
 )
 
 
@@ -96,6 +104,7 @@ class HydrateHandler:
             revision = await self._newest(access, ask)
             if all(is_hydrated(app, revision) for app in members):
                 return ()
+            _check_read(members, revision)
             made = await self.render(members, project, access, revision)
             return await self._commit(ask.branch, members, made, revision)
         except BranchError as error:
@@ -171,6 +180,12 @@ class HydrateHandler:
             except ClusterUnreachableError as error:
                 raise Retry(f"status not written: {error}", after=_AWAY) from error
         return tuple(RefreshApp(app=key) for key in changed)
+
+
+def _check_read(members: Sequence[Application], revision: Revision) -> None:
+    """Raise BranchError where a dry commit is one that was written before."""
+    if own := [app.key for app in members if has_written(app, revision)]:
+        raise BranchError(dict.fromkeys(own, _ITS_OWN.format(revision)))
 
 
 def _failed(message: str, revision: Revision = NO_REVISION) -> Hydration:

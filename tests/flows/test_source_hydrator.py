@@ -9,7 +9,8 @@ import pygit2
 import pytest
 
 from handlers.control_plane.governance import GOVERNED
-from playground.githost import HostedRepository, HostLogin
+from playground.githost import GitHost, HostedRepository, HostLogin
+from playground.gitstore import Gitlink
 from tests.flows.agent_fixture import APPLICATIONS, SERVER, AgentFixture, conditions, config_map
 from tests.flows.agent_process import agent_process, prepared
 from tests.flows.killed_agent import VARIABLE
@@ -286,3 +287,25 @@ async def test_a_person_has_it_hydrated_again(hydrating: AgentFixture) -> None:
     written = agent.repository.read(path, branch="environments/dev")
     assert written is not None
     assert b'size: "1"' in written
+
+
+async def test_a_dry_source_has_its_submodules_and_is_no_branch_that_it_writes(
+    hydrating: AgentFixture, git_host: GitHost
+) -> None:
+    agent, repository = hydrating, hydrating.repository
+    lib = git_host.create(f"{repository.name}-lib")
+    pinned = lib.commit({"a.yaml": config_map("a")})
+    module = f'[submodule "lib"]\n\tpath = lib\n\turl = {lib.url}\n'
+    dry = repository.commit({".gitmodules": module, "lib": Gitlink(pinned)})
+    # HEAD is main, which no name says.
+    await apply(
+        agent,
+        "web",
+        "lib",
+        dry={"targetRevision": "HEAD"},
+        syncSource={"targetBranch": "main", "path": "apps/web"},
+    )
+    await until_failed(agent, "web", "it reads the branch that it writes")
+    written = git(repository)[repository.head("main")]
+    assert [str(one) for one in written.parent_ids] == [dry]
+    assert b"name: a" in (repository.read("apps/web/manifest.yaml") or b"")

@@ -12,6 +12,7 @@ from handlers.application.hydration_status import (
     FAILED,
     HYDRATED,
     Hydration,
+    has_written,
     hydration_conditions,
     is_hydrated,
     next_try,
@@ -38,6 +39,15 @@ def test_an_application_is_hydrated_at_the_commit_of_its_last_success() -> None:
     assert not is_hydrated(replace(other, status=app.status), FIRST)
     asked = hydrated(metadata={"annotations": {"argocd.argoproj.io/hydrate": "normal"}})
     assert not is_hydrated(replace(asked, status=app.status), FIRST)
+
+
+def test_its_own_commit_is_known_again_after_a_failure_too() -> None:
+    app = after(after(hydrated(), SUCCESS), FAILURE, LATE)
+    assert has_written(app, SECOND)
+    assert not has_written(app, FIRST)
+    assert not has_written(hydrated(), SECOND)
+    unchanged = Hydration(phase=HYDRATED, dry=FIRST, hydrated=FIRST)
+    assert not has_written(after(hydrated(), unchanged), FIRST)
 
 
 def test_an_attempt_that_ends_as_the_last_one_changes_nothing() -> None:
