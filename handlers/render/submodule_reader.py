@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from bus.local_address import is_local
 from bus.redaction import without_user_info
 from bus.repository_url import login_of
 from bus.status import Reason
@@ -20,7 +21,13 @@ from handlers.application.project import source_permitted
 from handlers.application.source_address import SourceAddress, SourceKind
 from handlers.application.source_integrity import integrity_problems
 from handlers.application.spec import Source
-from handlers.ports import ApplicationLookup, FileNeededError, RepositoryError, Sources
+from handlers.ports import (
+    ApplicationLookup,
+    FileNeededError,
+    RepositoryAccess,
+    RepositoryError,
+    Sources,
+)
 from handlers.ports.render_record import SourceRecord
 from handlers.ports.rendering import RenderError
 from handlers.render.git_modules import absolute_url
@@ -101,6 +108,7 @@ class SubmoduleReader:
             raise _refused(needed, Reason.INVALID_SPEC, "; ".join(problems))
         try:
             access = self.sources.access(source, project)
+            _check_place(needed, access)
             revision = parent.gitlink(needed.path)
             files = await self.sources.tree(access, revision)
         except RepositoryError as error:
@@ -108,6 +116,16 @@ class SubmoduleReader:
         place = parent.place_of(needed.path)
         tree = with_submodules(files, access, at=place, depth=parent.depth + 1)
         return Submodule(path=place, access=access, revision=revision, tree=tree)
+
+
+def _check_place(needed: SubmoduleNeededError, access: RepositoryAccess) -> None:
+    """Refuse an address of this machine or its link, unless the parent is at one."""
+    if is_local(access.url.origin.host) and not is_local(needed.tree.access.url.origin.host):
+        text = (
+            "its repository is at an address of the agent's machine, of its link or of a cloud's "
+            "metadata; name the Git host in .gitmodules"
+        )
+        raise _refused(needed, Reason.NOT_PERMITTED, text)
 
 
 async def _fetched(needed: FileNeededError, until: float) -> None:

@@ -14,13 +14,19 @@ import pytest
 
 from bus.events import ManifestsRendered, RenderFailed
 from bus.identity import AppKey
+from bus.repository_url import RepositoryUrl
 from bus.route import Retry
 from bus.status import Reason
 from handlers.manifest.manifest_assembly import objects_of
+from handlers.ports import RepositoryAccess
+from handlers.ports.rendering import RenderError
+from handlers.render.submodule_reader import SubmoduleReader
+from handlers.render.submodule_tree import SubmoduleNeededError, SubmoduleTree
 from playground.githost import GitHost, HostedRepository
 from playground.gitstore import Changes, Gitlink, Symlink
 from tests.flows.test_git_handlers import GitHandlers, asked, config_map, handlers
 from tests.signers import SignedRepository, Signers
+from tests.unit.agent.renderer.written_tree import WrittenTree
 
 __all__ = ["handlers"]
 
@@ -257,3 +263,21 @@ async def test_a_submodule_is_signed_as_the_project_demands(
     parent.commit(changes, signers.good)
     await handlers.refresh(parent.repository)
     assert await names(handlers, app) == {"c"}
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "169.254.169.254", "localhost"])
+async def test_a_submodule_at_an_address_of_the_agents_machine_is_not_asked(
+    handlers: GitHandlers, create: Create, host: str
+) -> None:
+    project(handlers, "*")
+    app = handlers.cluster.apps.get(handlers.cluster.add("web", create("app").url, {"path": "web"}))
+    assert app is not None
+    access = RepositoryAccess(RepositoryUrl.parse("https://git.example/own"))
+    tree = SubmoduleTree(WrittenTree({}), access, {"lib": f"http://{host}/org/lib"})
+
+    async def look() -> None:
+        raise SubmoduleNeededError(tree, "lib")
+
+    reader = SubmoduleReader(sources=handlers.sources, apps=handlers.cluster.apps)
+    with pytest.raises(RenderError, match="an address of the agent's machine"):
+        await reader.completed(app, look)
