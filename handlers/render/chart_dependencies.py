@@ -16,6 +16,7 @@ import msgspec
 
 from bus.address import AddressError, split_address
 from bus.identity import NO_DIGEST, Revision, digest_of
+from bus.local_address import is_local
 from bus.redaction import without_user_info
 from bus.repository_url import RepositoryUrlError
 from bus.status import Reason
@@ -69,9 +70,10 @@ class ChartDependencies:
         render: Callable[[Charts], Awaitable[RenderResult]],
         project: str,
         *,
+        user: RepositoryAccess,
         look: bool = False,
     ) -> tuple[RenderResult, tuple[DependencyRecord, ...]]:
-        """Render with the charts that turn out to be missing; raises RenderError.
+        """Render `user` with the charts that turn out to be missing; raises RenderError.
 
         Each try names those that are missing so far, and one of them may depend on others.
         """
@@ -85,6 +87,7 @@ class ChartDependencies:
                 if not missing or len(found) + len(missing) > _MOST_CHARTS:
                     raise
                 for wanted in missing:
+                    _check_place(wanted, self._access(wanted, project), user)
                     try:
                         async with asyncio.timeout_at(until):
                             found[wanted] = await self.read(wanted, project, look=look)
@@ -183,6 +186,18 @@ class ChartDependencies:
     def _is_older(self, access: RepositoryAccess, seconds: float) -> bool:
         looked_at = self.sources.looked_at(access)
         return looked_at is None or (self.clock.now() - looked_at).total_seconds() >= seconds
+
+
+def _check_place(wanted: ChartDependency, access: RepositoryAccess, user: RepositoryAccess) -> None:
+    """Refuse an address of this machine or its link, unless the chart that names it is at one."""
+    is_named = wanted.repository.startswith(_NAMES)  # by a Secret, which is the owner's
+    if is_named or not is_local(access.url.origin.host) or is_local(user.url.origin.host):
+        return
+    raise RenderError(
+        Reason.NOT_PERMITTED,
+        f"the dependency {_shown(wanted)} is at an address of the agent's machine, of its link or "
+        "of a cloud's metadata; name the host of the charts, or vendor the chart in charts/",
+    )
 
 
 def _record(

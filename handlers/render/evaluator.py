@@ -195,7 +195,9 @@ class Evaluator:
                     recipe, one.tree, refs=trees, fetched=fetched, project=project, hard=hard
                 )
 
-            return await self.dependencies.completed(with_charts, project, look=look)
+            return await self.dependencies.completed(
+                with_charts, project, user=one.access, look=look
+            )
 
         try:
             (result, charts), bases = await self.bases.completed(render, one, look=look)

@@ -13,8 +13,9 @@ import pytest
 
 from agent.clock import SystemClock
 from agent.renderer.renderer import SandboxRenderer
+from bus.repository_url import RepositoryUrl
 from handlers.application.application import AppProject
-from handlers.ports import ApplicationLookup
+from handlers.ports import ApplicationLookup, RepositoryAccess
 from handlers.ports.chart_dependency import DependencyRecord
 from handlers.ports.rendering import FetchedSources, Recipe, RenderError, RenderResult
 from handlers.render.chart_dependencies import ChartDependencies, Charts
@@ -82,6 +83,8 @@ class DependentCharts:
     projects: ProjectLookup = field(default_factory=ProjectLookup)
     clock: BeginClock = field(default_factory=BeginClock)
     seconds: float = 120.0
+    own: str = "http://127.0.0.1/web"
+    """The repository of the chart."""
 
     @property
     def dependencies(self) -> ChartDependencies:
@@ -103,7 +106,8 @@ class DependentCharts:
                 recipe or helm(), tree, fetched=FetchedSources(charts=charts), project="shop"
             )
 
-        return await self.dependencies.completed(render, "shop")
+        user = RepositoryAccess(RepositoryUrl.parse(self.own))
+        return await self.dependencies.completed(render, "shop", user=user)
 
     async def versions(self, *wanted: Wanted, lock: str = "") -> list[str]:
         files = {"chart/Chart.yaml": chart_yaml(*wanted)}

@@ -251,3 +251,12 @@ async def test_without_a_reader_the_chart_says_what_it_lacks(charts: DependentCh
     tree = WrittenTree({"chart/Chart.yaml": chart_yaml(("db", "1.x", "https://charts.example"))})
     with pytest.raises(MissingChartsError, match=r"db 1\.x; run `helm dependency build`"):
         await SandboxRenderer(charts.sandbox).render(helm(), tree)
+
+
+async def test_a_chart_at_an_address_of_the_agents_machine_is_not_asked(
+    opened: DependentCharts, host: ChartHost
+) -> None:
+    opened.own = "https://git.example/web"
+    refusal = await opened.refusal(("db", "1.0.0", host.url))
+    assert refusal.reason is Reason.NOT_PERMITTED
+    assert "is at an address of the agent's machine" in refusal.message
