@@ -49,9 +49,11 @@ def is_hydrated(app: Application, dry: Revision) -> bool:
 
 
 def has_written(app: Application, dry: Revision) -> bool:
-    """Whether a dry commit is the one that was last written for the Application itself."""
+    """Whether a dry commit is the one that was last written by this hydrator itself."""
     last = app.status.source_hydrator.last_successful_operation
-    return last is not None and dry == last.hydrated_sha != last.dry_sha
+    if last is None or last.source_hydrator != app.spec.source_hydrator:
+        return False
+    return dry == last.hydrated_sha != last.dry_sha
 
 
 def with_hydration(app: Application, result: Hydration, now: str) -> ApplicationStatus:

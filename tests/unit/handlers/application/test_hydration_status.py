@@ -46,6 +46,8 @@ def test_its_own_commit_is_known_again_after_a_failure_too() -> None:
     assert has_written(app, SECOND)
     assert not has_written(app, FIRST)
     assert not has_written(hydrated(), SECOND)
+    mended = hydrated(**synced_from(targetBranch="other"))
+    assert not has_written(replace(mended, status=app.status), SECOND)
     unchanged = Hydration(phase=HYDRATED, dry=FIRST, hydrated=FIRST)
     assert not has_written(after(hydrated(), unchanged), FIRST)
 
