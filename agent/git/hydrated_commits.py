@@ -96,6 +96,7 @@ def _tree(repository: pygit2.Repository, head: pygit2.Commit | None, change: Bra
             _check(tree, folder.path)
         if _content(tree, f"{folder.path}/{MANIFEST}") != folder.manifest:
             differs = True
+            _check_hydrated(tree, folder.path)
             _put_folder(repository, index, folder)
     if differs:
         if _kind(tree, METADATA) not in (None, *_FILES):
@@ -116,6 +117,20 @@ def _check(tree: pygit2.Tree, folder: str) -> None:
     for name in (MANIFEST, METADATA, README):
         if _kind(tree, f"{folder}/{name}") not in (None, *_FILES):
             raise _in_the_way(f"{folder}/{name}")
+
+
+def _check_hydrated(tree: pygit2.Tree | None, folder: str) -> None:
+    """Refuse to write over what a person has in the folder, which was never hydrated."""
+    if _kind(tree, f"{folder}/{METADATA}") is not None:
+        return
+    for path in (f"{folder}/{MANIFEST}", f"{folder}/{README}"):
+        if _kind(tree, path) in (FileMode.BLOB, FileMode.BLOB_EXECUTABLE):
+            message = (
+                f"{path!r} in the branch was written by somebody else: there is no {METADATA} "
+                "beside it; remove it from the branch, or change "
+                "spec.sourceHydrator.syncSource.path"
+            )
+            raise RepositoryError(Reason.INVALID_SPEC, message)
 
 
 def _in_the_way(path: str) -> RepositoryError:

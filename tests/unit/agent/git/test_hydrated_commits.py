@@ -123,6 +123,8 @@ IN_THE_WAY: dict[str, dict[str, Content]] = {
     "a symlink above it": {"apps": Symlink("elsewhere")},
     "a file for a folder": {"apps": "text"},
     "a folder for a file": {"apps/web/manifest.yaml/x": "text"},
+    "a file of a person": {"apps/web/README.md": "how we work"},
+    "manifests of a person": {"apps/web/manifest.yaml": "a: 0\n"},
     "a folder for the root's file": {"hydrator.metadata/x": "text"},
 }
 
