@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from bus.identity import Revision
 from bus.status import Reason
-from handlers.ports import CommitTree, EntryKind, RepositoryAccess, TreeEntry
+from handlers.ports import CommitTree, EntryKind, FileNeededError, RepositoryAccess, TreeEntry
 from handlers.ports.rendering import RenderError
 from handlers.render.git_modules import GIT_MODULES, LARGEST, module_urls
 from handlers.render.read_set import seen_now
@@ -160,7 +160,13 @@ def with_submodules(
         place = _joined(at, GIT_MODULES)
         message = f"{place} has {found.size} bytes; at most {LARGEST} are read"
         raise RenderError(Reason.OUTPUT_TOO_LARGE, message, file=place)
-    urls = module_urls(commit.read(found.oid).decode(errors="replace"))
+    try:
+        content = commit.read(found.oid)
+    except FileNeededError as error:
+        place = _joined(at, GIT_MODULES)
+        message = f"{place} is kept by Git LFS, and says nothing so; commit the file itself"
+        raise RenderError(Reason.MANIFEST_INVALID, message, file=place) from error
+    urls = module_urls(content.decode(errors="replace"))
     return SubmoduleTree(commit, access, urls, at=at, depth=depth) if urls else commit
 
 

@@ -167,3 +167,12 @@ async def test_a_host_without_lfs_is_said_and_tried_again(
     with pytest.raises(Retry):
         await handlers.render(app)
     assert "leads to 'file'" in handlers.cluster.conditions(app)["ComparisonError"]
+
+
+async def test_the_urls_of_submodules_are_no_object_of_lfs(
+    handlers: GitHandlers, repository: HostedRepository
+) -> None:
+    modules = b'[submodule "lib"]\n\tpath = lib\n\turl = ../lib.git\n'
+    files = {"web/a.yaml": config_map("a"), ".gitmodules": repository.lfs.put(modules)}
+    app = follow(handlers, repository, files, enableLfs="true")
+    assert "commit the file itself" in (await refusal(handlers, app)).message
