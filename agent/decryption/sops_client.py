@@ -22,9 +22,11 @@ from handlers.ports.decryption import DecryptionError, DecryptionProblem
 PROGRAM = "gitops-sops"
 LARGEST = 48 << 20
 """Bytes of a request and of an answer."""
-_AT_ONCE = 2
+AT_ONCE = 2
+LARGEST_MEMORY = 512 << 20
+"""Bytes of a call; a file of nothing but tiny values takes all of it before it is refused."""
 _RESOURCES = (
-    (resource.RLIMIT_DATA, 1 << 30),
+    (resource.RLIMIT_DATA, LARGEST_MEMORY),
     (resource.RLIMIT_FSIZE, 0),
     (resource.RLIMIT_CORE, 0),  # it would hold the keys
 )
@@ -68,7 +70,7 @@ class SopsClient:
     def __init__(self, binary: Path | None, deadline: float) -> None:
         self._binary = binary
         self._deadline = deadline
-        self._at_once = asyncio.Semaphore(_AT_ONCE)
+        self._at_once = asyncio.Semaphore(AT_ONCE)
         self._turns: dict[str, asyncio.Semaphore] = {}
         """By project: one takes not all of the time."""
 
