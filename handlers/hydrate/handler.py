@@ -92,7 +92,11 @@ class HydrateHandler:
         if not self.settings().enabled:
             results = dict.fromkeys(_keys(members), _failed(_NOT_ENABLED))
             return (*looks, *await self._write(members, results))
-        return (*looks, *await self._hydrate(ask, members, project))
+        try:
+            return (*looks, *await self._hydrate(ask, members, project))
+        except Retry as later:
+            found = (*looks, *later.emit)
+            raise Retry(later.reason, after=later.after, emit=found) from later
 
     async def _hydrate(
         self, ask: HydrateBranch, members: Sequence[Application], project: AppProject

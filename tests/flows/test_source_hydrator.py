@@ -214,6 +214,9 @@ async def test_what_keeps_a_branch_from_being_written_is_a_condition_until_it_is
 async def test_the_control_plane_has_nothing_written_to_git(hydrating: AgentFixture) -> None:
     agent = hydrating
     agent.commit({"web/a.yaml": config_map("a", size="1")})
+    await apply(agent, "broken", "none")
+    await until_failed(agent, "broken", "none")
+    # What is tried again for another Application of the branch holds nothing back.
     await apply(agent, "web", "web", annotations={GOVERNED: "service"})
     await until_failed(agent, "web", "over the link")
     assert "refs/heads/environments/dev" not in agent.repository.references()
