@@ -20,27 +20,23 @@ from handlers.application.tool_settings import ToolSettings
 from handlers.manifest.tracking import app_identity
 from handlers.manifest.tracking_method import Tracking
 from handlers.ports import Clusters, Renderer
-from handlers.ports.chart_dependency import DependencyRecord
 from handlers.ports.decryption import Decryption, NoDecryption
 from handlers.ports.plugins import NoPlugins, Plugins
-from handlers.ports.render_record import RefRecord, RenderRecord, SourceRecord
-from handlers.ports.rendering import FetchedSources, Recipe, RenderError, RenderResult
-from handlers.render import source_type
-from handlers.render.artifact import ArtifactOwner, assemble, decoded, served_kinds
-from handlers.render.chart_dependencies import ChartDependencies, Charts
-from handlers.render.decryption_check import DecryptionCheck
+from handlers.ports.render_record import RenderRecord, SourceRecord
+from handlers.ports.rendering import RenderError
+from handlers.render.artifact import ArtifactOwner, assemble, served_kinds
+from handlers.render.chart_dependencies import ChartDependencies
 from handlers.render.evaluation import EvaluatedSource, RenderEvaluation
-from handlers.render.kept_sources import Recipes, kept_content, refs_of
+from handlers.render.kept_sources import Recipes, refs_of
 from handlers.render.plugin_choice import PluginChoice, histories
 from handlers.render.recipes import ClusterVersions
-from handlers.render.remote_bases import Bases, RemoteBases
+from handlers.render.remote_bases import RemoteBases
 from handlers.render.render_outcome import asked_refresh
+from handlers.render.source_evaluator import SourceEvaluator
 from handlers.render.source_overrides import effective_source, unsupported_of_overrides
-from handlers.render.source_proof import UnprovenError
 from handlers.render.source_recipes import plugin_recipe, source_recipes
 from handlers.render.source_resolver import ResolvedSource, with_only
 from handlers.render.submodule_reader import SubmoduleReader
-from handlers.render.submodule_tree import read_of_commit, submodules_of
 
 RENDER_SECONDS = 180.0
 """Limit of one render with the fetch before it, in seconds."""
@@ -164,71 +160,19 @@ class Evaluator:
         hard: bool = False,
     ) -> Sequence[EvaluatedSource]:
         """Evaluate each source by itself; errors and arguments as above."""
+        evaluator = SourceEvaluator(
+            renderer=self.renderer,
+            dependencies=self.dependencies,
+            bases=self.bases,
+            decryption=self.decryption,
+            control_namespace=self.control_namespace,
+            hard=hard,
+        )
         refs, parts = refs_of(sources), list[EvaluatedSource]()
         for place, (one, recipe) in enumerate(zip(sources, recipes, strict=True)):
             known = kept.get(place)
-            parts.append(known or await self._evaluated(place, one, recipe, refs, hard=hard))
+            parts.append(known or await evaluator.evaluated(place, one, recipe, refs))
         return parts
-
-    async def _evaluated(
-        self,
-        place: int,
-        one: ResolvedSource,
-        recipe: Recipe | None,
-        refs: Mapping[str, ResolvedSource],
-        *,
-        hard: bool,
-    ) -> EvaluatedSource:
-        urls = {it.path: it.url for it in submodules_of(one.tree)}
-        record = SourceRecord(repository=one.access.key, revision=one.revision, submodules=urls)
-        if recipe is None:
-            return EvaluatedSource(record=record)
-        trees = {name: refs[name].tree for name in recipe.refs}
-        project = one.app.spec.project
-
-        look = hard or bool(asked_refresh(one.app))
-
-        async def render(bases: Bases) -> tuple[RenderResult, tuple[DependencyRecord, ...]]:
-            async def with_charts(charts: Charts) -> RenderResult:
-                fetched = FetchedSources(charts=charts, bases=bases)
-                return await self.renderer.render(
-                    recipe, one.tree, refs=trees, fetched=fetched, project=project, hard=hard
-                )
-
-            return await self.dependencies.completed(
-                with_charts, project, user=one.access, look=look
-            )
-
-        try:
-            (result, charts), bases = await self.bases.completed(render, one, look=look)
-            files = {base.wanted: base.tree for base in bases}
-            await DecryptionCheck(decryption=self.decryption).check(one, result, files)
-        except UnprovenError:
-            raise
-        except RenderError as error:
-            raise one.located(error) from error
-        identity = app_identity(one.app.key, self.control_namespace)
-        looked = source_type.looked_for(one.source, recipe.path, identity, one.tree)
-        record = replace(
-            record,
-            recipe=recipe.fingerprint,
-            source_type=recipe.type,
-            plugin=one.plugin,
-            is_verified=True,
-            read_set=read_of_commit({**result.read_set, **looked}, one.tree),
-            refs={
-                name: RefRecord(refs[name].access.key, read_of_commit(read, refs[name].tree))
-                for name, read in result.refs.items()
-            },
-            dependencies=charts,
-            bases=tuple(base.record(result.bases[base.wanted]) for base in bases),
-        )
-        written = decoded(result, place)
-        if not one.place:
-            return EvaluatedSource(record=record, written=written)
-        content = kept_content(result)
-        record = replace(record, digest=digest_of(content))
-        return EvaluatedSource(record=record, written=written, content=content)
 
     async def still_hold(
         self, kept: Sequence[SourceRecord | None], app: Application
