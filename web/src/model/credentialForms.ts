@@ -61,7 +61,14 @@ const FORMS = {
   },
   ssh: {
     label: "SSH key, encrypted here",
-    fields: [{ name: "key", label: "Private key", input: "file" }],
+    fields: [
+      {
+        name: "key",
+        label: "Private key",
+        input: "file",
+        hint: "Without a passphrase. The host is believed by its line in argocd-ssh-known-hosts-cm.",
+      },
+    ],
     sealed: ({ key = "" }, url) => ({ url, sshPrivateKey: `${key.trim()}\n` }),
   },
   githubApp: {
