@@ -164,7 +164,7 @@ func TestAChartThatCannotBeInflatedIsRefusedWithTheReason(t *testing.T) {
 func TestChartsStayRefusedWhereHelmIsNotEnabled(t *testing.T) {
 	files := withCharts("helmCharts: [{name: web, releaseName: r}]\n", chartAt("app/charts/web/", "web"))
 	_, failure := built(t, Params{}, files)
-	if failure == nil || !strings.Contains(failure.Message, "must specify --enable-helm") {
+	if failure == nil || !strings.Contains(failure.Message, "--enable-helm only; add it to kustomize.buildOptions of the ConfigMap argocd-cm") {
 		t.Errorf("%+v", failure)
 	}
 }

@@ -3,6 +3,7 @@ package kustomize
 
 import (
 	"errors"
+	"fmt"
 	"path"
 	"regexp"
 	"strings"
@@ -81,6 +82,8 @@ func (k *fileSystem) addBuilt(objects *manifest.Objects, root string, built resm
 	return nil
 }
 
+const helmIsOff = "must specify --enable-helm" // kustomize's own words
+
 var fileInKustomizeError = regexp.MustCompile(`in File: (\S+)`)
 
 // buildFailure finds the file: the one the message names, else the kustomization of the application.
@@ -90,6 +93,9 @@ func (k *fileSystem) buildFailure(root string, err error) error {
 		return known
 	}
 	message := wire.WithoutPassword(k.forPeople(err.Error())) // kustomize prints what a field holds
+	if strings.Contains(message, helmIsOff) {
+		message = fmt.Sprintf("%s: helmCharts are inflated with --enable-helm only; add it to kustomize.buildOptions of the ConfigMap argocd-cm", root)
+	}
 	result := wire.NewFailure(wire.KustomizeFailed, "%s", message)
 	result.File = root
 	if found := fileInKustomizeError.FindStringSubmatch(message); found != nil {
