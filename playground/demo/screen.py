@@ -84,10 +84,10 @@ class DemoScreen:
     def _footer(self) -> RenderableType:
         if not self._apps:
             return Text()
-        table = Table(box=None, padding=(0, 3, 0, 0), header_style="dim")
+        table = Table(box=None, padding=(0, 3, 0, 0), header_style="dim", expand=True)
         for column in ("application", "sync", "health", "revision"):
             table.add_column(column, no_wrap=True)
-        table.add_column(no_wrap=True, overflow="ellipsis")
+        table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
         for name, app in sorted(self._apps.items()):
             table.add_row(name, *_cells(app))
         return Group(Text(), table, Text(self._current, style="dim"))

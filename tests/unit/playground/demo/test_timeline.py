@@ -1,12 +1,15 @@
 """The demo's timeline: what a fact looks like as a line."""
 
+import io
 from datetime import UTC, datetime, timedelta
+
+from rich.console import Console
 
 from bus.envelope import Envelope
 from bus.events import Compared, RenderFailed, RevisionResolved
 from bus.identity import AppKey, RepositoryKey, Revision, derived_id, new_id
 from bus.status import Reason, SyncStatus
-from playground.demo.screen import Timeline, time_of
+from playground.demo.screen import Timeline, showing, time_of
 
 APP = AppKey("argocd", "shop")
 
@@ -62,3 +65,20 @@ def test_a_repository_is_named_by_its_last_word() -> None:
     )
     line = Timeline().line(envelope(new_id(), datetime.now(UTC), "http://host/demo/apps"), moved)
     assert (line.about, line.what) == ("apps", "commit bbbbbbb touches 1 of 3")
+
+
+def test_a_long_message_leaves_the_other_columns_of_the_table_whole() -> None:
+    """The table below the timeline is drawn by `showing` for as long as the terminal is shown."""
+    drawn = io.StringIO()
+    app = {
+        "metadata": {"name": "payments"},
+        "status": {
+            "sync": {"status": "Unknown", "revision": "b" * 40},
+            "health": {"status": "Healthy"},
+            "conditions": [{"message": "nothing is deployed of it: " * 20}],
+        },
+    }
+    with showing(Console(file=drawn, force_terminal=True, width=80)) as screen:
+        screen.applications([app])
+    for words in ("payments", "? Unknown", "● Healthy", "bbbbbbb", "nothing is d"):
+        assert words in drawn.getvalue()
