@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from agent.git.credentials import GitCredential
-from agent.git.failures import CERTIFICATES
+from agent.git.failures import CERTIFICATES, LOGIN_PLACE
 from bus.status import Reason
 from handlers.ports import RepositoryError
 
 _CHECK_LOGIN = "Check user name and password of the Secret, and its rights"
-_NO_LOGIN = "Store user name and password in a Secret of the repository"
+_NO_LOGIN = f"Store user name and password in {LOGIN_PLACE}"
 _ISSUED = (
     "Of logins that a host issues, useAzureWorkloadIdentity and gcpServiceAccountKey are for "
     "registries too, all others for Git repositories only: store user name and password in a "

@@ -25,7 +25,11 @@ _FREE_SPACE = (
     "it a larger volume; it is tried again"
 )
 CERTIFICATES = "argocd-tls-certs-cm"
-_NO_KEY = "Store a key that the host knows as sshPrivateKey in the Secret of the repository"
+LOGIN_PLACE = (
+    "a Secret of the agent's namespace with this url and the label "
+    "argocd.argoproj.io/secret-type: repository"
+)
+_NO_KEY = f"Store a key that the host knows as sshPrivateKey in {LOGIN_PLACE}"
 _CHANGING = re.compile(r" after \d+ ms| CAfile: \S+ CRLfile: \S+| from /dev/fd/\d+")
 """The same cause must read the same each time, or every try is news to the Application."""
 _USER_IN_URL = re.compile(r"(?<=://)[^/@\s]+@")
@@ -72,10 +76,12 @@ def failure(remote: Remote, complaint: str) -> RepositoryError:
         return _error(Reason.DISK_FULL, remote, _plain(line), _FREE_SPACE)
     if remote.url.is_ssh and (found := ssh_failure(remote.host, complaint)):
         has_key = remote.credential is not None and bool(remote.credential.ssh_key)
-        remedy = found.remedy if has_key or not found.is_refusal else _NO_KEY
+        if found.is_refusal and not has_key:
+            cause = found.cause_without_key or found.cause
+            return _error(Reason.CREDENTIALS_REFUSED, remote, cause, _NO_KEY)
         refused = found.is_refusal
         reason = Reason.CREDENTIALS_REFUSED if refused else Reason.REPOSITORY_UNREACHABLE
-        return _error(reason, remote, found.cause, remedy)
+        return _error(reason, remote, found.cause, found.remedy)
     refused = any(word in lowered for word in _REFUSED)
     reason = Reason.CREDENTIALS_REFUSED if refused else Reason.REPOSITORY_UNREACHABLE
     return _error(reason, remote, _cause(remote, complaint), _remedy(remote, lowered))
@@ -148,7 +154,7 @@ def not_found(url: RepositoryUrl, target: str, names: Sequence[str]) -> Reposito
     prefix, name = prefix_and_range(target)
     wanted = _NAMES
     if may_be_range(name):
-        tag = f"tag {prefix!r} and a version in the range" if prefix else "tag in the range"
+        tag = f"tag of the prefix {prefix!r} in the range" if prefix else "tag in the range"
         wanted = f"{tag}, and no branch, tag or commit"
     message = f"{url} has no {wanted} {name or 'HEAD'!r}; {there}"
     return RepositoryError(Reason.REVISION_NOT_FOUND, message)

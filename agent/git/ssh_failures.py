@@ -30,6 +30,8 @@ class SshFailure:
     remedy: str
     is_refusal: bool = False
     """The host refused the key, or would not say whether the repository is there."""
+    cause_without_key: str = ""
+    """The cause where no key was offered; empty: the same."""
 
 
 _FAILURES = (
@@ -58,6 +60,7 @@ _FAILURES = (
             "the host refused this key",
             "Check that the host has its public key, with the right to read this repository",
             is_refusal=True,
+            cause_without_key="the host wants a key, and none is stored as sshPrivateKey",
         ),
     ),
     (
@@ -75,7 +78,9 @@ _FAILURES = (
 def ssh_failure(host: str, complaint: str) -> SshFailure | None:
     """Explain a complaint; None where its words say no more than those of any other transport."""
     if cause := failure_of_proxy(complaint):
-        return SshFailure(cause, "Check its field proxy, and the rules of the proxy")
+        return SshFailure(
+            cause, "Check its field proxy (SOCKS5, or http://host:port), and the rules of the proxy"
+        )
     if found := _of_host_key(host, complaint):
         return found
     lowered = complaint.lower()

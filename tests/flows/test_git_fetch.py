@@ -258,7 +258,7 @@ async def test_a_range_chooses_the_highest_tag_and_a_branch_only_where_no_tag_ma
         assert await resolved("web-:^1.2") == commits[1]
         assert await git.tag_named(git.access(repository.url), "web-:~1.4") == "refs/tags/web-1.4.0"
         assert await resolved("web-:3.x") == branch
-        with pytest.raises(RepositoryError, match=r"no tag 'api-' and a version in .* '\^2'"):
+        with pytest.raises(RepositoryError, match=r"no tag of the prefix 'api-' in .* '\^2'"):
             await resolved("api-:^2")
 
 

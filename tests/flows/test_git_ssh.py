@@ -161,7 +161,9 @@ async def test_what_a_key_lacks_is_said(scene: Scene, tmp_path: Path) -> None:
     scene.host.authorize(SshKey())
     error = await scene.refusal()
     assert error.reason is Reason.CREDENTIALS_REFUSED
+    assert "the host wants a key, and none is stored as sshPrivateKey" in error.message
     assert "Store a key that the host knows as sshPrivateKey" in error.message
+    assert "argocd.argoproj.io/secret-type: repository" in error.message
 
     stranger = SshKey()
     cases = {
