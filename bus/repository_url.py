@@ -82,9 +82,14 @@ class RepositoryUrl(msgspec.Struct, frozen=True, order=True):
         return msgspec.structs.replace(self, path=self.without_suffix.path + _SUFFIX)
 
     @property
+    def without_user(self) -> RepositoryUrl:
+        """The address as the control plane shows it, and Secrets of a prefix may have it."""
+        return msgspec.structs.replace(self, user="")
+
+    @property
     def identities(self) -> tuple[str, ...]:
         """The texts that rules may use: with and without `.git`, with and without the SSH user."""
-        bare = msgspec.structs.replace(self, user="")
+        bare = self.without_user
         forms = (self, self.without_suffix, bare, bare.without_suffix)
         return tuple(dict.fromkeys(map(str, forms)))
 

@@ -74,6 +74,7 @@ def _signature_and_sources(demo: RunningDemo) -> tuple[str, ...]:
         "  gitops app get catalogue",
         "  gitops app get orders",
         "  gitops repo list",
+        "  gitops repo test ledger",
         "  kubectl -n argocd get secrets -l argocd.argoproj.io/secret-type",
         "",
         "Change the values of the application of two sources",

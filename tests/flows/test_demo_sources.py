@@ -40,6 +40,7 @@ async def the_sources_are_shown(demo: StayingDemo) -> None:
     assert "Source 1" in orders
     assert "ref values" in orders
     assert "/demo/ledger.git" in await demo.run(demo.info("gitops repo list"))
+    assert "1 branches" in await demo.run(demo.info("gitops repo test ledger"))
 
 
 async def what_is_held_back_is_signed(demo: StayingDemo) -> None:

@@ -194,3 +194,8 @@ def test_deliveries_are_matched_by_host_and_path_in_any_spelling() -> None:
 def test_an_origin_shows_its_port_where_it_is_not_the_usual_one() -> None:
     assert str(Origin.parse("HTTPS", "Git.Example:443")) == "https://git.example"
     assert str(Origin.parse("http", "[::1]:443")) == "http://[::1]:443"
+
+
+def test_an_address_of_ssh_has_a_form_without_its_user() -> None:
+    shown = RepositoryUrl.parse("ssh://git.example:22/team/app.git")
+    assert RepositoryUrl.parse("git@git.example:team/app.git").without_user == shown

@@ -49,7 +49,7 @@ class RefsExecutor:
         except RepositoryUrlError as error:
             raise TaskFailedError("invalid", f"url: {error}") from None
         known = (*self._of_secrets(args.project), *self._of_applications(args.project))
-        found = next((one for one in known if one.url == url), None)
+        found = next((one for one in known if url in (one.url, one.url.without_user)), None)
         if found is None:
             text = "no Application and no repository Secret of that project names that URL"
             raise TaskFailedError("not_found", text)
