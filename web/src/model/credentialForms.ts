@@ -66,7 +66,7 @@ const FORMS = {
         name: "key",
         label: "Private key",
         input: "file",
-        hint: "Without a passphrase. The host is believed by its line in argocd-ssh-known-hosts-cm.",
+        hint: "Without a passphrase. The ConfigMap argocd-ssh-known-hosts-cm needs the host's line.",
       },
     ],
     sealed: ({ key = "" }, url) => ({ url, sshPrivateKey: `${key.trim()}\n` }),
