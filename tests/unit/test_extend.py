@@ -24,7 +24,7 @@ EXAMPLES = sorted((REPOSITORY / "docs" / "extend").glob("*.patch"))
 _NAME = attrgetter("stem")
 each_example = pytest.mark.parametrize("patch", EXAMPLES, ids=_NAME)
 _TOUCHED = re.compile(r"^\+\+\+ b/(\S+)$", re.MULTILINE)
-_SECONDS = 240
+_SECONDS = 600
 _IMPORT_EACH = """
 import importlib, sys
 for name in sys.argv[1:]:
