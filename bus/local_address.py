@@ -24,6 +24,11 @@ def is_local(host: str) -> bool:
     return _is_local_address(address)
 
 
+def leads_inside(host: str, named_by: str) -> bool:
+    """Whether a host is an address of this machine or its link, named by one that is not."""
+    return is_local(host) and not is_local(named_by)
+
+
 def _is_local_address(address: IPv4Address | IPv6Address) -> bool:
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     found = mapped or address

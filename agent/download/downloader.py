@@ -29,7 +29,7 @@ from agent.git.server_trust import ServerTrust
 from agent.proxies import proxy_of_secret
 from bus.address import AddressError, Origin
 from bus.identity import Digest
-from bus.local_address import is_local
+from bus.local_address import is_local, leads_inside
 from bus.redaction import failure_text
 from handlers.ports import RepositoryError
 
@@ -177,7 +177,7 @@ class Downloader:
     def _check_place(self, url: URL, request: DownloadRequest) -> None:
         """Refuse an address of this machine or its link, unless the repository is at one."""
         host, own = url.host or "", self.server.host
-        if host != own and is_local(host) and not is_local(own):
+        if leads_inside(host, own):
             cause = f"{request.what} leads to {host[:200]}, an address of this machine or its link"
             raise self.server.hostile(cause)
 

@@ -11,12 +11,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 
 from bus.address import AddressError, split_address
 from bus.identity import NO_DIGEST, Revision, digest_of
-from bus.local_address import is_local
+from bus.local_address import leads_inside
 from bus.redaction import without_user_info
 from bus.repository_url import RepositoryUrlError
 from bus.status import Reason
@@ -33,6 +34,7 @@ from handlers.ports import (
 )
 from handlers.ports.chart_dependency import ChartDependency, DependencyRecord
 from handlers.ports.rendering import MissingChartsError, RenderError, RenderResult
+from handlers.render.fetched_again import all_hold, is_older
 
 Charts = Mapping[ChartDependency, CommitTree]
 
@@ -112,14 +114,9 @@ class ChartDependencies:
         self, records: Sequence[DependencyRecord], project: str, *, look: bool = False
     ) -> bool:
         """Whether the same charts would be read now; `look` asks their servers in any case."""
-        try:
-            async with asyncio.timeout(self.look_seconds):
-                for one in records:
-                    if not await self._holds(one, project, look=look):
-                        return False
-        except TimeoutError:
-            return False  # the render meets the same slow server, and says it
-        return True
+        return await all_hold(
+            records, partial(self._holds, project=project, look=look), self.look_seconds
+        )
 
     async def _holds(self, record: DependencyRecord, project: str, *, look: bool) -> bool:
         try:
@@ -184,14 +181,13 @@ class ChartDependencies:
         return await self.sources.resolve(access, wanted.target)
 
     def _is_older(self, access: RepositoryAccess, seconds: float) -> bool:
-        looked_at = self.sources.looked_at(access)
-        return looked_at is None or (self.clock.now() - looked_at).total_seconds() >= seconds
+        return is_older(self.sources, self.clock, access, seconds)
 
 
 def _check_place(wanted: ChartDependency, access: RepositoryAccess, user: RepositoryAccess) -> None:
     """Refuse an address of this machine or its link, unless the chart that names it is at one."""
     is_named = wanted.repository.startswith(_NAMES)  # by a Secret, which is the owner's
-    if is_named or not is_local(access.url.origin.host) or is_local(user.url.origin.host):
+    if is_named or not leads_inside(access.url.origin.host, user.url.origin.host):
         return
     raise RenderError(
         Reason.NOT_PERMITTED,

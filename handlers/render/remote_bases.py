@@ -12,12 +12,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import msgspec
 
 from bus.identity import Revision
-from bus.local_address import is_local
+from bus.local_address import leads_inside
 from bus.redaction import without_user_info
 from bus.repository_url import RepositoryUrlError, login_of
 from bus.status import Reason
@@ -34,6 +35,7 @@ from handlers.ports import (
 from handlers.ports.remote_base import RemoteBase
 from handlers.ports.render_record import BaseRecord, SourceProof
 from handlers.ports.rendering import MissingBasesError, RenderError
+from handlers.render.fetched_again import all_hold, is_older
 from handlers.render.read_set import holds
 from handlers.render.source_proof import SourceProver
 from handlers.render.source_resolver import ResolvedSource, with_only
@@ -116,10 +118,12 @@ class RemoteBases:
     ) -> ResolvedBase:
         """Fetch a base, and have its commit proven; raises RenderError."""
         access = self._access(wanted, user.app.spec.project)
-        if is_local(access.url.origin.host) and not is_local(user.access.url.origin.host):
+        if leads_inside(access.url.origin.host, user.access.url.origin.host):
             raise _local(wanted)
         try:
-            if look or (not wanted.is_exact and self._is_outdated(access)):
+            if look or (
+                not wanted.is_exact and is_older(self.sources, self.clock, access, _LOOK_EVERY)
+            ):
                 await self.sources.fetch(access)
             revision = await self.sources.resolve(access, wanted.ref)
             tree = await self.sources.tree(access, revision)
@@ -140,14 +144,9 @@ class RemoteBases:
         self, records: Sequence[BaseRecord], project: str, *, look: bool = False
     ) -> bool:
         """Whether a render would read the same of them now; `look` asks their servers first."""
-        try:
-            async with asyncio.timeout(self.look_seconds):
-                for one in records:
-                    if not await self._holds(one, project, look=look):
-                        return False
-        except TimeoutError:
-            return False  # the render meets the same slow server, and says it
-        return True
+        return await all_hold(
+            records, partial(self._holds, project=project, look=look), self.look_seconds
+        )
 
     async def _holds(self, record: BaseRecord, project: str, *, look: bool) -> bool:
         if not self.prover.base_holds(record, project):
@@ -186,10 +185,6 @@ class RemoteBases:
             return self.sources.access(wanted.source, project)
         except RepositoryError as error:
             raise _unreadable(wanted, error) from error
-
-    def _is_outdated(self, access: RepositoryAccess) -> bool:
-        at = self.sources.looked_at(access)
-        return at is None or (self.clock.now() - at).total_seconds() >= _LOOK_EVERY
 
 
 def _has_password(wanted: RemoteBase) -> bool:

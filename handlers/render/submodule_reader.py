@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from bus.local_address import is_local
+from bus.local_address import leads_inside
 from bus.redaction import without_user_info
 from bus.repository_url import login_of
 from bus.status import Reason
@@ -120,7 +120,7 @@ class SubmoduleReader:
 
 def _check_place(needed: SubmoduleNeededError, access: RepositoryAccess) -> None:
     """Refuse an address of this machine or its link, unless the parent is at one."""
-    if is_local(access.url.origin.host) and not is_local(needed.tree.access.url.origin.host):
+    if leads_inside(access.url.origin.host, needed.tree.access.url.origin.host):
         text = (
             "its repository is at an address of the agent's machine, of its link or of a cloud's "
             "metadata; name the Git host in .gitmodules"
